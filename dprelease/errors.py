@@ -1,0 +1,82 @@
+"""What the tool says when it stops: complaints with a place and a remedy, and exit codes.
+
+Nothing here ever holds a value from the data: messages are built from the spec, the command line
+and fixed sentences only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line, fixed by the documentation."""
+
+    DONE = 0
+    FINDINGS = 1
+    SPEC = 2
+    BUDGET = 3
+    DATA = 4
+    AFTER_CHARGE = 5
+    LEDGER = 6
+    INTERNAL = 70
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where in a spec something stands; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One finding: where, what, and what to do.
+
+    ``key`` is the dotted key path in the spec (``query[2].epsilon``), ``code`` a stable number
+    (E0xx syntax, E1xx structure, E2xx meaning, E3xx budget, E4xx data, E5xx after the charge,
+    E6xx ledger, W... warnings).
+    """
+
+    code: str
+    message: str
+    hint: str = ""
+    place: Place | None = None
+    key: str = ""
+
+    def __str__(self) -> str:
+        where = f"{self.place}  " if self.place else ""
+        key = f" [{self.key}]" if self.key else ""
+        hint = f"   hint: {self.hint}" if self.hint else ""
+        return f"{where}{self.code} {self.message}{key}{hint}"
+
+    def to_dict(self) -> dict[str, object]:
+        """The complaint as plain JSON values."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "file": self.place.file if self.place else None,
+            "line": self.place.line if self.place else None,
+            "column": self.place.column if self.place else None,
+            "key": self.key or None,
+        }
+
+
+class Failure(Exception):
+    """The tool stops here, with an exit code and every complaint it has.
+
+    Raised on purpose only; whatever else escapes is an internal error (exit code 70).
+    """
+
+    def __init__(self, exit_code: ExitCode, complaints: Complaint | list[Complaint]) -> None:
+        found = [complaints] if isinstance(complaints, Complaint) else list(complaints)
+        super().__init__("\n".join(str(each) for each in found))
+        self.exit_code = exit_code
+        self.complaints = found
