@@ -1,1 +1,28 @@
-"""dprelease."""
+"""dprelease: publish statistics of a private table under differential privacy.
+
+``load`` reads a spec, ``plan`` says what a release would do and spend without opening any data,
+``run`` releases it. All raise ``Failure`` with every complaint and an exit code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dprelease.errors import Complaint, ExitCode, Failure, Place
+
+if TYPE_CHECKING:
+    from dprelease.api import load, plan
+    from dprelease.pipeline import Result, run
+
+__all__ = ["Complaint", "ExitCode", "Failure", "Place", "Result", "load", "plan", "run"]
+
+_HOMES = {"load": "api", "plan": "api", "run": "pipeline", "Result": "pipeline"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the heavier parts when they are first asked for: start-up stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dprelease' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"dprelease.{_HOMES[name]}"), name)

@@ -323,10 +323,17 @@ class ExactTable:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """Worst change of the released integers between neighbours, over all cells together."""
+    """Worst change of the released integers between neighbours, over all cells together.
+
+    ``coordinates`` is how many released integers can change at once. ``shapes``, where not
+    empty, says more: every change is, up to order and signs of its entries, entry by entry at
+    most one of the shapes.
+    """
 
     l1: int
     l2_squared: int
+    coordinates: int
+    shapes: tuple[tuple[int, ...], ...] = ()
     derivation: str = ""
 
 
@@ -407,13 +414,14 @@ class NoisyTable:
 class OutputColumn:
     """A column of a published table. ``kind``: "key", "integer", "number" or "text".
 
-    Numbers are exact decimals as ``Fraction``; ``decimals`` says how many places are printed.
+    The values of a "number" column are fixed-point integers: ``v`` stands for
+    ``v * 10**-decimals``, and exactly ``decimals`` places are printed.
     None is a missing value. ``query`` names the query it belongs to, if any.
     """
 
     name: str
     kind: str
-    values: Sequence[str | int | Fraction | None]
+    values: Sequence[str | int | None]
     description: str
     decimals: int = 0
     query: str | None = None

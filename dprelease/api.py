@@ -1,0 +1,46 @@
+"""The calls that open no data: ``load`` and ``plan``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+from dprelease.certify import certify
+from dprelease.model import Plan, Release
+from dprelease.planning.planner import make_plan
+from dprelease.report.plan import describe
+from dprelease.spec import load
+
+__all__ = ["describe", "load", "plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasePlan(Plan):
+    """A certified plan, with what callers ask of it."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon of the whole release, as it is charged."""
+        return self.loss.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta of the whole release, as it is charged."""
+        return self.loss.delta
+
+    def to_dict(self) -> dict[str, object]:
+        """The plan in JSON values, as ``dprelease plan --json`` prints it."""
+        return describe(self)
+
+
+def plan(spec: str | PathLike[str] | Mapping[str, Any] | Release) -> ReleasePlan:
+    """Plan a release: every query's noise and the loss of all, certified. Opens no data.
+
+    Raises Failure with every complaint.
+    """
+    release = spec if isinstance(spec, Release) else load(spec)
+    made = certify(make_plan(release)).plan
+    return ReleasePlan(**{each.name: getattr(made, each.name) for each in fields(made)})

@@ -1,0 +1,86 @@
+"""The command ``dprelease`` itself: which commands there are, each imported when it is needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+# In the order of use, which is the order of `--help`. Module and command share the name.
+COMMANDS = ("check", "plan", "run")
+
+EPILOG = """\b
+Example:
+  dprelease check release_specs/clinic_visits.toml
+  dprelease plan release_specs/clinic_visits.toml
+  dprelease run release_specs/clinic_visits.toml
+
+\b
+Exit codes: 0 done (already done included), 1 findings, 2 usage or spec, 3 budget refused,
+4 data not as declared, 5 failed after the budget was reserved (retry is free),
+6 ledger busy or damaged, 70 internal error."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is asked for, not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"dprelease.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As in click, but a command that doesn't exist is answered with the nearest ones."""
+        name = args[0]
+        if not name.startswith("-") and name not in COMMANDS:
+            raise click.UsageError(f'no command "{name}"{_nearest(name)}', ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+    if near:
+        return f'; did you mean "{near[0]}"?'
+    return f"; there are: {', '.join(COMMANDS)}"
+
+
+def _show_version(ctx: click.Context, _parameter: click.Parameter, wanted: Any) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    from dprelease.cli.console import answer
+
+    answer(f"dprelease {version('dprelease')}")
+    ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+def app() -> None:
+    """Publish statistics of a private table under differential privacy.
+
+    One TOML spec says what to publish and at what cost: out come noisy tables and a report.
+    """

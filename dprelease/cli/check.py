@@ -1,0 +1,147 @@
+"""``dprelease check``: is the spec sound? Opens no data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+
+import dprelease
+from dprelease.cli.console import answer, answer_json, complain, paint, remark
+from dprelease.cli.options import PERIOD, QUIET
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one spec: a plan or complaints, and the warnings in any case."""
+
+    file: str
+    plan: Plan | None
+    exit_code: int
+    errors: tuple[Complaint, ...] = ()
+    warnings: tuple[Complaint, ...] = ()
+
+
+EPILOG = """\b
+Example:
+  dprelease check release_specs/*.toml
+  dprelease check --strict --format github release_specs/clinic_visits.toml"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("specs", type=click.Path(), nargs=-1, required=True, metavar="SPEC...")
+@PERIOD
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github"]),
+    default="text",
+    help="text (default), json, or annotations for a GitHub workflow.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when there is a warning.")
+@QUIET
+def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    specs: tuple[str, ...], period: str | None, form: str, as_json: bool, strict: bool, quiet: bool
+) -> int:
+    """Check specs and plan them, without opening any data.
+
+    Says everything that is wrong at once, each with its place and what to do.
+    """
+    findings = [_examine(spec, period) for spec in specs]
+    code = max(finding.exit_code for finding in findings)
+    if code == ExitCode.DONE and strict and any(finding.warnings for finding in findings):
+        code = int(ExitCode.FINDINGS)
+    FORMS["json" if as_json else form](findings, code, quiet)
+    return code
+
+
+def _examine(spec: str, period: str | None) -> Finding:
+    warnings: tuple[Complaint, ...] = ()
+    try:
+        release = dprelease.load(spec, period=period)
+        warnings = release.warnings
+        return Finding(spec, dprelease.plan(release), int(ExitCode.DONE), (), warnings)
+    except Failure as failure:
+        return Finding(spec, None, int(failure.exit_code), tuple(failure.complaints), warnings)
+
+
+def _tell_text(findings: list[Finding], _code: int, quiet: bool) -> None:
+    for finding in findings:
+        complain(finding.errors)
+        if not quiet:
+            complain(finding.warnings, "warning")
+        if finding.plan is not None and not quiet:
+            good = paint("ok", "good", sys.stdout)
+            answer(f"{finding.file}: {good} ({_summary(finding.plan)})")
+    failed = sum(1 for finding in findings if finding.errors)
+    if failed and len(findings) > 1 and not quiet:
+        remark(f"{failed} of {len(findings)} specs have errors")
+
+
+def _summary(plan: Plan) -> str:
+    from dprelease.cli.numbers import rounded_up
+    from dprelease.report.numbers import upward
+
+    tables = len({step.query.table for step in plan.steps})
+    delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
+    return (
+        f"{_counted(len(plan.steps), 'query', 'queries')}, {_counted(tables, 'table', 'tables')}, "
+        f"epsilon {rounded_up(upward(plan.loss.epsilon))}{delta}"
+    )
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _tell_json(findings: list[Finding], code: int, _quiet: bool) -> None:
+    answer_json(
+        {
+            "schema": "dprelease/check/1",
+            "exit_code": code,
+            "specs": [
+                {
+                    "file": finding.file,
+                    "ok": not finding.errors,
+                    "errors": [complaint.to_dict() for complaint in finding.errors],
+                    "warnings": [complaint.to_dict() for complaint in finding.warnings],
+                }
+                for finding in findings
+            ],
+        }
+    )
+
+
+def _tell_github(findings: list[Finding], _code: int, _quiet: bool) -> None:
+    for finding in findings:
+        for kind, complaints in (("error", finding.errors), ("warning", finding.warnings)):
+            for complaint in complaints:
+                answer(_annotation(kind, finding.file, complaint))
+
+
+def _annotation(kind: str, file: str, complaint: Complaint) -> str:
+    """A workflow command of GitHub Actions, with its escapes."""
+    place = complaint.place
+    properties = {"file": place.file if place else file, "title": complaint.code}
+    if place:
+        properties |= {"line": str(place.line), "col": str(place.column)}
+    listed = ",".join(f"{name}={_escaped(value, comma=True)}" for name, value in properties.items())
+    hint = f" (hint: {complaint.hint})" if complaint.hint else ""
+    return f"::{kind} {listed}::{_escaped(complaint.message + hint)}"
+
+
+def _escaped(text: str, comma: bool = False) -> str:
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(":", "%3A").replace(",", "%2C") if comma else text
+
+
+FORMS: dict[str, Callable[[list[Finding], int, bool], None]] = {
+    "text": _tell_text,
+    "json": _tell_json,
+    "github": _tell_github,
+}

@@ -1,0 +1,101 @@
+"""Where text goes: answers to standard output, everything else to standard error.
+
+Colour and moving lines only on a terminal, and no colour when ``NO_COLOR`` is set.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TextIO
+
+from dprelease.errors import Complaint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
+_CLEAR_LINE = "\r\x1b[2K"
+
+
+def prepare_streams() -> None:
+    """Let neither a closed stream nor a character it can't encode stop the tool."""
+    if sys.stdin is None:  # a closed descriptor would be given to the next file that is opened
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - open as long as the process lives
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as above
+        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def abandon_stdout() -> None:
+    """Send what is still unwritten nowhere: standard output is gone, at shutdown too."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+
+
+def on_terminal(stream: TextIO) -> bool:
+    """Whether a person watches the stream, on a terminal that can move its cursor."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def in_colour(stream: TextIO) -> bool:
+    """Whether the stream may carry colour."""
+    return on_terminal(stream) and not os.environ.get("NO_COLOR")
+
+
+def paint(text: str, style: str, stream: TextIO) -> str:
+    """The text in a style of ``_STYLES``, where the stream may carry colour."""
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if in_colour(stream) else text
+
+
+def answer(text: str) -> None:
+    """Write a result to standard output, at once: whether it arrived decides the exit code."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def answer_json(value: object) -> None:
+    """Write one JSON object to standard output."""
+    import json
+
+    answer(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def remark(text: str, style: str = "") -> None:
+    """Write anything that is not a result to standard error."""
+    sys.stderr.write(f"{paint(text, style, sys.stderr) if style else text}\n")
+
+
+def complain(complaints: Iterable[Complaint], style: str = "error") -> None:
+    """Write complaints to standard error, one line each, the code in the style."""
+    for complaint in complaints:
+        code = paint(complaint.code, style, sys.stderr)
+        sys.stderr.write(str(complaint).replace(complaint.code, code, 1) + "\n")
+
+
+class StatusLine:
+    """Progress by step: one line on standard error that each step overwrites, gone at the end.
+
+    Shown on a terminal only, so that a scheduled run writes no such thing. What is shown is the
+    name of a step, never a number that depends on the data.
+    """
+
+    def __init__(self, wanted: bool) -> None:
+        self._shown = wanted and on_terminal(sys.stderr)
+
+    def __enter__(self) -> Callable[[str], None]:
+        return self._show
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            sys.stderr.write(_CLEAR_LINE)
+            sys.stderr.flush()
+
+    def _show(self, step: str) -> None:
+        if self._shown:
+            sys.stderr.write(f"{_CLEAR_LINE}{paint(step, 'quiet', sys.stderr)} ...")
+            sys.stderr.flush()

@@ -1,0 +1,133 @@
+"""The outermost frame: turns whatever escapes a command into a message and an exit code.
+
+An unexpected exception is named by its class alone. Its text and its traceback could hold values
+of the data, so neither is shown, and no switch shows them.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import click
+
+from dprelease.cli.app import app
+from dprelease.cli.console import abandon_stdout, answer_json, complain, prepare_streams, remark
+from dprelease.errors import Complaint, ExitCode, Failure
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+PIPE_CLOSED = 141  # 128 + SIGPIPE
+
+INTERRUPTION = Complaint(
+    "E700", "interrupted", "a budget already charged stays charged; running again is then free"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How errors are told. Read from the raw arguments: the parser may be what fails."""
+
+    json: bool
+    quiet: bool
+
+    @staticmethod
+    def of(arguments: Sequence[str]) -> Manner:
+        """Find ``--json`` (or ``--format json``) and ``-q`` among the arguments."""
+        options = list(arguments)
+        if "--" in options:
+            options = options[: options.index("--")]
+        formats = [after for option, after in pairwise(options) if option == "--format"]
+        return Manner(
+            json="--json" in options or "--format=json" in options or "json" in formats,
+            quiet="-q" in options or "--quiet" in options,
+        )
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code; nothing escapes."""
+    prepare_streams()
+    _silence_hooks()
+    manner = Manner.of(arguments)
+    try:
+        return _run(arguments, manner)
+    except BrokenPipeError:  # the reader has gone (`| head`): no word of it
+        abandon_stdout()
+        return PIPE_CLOSED
+    except Exception as error:
+        return _tell_internal(error, manner)
+
+
+def _run(arguments: Sequence[str], manner: Manner) -> int:
+    try:
+        return _invoke(arguments)
+    except Failure as failure:
+        return _tell(int(failure.exit_code), failure.complaints, manner)
+    except click.UsageError as error:
+        return _tell_usage(error, manner)
+    except (KeyboardInterrupt, click.Abort):
+        return _tell(INTERRUPTED, [INTERRUPTION], manner)
+
+
+def _tell_internal(error: Exception, manner: Manner) -> int:
+    message = f"internal error ({type(error).__name__}); nothing was released"
+    complaint = Complaint("E701", message)
+    try:
+        return _tell(int(ExitCode.INTERNAL), [complaint], manner)
+    except OSError:  # standard output is what fails; standard error may still work
+        abandon_stdout()
+        return _tell(int(ExitCode.INTERNAL), [complaint], Manner(json=False, quiet=False))
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    """Parse and run. A command returns its exit code, or None for "done"."""
+    if not arguments:
+        remark(app.get_help(click.Context(app, info_name="dprelease", **app.context_settings)))
+        return int(ExitCode.SPEC)
+    try:
+        with app.make_context("dprelease", list(arguments)) as context:
+            code = app.invoke(context)
+    except click.exceptions.Exit as leave:  # --help, --version
+        return leave.exit_code
+    return int(code or 0)
+
+
+def _tell(code: int, complaints: Sequence[Complaint], manner: Manner) -> int:
+    if manner.json:
+        answer_json(
+            {
+                "schema": "dprelease/error/1",
+                "exit_code": code,
+                "complaints": [complaint.to_dict() for complaint in complaints],
+            }
+        )
+    if not (manner.json and manner.quiet):
+        complain(complaints)
+    return code
+
+
+def _tell_usage(error: click.UsageError, manner: Manner) -> int:
+    """The command line itself is wrong: what was wrong, and where to read more."""
+    path = error.ctx.command_path if error.ctx is not None else "dprelease"
+    message = error.format_message()
+    if manner.json:
+        _tell(int(ExitCode.SPEC), [Complaint("E000", message)], Manner(json=True, quiet=True))
+    if not (manner.json and manner.quiet):
+        remark(f"dprelease: {message}", "error")
+        remark(f"Try: {path} --help")
+    return int(ExitCode.SPEC)
+
+
+def _silence_hooks() -> None:
+    """Python's own last resorts print exception texts; ours name the class and nothing else."""
+    import threading
+
+    def report(kind: type[BaseException] | None) -> None:
+        remark(f"internal error ({kind.__name__ if kind else 'unknown'})", "error")
+
+    threading.excepthook = lambda unhandled: report(unhandled.exc_type)
+    sys.unraisablehook = lambda unhandled: report(unhandled.exc_type)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")

@@ -1,0 +1,32 @@
+"""Numbers for people: few digits, and never a loss or an error smaller than it is."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+DIGITS = 5
+
+
+def rounded_up(value: object) -> str:
+    """Write a loss, a scale or an error: rounded up at five digits, ``-`` when there is none."""
+    return _written(value, ROUND_CEILING)
+
+
+def rounded_down(value: object) -> str:
+    """Write what is left of a budget: rounded down at five digits, ``-`` when there is none."""
+    return _written(value, ROUND_FLOOR)
+
+
+def _written(value: object, rounding: str) -> str:
+    if value is None:
+        return "-"
+    number = Context(prec=DIGITS, rounding=rounding).create_decimal(str(value))
+    if number == 0:
+        return "0"
+    plain = -7 <= number.adjusted() <= 14
+    return f"{_trimmed(number):f}" if plain else f"{_trimmed(number):E}".replace("E+", "E")
+
+
+def _trimmed(number: Decimal) -> Decimal:
+    """Drop the zeros at the end of the digits."""
+    return number.normalize()

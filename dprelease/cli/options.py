@@ -1,0 +1,14 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import click
+
+SPEC = click.argument("spec", type=click.Path(), metavar="SPEC")
+PERIOD = click.option(
+    "--period", metavar="P", help='Fill in {period} in the spec\'s path and snapshot ("2026-q1").'
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
+QUIET = click.option(
+    "-q", "--quiet", is_flag=True, help="Write errors only, and what --json asks for."
+)

@@ -1,0 +1,51 @@
+"""``dprelease plan``: what a run would do, how noisy, at what cost. Opens no data."""
+
+from __future__ import annotations
+
+import click
+
+import dprelease
+from dprelease.cli.console import answer_json, complain, remark
+from dprelease.cli.options import JSON, PERIOD, QUIET, SPEC
+from dprelease.errors import ExitCode
+
+EPILOG = """\b
+Example:
+  dprelease plan release_specs/clinic_visits.toml
+  dprelease plan --json release_specs/clinic_visits.toml | jq .total"""
+
+
+@click.command(epilog=EPILOG)
+@SPEC
+@PERIOD
+@JSON
+@QUIET
+def plan(spec: str, period: str | None, as_json: bool, quiet: bool) -> int:
+    """Show noise, expected errors and budget; open no data.
+
+    For each query: mechanism, sensitivity, scale of the noise, the error to expect and what it
+    costs; then how the costs are composed and what the ledger would say. Exits with 3 when the
+    ledger would refuse a run.
+    """
+    from dprelease.cli.standing import standing_of
+    from dprelease.report.plan import describe
+
+    release = dprelease.load(spec, period=period)
+    planned = dprelease.plan(release)
+    standing = standing_of(planned)
+    described = describe(planned, standing.facts())
+    if not quiet:
+        complain(release.warnings, "warning")
+    if as_json:
+        answer_json(described)
+    elif not quiet:
+        from dprelease.cli.plan_table import write_plan
+
+        write_plan(described)
+        for note in planned.notes:
+            remark(f"note: {note}")
+    if not standing.refusals:
+        return int(ExitCode.DONE)
+    if not (as_json and quiet):
+        complain(standing.refusals)
+    return int(ExitCode.BUDGET)

@@ -1,0 +1,94 @@
+"""``dprelease run``: publish."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+import dprelease
+from dprelease.cli.console import StatusLine, abandon_stdout, complain
+from dprelease.cli.options import JSON, PERIOD, QUIET, SPEC
+from dprelease.errors import Complaint, ExitCode, Failure
+
+if TYPE_CHECKING:
+    from dprelease import Result
+
+EPILOG = """\b
+Example:
+  dprelease run release_specs/clinic_visits.toml
+  dprelease run --period 2026-q1 --output out/q1 visits.toml"""
+
+
+def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float) -> float:
+    if not math.isfinite(seconds):
+        raise click.BadParameter("a number of seconds is needed")
+    return seconds
+
+
+@click.command(epilog=EPILOG)
+@SPEC
+@click.option("--output", type=click.Path(), metavar="DIR", help="Write here, not to [output].")
+@PERIOD
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0),
+    default=10,
+    show_default=True,
+    callback=_finite,
+    metavar="SECONDS",
+    help="How long to wait for a ledger that another run holds.",
+)
+@click.option("--new-noise", is_flag=True, help="Release again with new noise, spending again.")
+@JSON
+@QUIET
+def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    spec: str,
+    output: str | None,
+    period: str | None,
+    wait: float,
+    new_noise: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Publish: charge the budget, add the noise, write tables and report.
+
+    A second run of the same release gives the same files and spends nothing.
+    """
+    release = dprelease.load(spec, period=period)
+    if not quiet:
+        complain(release.warnings, "warning")
+    with StatusLine(wanted=not quiet) as progress:
+        result = dprelease.run(
+            release,
+            output=os.path.abspath(output) if output is not None else None,
+            wait=wait,
+            new_noise=new_noise,
+            progress=progress,
+        )
+    _tell(result, as_json, quiet)
+
+
+def _tell(result: Result, as_json: bool, quiet: bool) -> None:
+    """Say what happened. That it can't be said doesn't undo it, so it isn't an internal error."""
+    from dprelease.cli.run_outcome import tell_json, tell_text
+
+    try:
+        if as_json:
+            tell_json(result)
+        elif not quiet:
+            tell_text(result)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        abandon_stdout()
+        raise Failure(
+            ExitCode.AFTER_CHARGE,
+            Complaint(
+                "E590",
+                f"the release is complete in {result.output}, but standard output can't be written",
+                "running again is free",
+            ),
+        ) from None

@@ -1,0 +1,40 @@
+"""From noisy integers to published tables: one wide table for each set of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from dprelease.model import Group, NoisyTable, OutputColumn, OutputTable, Plan, Step
+from dprelease.statistics.registry import statistic_of
+
+
+def tables_of(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
+    """Lay out every table: group columns in declared order, then the queries' columns."""
+    by_table: dict[str, list[Step]] = {}
+    for step in plan.steps:
+        by_table.setdefault(step.query.table, []).append(step)
+    return [_table(plan, name, steps, noisy) for name, steps in by_table.items()]
+
+
+def _table(plan: Plan, name: str, steps: Sequence[Step], noisy: NoisyTable) -> OutputTable:
+    interval = plan.release.output.interval
+    columns = list(_key_columns(steps[0].query.groups))
+    for step in steps:
+        values = noisy.values[step.query.name]
+        columns.extend(statistic_of(step.query.statistic).columns(step, values, interval))
+    about = plan.release.about
+    return OutputTable(name, tuple(columns), about.title or about.name)
+
+
+def _key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
+    rows = list(product(*(group.labels for group in groups))) if groups else []
+    for position, group in enumerate(groups):
+        typed = group.edges is None and group.other is None
+        yield OutputColumn(
+            group.column,
+            "key",
+            [row[position] for row in rows],
+            f"bins of {group.column}" if group.edges else f"declared values of {group.column}",
+            type=group.type if typed else None,
+        )

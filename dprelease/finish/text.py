@@ -1,0 +1,34 @@
+"""Numbers as people read them in plans and reports."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+
+
+def number(value: Fraction, digits: int = 3, *, up: bool = False) -> str:
+    """Write a number with ``digits`` significant digits, thousands separated.
+
+    Integers below a million are written in full. ``up`` rounds toward the larger number, for
+    losses and errors, which must never look smaller than they are.
+    """
+    if value.denominator == 1 and abs(value) < 1_000_000:
+        return f"{value.numerator:,}"
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_HALF_EVEN)
+    wide = Context(prec=60, rounding=ROUND_CEILING if up else ROUND_HALF_EVEN)
+    exact = wide.divide(Decimal(value.numerator), Decimal(value.denominator))
+    rounded = context.plus(exact)
+    if rounded != 0 and not -5 <= rounded.adjusted() <= 14:
+        return f"{rounded:.{digits - 1}e}"
+    text = f"{rounded:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def plus_minus(half: Fraction) -> str:
+    """Write a half-width."""
+    return f"± {number(half, up=True)}"
+
+
+def percent(share: Fraction) -> str:
+    """Write a share such as 95/100 as a percentage."""
+    return f"{number(share * 100, 6)}%"

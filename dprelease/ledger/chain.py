@@ -1,0 +1,72 @@
+"""The hash chain: each entry's SHA-256 covers its content and the hash of the entry before it.
+
+It shows edits, removals and reordering by anyone who doesn't recompute all that follows. Someone
+who rewrites the whole file, or puts an older copy in its place, is shown only by a hash kept
+elsewhere: ``Head`` is what a report or a witness should keep for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dprelease.ledger.identity import canonical_json
+
+GENESIS = hashlib.sha256(b"dprelease/ledger/1").hexdigest()
+
+
+class BrokenChain(Exception):
+    """An entry doesn't fit the ones before it; the text says which and how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One event as it is stored. ``content`` is canonical JSON."""
+
+    seq: int
+    kind: str
+    run_id: str
+    written_at: str
+    content: str
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How far a ledger goes: number of its last entry (0: none) and that entry's hash."""
+
+    seq: int
+    hash: str
+
+
+EMPTY = Head(0, GENESIS)
+
+
+def follow(head: Head, kind: str, run_id: str, written_at: str, content: str) -> Entry:
+    """The entry that comes after ``head``."""
+    seq = head.seq + 1
+    found = entry_hash(seq, kind, run_id, written_at, content, head.hash)
+    return Entry(seq, kind, run_id, written_at, content, head.hash, found)
+
+
+def entry_hash(  # noqa: PLR0913, PLR0917 - what an entry is made of
+    seq: int, kind: str, run_id: str, written_at: str, content: str, previous: str
+) -> str:
+    """SHA-256 over a JSON list, in which no two different entries look the same."""
+    text = canonical_json([seq, kind, run_id, written_at, content, previous])
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def walk(entries: Iterable[Entry]) -> Head:
+    """The head of entries in order. Raises BrokenChain at the first that doesn't fit."""
+    head = EMPTY
+    for each in entries:
+        if each.seq != head.seq + 1:
+            raise BrokenChain(f"entry {head.seq + 1} is missing")
+        expected = follow(head, each.kind, each.run_id, each.written_at, each.content)
+        if expected != each:
+            raise BrokenChain(f"entry {each.seq} was edited")
+        head = Head(each.seq, each.hash)
+    return head

@@ -1,0 +1,124 @@
+"""Opening a ledger file: durable settings, and everything checked before use."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from dprelease.ledger.creation import create, remove_dead_drafts
+from dprelease.ledger.messages import (
+    bad_place,
+    missing,
+    not_a_ledger,
+    old_sqlite,
+    translated,
+)
+from dprelease.ledger.schema import VERSION, check_schema
+
+OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
+
+_SETTINGS = (
+    "PRAGMA synchronous = EXTRA",  # a commit has also synced the directory
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA recursive_triggers = ON",  # REPLACE fires delete triggers
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+)
+
+
+def open_for_writing(path: str, wait: float) -> sqlite3.Connection:
+    """A checked connection that can really write; makes the ledger when there is none.
+
+    Raises Failure (exit 6) when the place, the file or its tables are not usable, or it is
+    locked for longer than ``wait`` seconds.
+    """
+    _check_library()
+    _check_directory(path)
+    remove_dead_drafts(path)
+    if not os.path.lexists(path):
+        create(path, wait)
+    _check_file(path, os.R_OK | os.W_OK)
+    connection = _connected(path, wait, "rw")
+    try:
+        with translated(path, wait):
+            _try_a_write(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_for_reading(path: str, wait: float) -> sqlite3.Connection:
+    """A checked connection that changes nothing, for reports."""
+    _check_library()
+    if not os.path.lexists(path):
+        raise missing(path)
+    _check_file(path, os.R_OK)
+    # With write access a killed run's journal can be rolled back; without it that is refused.
+    writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)
+    connection = _connected(path, wait, "rw" if writable else "ro")
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _check_library() -> None:
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise old_sqlite(sqlite3.sqlite_version)
+
+
+def _check_directory(path: str) -> None:
+    directory = os.path.dirname(os.path.abspath(path))
+    hint = "create it, or set [ledger] path"
+    if not os.path.isdir(directory):
+        raise bad_place(path, f"there is no directory {directory}", hint)
+    if not os.access(directory, os.W_OK | os.X_OK):
+        hint = "make it writable, or set [ledger] path"
+        raise bad_place(path, f"the directory {directory} is not writable", hint)
+
+
+def _check_file(path: str, access: int) -> None:
+    if not os.path.isfile(path):
+        raise bad_place(path, "it is not a file", "set [ledger] path to a file")
+    if not os.access(path, access):
+        what = "writable" if access & os.W_OK else "readable"
+        raise bad_place(path, f"it is not {what}", f"make it {what} for the user who runs this")
+    if os.path.getsize(path) == 0:
+        raise not_a_ledger(path, "it is empty")
+
+
+def _connected(path: str, wait: float, mode: str) -> sqlite3.Connection:
+    with translated(path, wait):
+        uri = f"{Path(path).absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
+    try:
+        with translated(path, wait):
+            for each in _SETTINGS:
+                connection.execute(each)
+            check_schema(connection, path)
+            _keep_rollback_journal(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _keep_rollback_journal(connection: sqlite3.Connection, path: str) -> None:
+    # A write-ahead log would spread the ledger over three files; someone may have switched to it.
+    if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
+        hint = "close other programs that have it open, and make it writable"
+        raise bad_place(path, "it was switched to another journal mode", hint)
+
+
+def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
+    """Takes the lock, opens a journal, and rolls back: a charge would get this far too."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        if os.path.getsize(path) < pages * size:  # SQLite itself reads half a page as zeros
+            raise not_a_ledger(path, "it was cut short")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    finally:
+        if connection.in_transaction:  # some errors have rolled back already
+            connection.execute("ROLLBACK")

@@ -1,0 +1,89 @@
+"""Making a new ledger file: whole or not at all, and private to the user."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from dprelease.ledger.messages import bad_place, disk_trouble, translated
+from dprelease.ledger.schema import lay_out
+
+_DRAFT = ".new-"
+
+
+def create(path: str, wait: float) -> None:
+    """A new empty ledger, laid out under another name and linked into place.
+
+    So an empty or half-made file is never a ledger of ours, and of several processes that
+    create it at once one wins and the others use the winner's.
+    """
+    with _place_errors(path):
+        draft = f"{path}{_DRAFT}{os.getpid()}-{time.time_ns()}"
+        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            _lay_out_draft(draft, path, wait)
+            _link(draft, path)
+        finally:
+            os.unlink(draft)
+        sync_directory(os.path.dirname(os.path.abspath(path)))
+
+
+def remove_dead_drafts(path: str) -> None:
+    """Removes what processes left behind that were killed while they made this ledger."""
+    directory, name = os.path.split(os.path.abspath(path))
+    prefix = f"{name}{_DRAFT}"
+    with _place_errors(path):
+        for each in os.listdir(directory):
+            owner = each.removeprefix(prefix).split("-")[0]
+            if each.startswith(prefix) and owner.isdecimal() and not _alive(int(owner)):
+                Path(directory, each).unlink(missing_ok=True)
+
+
+def sync_directory(directory: str) -> None:
+    """Makes the names in a directory durable."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _lay_out_draft(draft: str, path: str, wait: float) -> None:
+    with translated(path, wait), closing(sqlite3.connect(draft, isolation_level=None)) as new:
+        new.execute("PRAGMA synchronous = EXTRA")
+        new.execute("BEGIN IMMEDIATE")
+        lay_out(new)
+        new.execute("COMMIT")
+
+
+def _link(draft: str, path: str) -> None:
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return  # another process was faster; its ledger is as good
+
+
+@contextmanager
+def _place_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            raise disk_trouble(path, charged=False) from None
+        hint = "put the ledger on a local disk that you can write to ([ledger] path)"
+        raise bad_place(path, os.strerror(problem.errno or 0), hint) from None
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True  # another user's, or no process number at all: not ours to judge
+    return True

@@ -1,0 +1,115 @@
+"""The identity of a run: a hash of everything in the spec that determines the released numbers.
+
+Two specs have the same identity exactly when a second run may hand out the numbers of the first:
+the run id is what makes a repeated run free, so it must change whenever the numbers would, and
+must not change with comments, titles, file places, output settings or the clock.
+
+A field at its default is left out of the hash, so that a later version with one more optional
+field gives an old spec its old identity. Changing what a default means, on the other hand, needs
+a new ``FORMAT``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from fractions import Fraction
+
+from dprelease.model import (
+    About,
+    Column,
+    Data,
+    Expression,
+    Privacy,
+    Query,
+    Release,
+    Source,
+)
+
+FORMAT = "dprelease/run/1"
+
+LEFT_OUT: Mapping[type, frozenset[str]] = {
+    # Of the ledger only the dataset counts; of the output nothing: other formats, other places
+    # and other interval levels show the same numbers.
+    Release: frozenset({"file", "ledger", "output", "report_formats", "warnings", "places"}),
+    About: frozenset({"title", "curator", "contact", "purpose", "region", "sector", "approved_by"}),
+    # Engines must return the same integers, so which one ran is no part of the identity.
+    Data: frozenset({"engine"}),
+    Source: frozenset({"pattern"}),
+    Privacy: frozenset({"unit_description"}),
+    # The grid itself counts, whoever chose its step.
+    Column: frozenset({"source", "step_chosen"}),
+    # Queries are told apart by their unique names, not by their order in the file.
+    Query: frozenset({"number"}),
+    Expression: frozenset({"columns"}),
+}
+
+
+def run_id(release: Release, attempt: int = 0) -> str:
+    """The identity of a run of the release: SHA-256 of ``canonical_form``, as 64 hex digits.
+
+    ``attempt`` counts the times that new noise was asked (and paid) for on purpose.
+    """
+    return hashlib.sha256(canonical_form(release, attempt).encode("ascii")).hexdigest()
+
+
+def canonical_form(release: Release, attempt: int = 0) -> str:
+    """Canonical JSON of what determines the released numbers: sorted keys, ASCII, no floats."""
+    body = _plain(release)
+    if not isinstance(body, dict):
+        raise TypeError("a release is a dataclass")
+    if release.data.source.format != "csv":
+        body["data"]["source"].pop("dialect", None)
+    body["dataset"] = release.ledger.dataset
+    body["queries"] = sorted(body.get("queries", []), key=canonical_json)
+    again = {"attempt": attempt} if attempt else {}
+    return canonical_json({"format": FORMAT, "release": body, **again})
+
+
+def canonical_json(value: object) -> str:
+    """JSON with sorted keys, no blanks and ASCII only: one text for one value.
+
+    Raises TypeError for a float: it has no one text that every reader agrees on.
+    """
+    _refuse_floats(value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        left_out = LEFT_OUT.get(type(value), frozenset())
+        kept = [each for each in fields(value) if each.name not in left_out]
+        pairs = ((each, getattr(value, each.name)) for each in kept)
+        return {each.name: _plain(found) for each, found in pairs if found != _default(each)}
+    raise TypeError(f"a {type(value).__name__} can't be part of a run's identity")
+
+
+def _default(found: Field[object]) -> object:
+    if found.default is not MISSING:
+        return found.default
+    if found.default_factory is not MISSING:
+        return found.default_factory()
+    return MISSING
+
+
+def _refuse_floats(value: object) -> None:
+    if isinstance(value, float):
+        raise TypeError("floats have no canonical text")
+    if isinstance(value, Mapping):
+        for each in value.values():
+            _refuse_floats(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _refuse_floats(each)

@@ -1,0 +1,158 @@
+"""What the ledger says when it refuses. File names and budgets are public; nothing else is shown.
+
+E301 over the cap, E302 other cost; E601 busy, E602 place, E603 not a ledger, E604 version or
+tables, E605 broken chain, E606 disk, E607 SQLite too old, E608 missing, E609 lost charge.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+
+from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.ledger.amounts import shown_down, shown_up
+from dprelease.model import Loss
+
+RESTORE = (
+    "restore the ledger from a backup that is not older than the last release; "
+    "never start an empty one for a data set that was released before"
+)
+FREE = "the budget stays reserved, and running the same release again costs nothing"
+
+
+def over_cap(  # noqa: PLR0913 - the numbers and names of one sentence
+    what: str, *, asked: Fraction, spent: Fraction, cap: Fraction, dataset: str, place: Place | None
+) -> Complaint:
+    """The charge would lift what is spent over the cap. Losses are rounded up, what's left down."""
+    left = cap - spent
+    hint = f"at most {shown_down(left)} is left" if left > 0 else "nothing is left"
+    return Complaint(
+        "E301",
+        f'{what} {shown_up(asked)} + {shown_up(spent)} already spent on "{dataset}"'
+        f" exceeds the cap {shown_down(cap)}",
+        hint,
+        place,
+    )
+
+
+def other_cost(release: str, charged: Loss, asked: Loss, place: Place | None) -> Failure:
+    """The run is in the ledger at another price: its claim and its charge would differ."""
+    return Failure(
+        ExitCode.BUDGET,
+        Complaint(
+            "E302",
+            f'this run of "{release}" was charged {_cost(charged)} and now costs {_cost(asked)}',
+            "use the version of dprelease that made the charge, "
+            "or a new `snapshot` or period to release (and pay) anew",
+            place,
+        ),
+    )
+
+
+def _cost(loss: Loss) -> str:
+    parts = [f"epsilon {shown_up(loss.epsilon)}", f"delta {shown_up(loss.delta)}"]
+    if loss.rho is not None:
+        parts.append(f"rho {shown_up(loss.rho)}")
+    return ", ".join(parts)
+
+
+def busy(path: str, wait: float) -> Failure:
+    """Another process held the ledger for the whole wait."""
+    return _refused(
+        "E601",
+        f"the ledger {path} is locked by another process (waited {wait:g} s)",
+        "wait for the other run to end, or give a longer wait",
+    )
+
+
+def bad_place(path: str, reason: str, hint: str) -> Failure:
+    """The ledger can't be written (or read) where it is."""
+    return _refused("E602", f"the ledger {path} can't be used: {reason}", hint)
+
+
+def not_a_ledger(path: str, reason: str) -> Failure:
+    """The file is not a dprelease ledger, or is damaged."""
+    return _refused("E603", f"{path} is not a whole dprelease ledger: {reason}", RESTORE)
+
+
+def wrong_schema(path: str, reason: str, hint: str) -> Failure:
+    """The ledger is of another version, or its tables or triggers were changed."""
+    return _refused("E604", f"the ledger {path} {reason}", hint)
+
+
+def broken_chain(path: str, reason: str) -> Failure:
+    """Entries don't hang together: something edited, removed or added them."""
+    return _refused("E605", f"the ledger {path} was changed from outside: {reason}", RESTORE)
+
+
+def disk_trouble(path: str, *, charged: bool) -> Failure:
+    """The disk is full or failed. ``charged``: after the budget was reserved."""
+    hint = "make room or mend the disk, then run again: "
+    code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
+    tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
+    message = f"the ledger {path} can't be written: disk full or failing"
+    return Failure(code, Complaint("E606", message, hint + tail))
+
+
+def old_sqlite(version: str) -> Failure:
+    """Python's SQLite lacks STRICT tables."""
+    return _refused(
+        "E607",
+        f"the ledger needs SQLite 3.37 or later, this Python has {version}",
+        "use a Python built with a newer SQLite",
+    )
+
+
+def missing(path: str) -> Failure:
+    """There is no ledger to read."""
+    return _refused("E608", f"there is no ledger at {path}", "give the path of an existing ledger")
+
+
+def lost_charge(path: str, release: str) -> Failure:
+    """The ledger no longer holds a charge that was made in it."""
+    return _refused(
+        "E609",
+        f'the ledger {path} no longer holds the charge of "{release}"',
+        "it was replaced or restored while the release ran; " + RESTORE,
+    )
+
+
+def _refused(code: str, message: str, hint: str) -> Failure:
+    return Failure(ExitCode.LEDGER, Complaint(code, message, hint))
+
+
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_DISK = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM})
+_PLACE = frozenset(
+    {
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_AUTH,
+        sqlite3.SQLITE_NOLFS,
+    }
+)
+
+
+@contextmanager
+def translated(path: str, wait: float, *, charged: bool = False) -> Iterator[None]:
+    """Turns every error of SQLite inside into a Failure with a remedy."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        failure = _failure(problem, path, wait, charged=charged)
+        raise failure from None
+
+
+def _failure(problem: sqlite3.Error, path: str, wait: float, *, charged: bool) -> Failure:
+    code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    if code in _BUSY:
+        return busy(path, wait)
+    if code in _DISK:
+        return disk_trouble(path, charged=charged)
+    if code in _PLACE:
+        hint = "make the file and its directory writable, or set [ledger] path"
+        return bad_place(path, "it can't be opened for writing", hint)
+    return not_a_ledger(path, "SQLite can't read it")

@@ -1,0 +1,193 @@
+"""What a ledger says: runs with their charge, seal and publication, and the account of a dataset.
+
+Pure functions from chained entries; nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from dprelease.ledger.amounts import rational_text, read_rational
+from dprelease.ledger.chain import BrokenChain, Entry, Head, walk
+from dprelease.ledger.identity import canonical_json
+from dprelease.model import Loss
+
+
+class Kind(StrEnum):
+    """What an entry records."""
+
+    CHARGE = "charge"
+    SEAL = "seal"
+    PUBLISH = "publish"
+
+
+class State(StrEnum):
+    """How far a run has come: paid for, or its numbers fixed for good."""
+
+    CHARGED = "charged"
+    SEALED = "sealed"
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The most that all runs of a dataset together may cost; None is no cap."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The numbers of a run are fixed: ``seq`` finds them, ``sha256`` and ``size`` check them."""
+
+    seq: int
+    sealed_at: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One charged run. Times are UTC and only informative.
+
+    ``files`` are names and SHA-256 of what was last published; None before that. ``seq`` and
+    ``hash`` are those of the charge's entry.
+    """
+
+    seq: int
+    hash: str
+    run_id: str
+    dataset: str
+    release: str
+    loss: Loss
+    caps: Caps
+    detail: Mapping[str, object]
+    charged_at: str
+    seal: Seal | None = None
+    files: Mapping[str, str] | None = None
+    published_at: str | None = None
+
+    @property
+    def sealed_at(self) -> str | None:
+        """When the numbers were fixed, if they are."""
+        return self.seal.sealed_at if self.seal else None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What all runs over one dataset cost together, by plain sums: valid however they were chosen.
+
+    ``spent.rho`` is None as soon as one run has no zCDP bound.
+    """
+
+    dataset: str
+    spent: Loss
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A whole ledger, checked: its head and its runs in order of their charge."""
+
+    head: Head
+    runs: Mapping[str, Run]
+
+    def account(self, dataset: str, before: int | None = None) -> Account:
+        """The account of a dataset, of charges with an entry number below ``before`` only."""
+        found = [each for each in self.runs.values() if each.dataset == dataset]
+        kept = tuple(each for each in found if before is None or each.seq < before)
+        return Account(dataset, total(each.loss for each in kept), kept)
+
+
+def total(losses: Iterable[Loss]) -> Loss:
+    """Sum of epsilons, of deltas and of rhos: basic composition, valid under full adaptivity."""
+    found = tuple(losses)
+    rhos = [each.rho for each in found if each.rho is not None]
+    return Loss(
+        sum((each.epsilon for each in found), Fraction(0)),
+        sum((each.delta for each in found), Fraction(0)),
+        sum(rhos, Fraction(0)) if len(rhos) == len(found) else None,
+    )
+
+
+def read_book(entries: Iterable[Entry]) -> Book:
+    """The runs that the entries tell of. Raises BrokenChain when they don't hang together."""
+    kept = tuple(entries)
+    head = walk(kept)
+    runs: dict[str, Run] = {}
+    for each in kept:
+        try:
+            runs[each.run_id] = _READERS[Kind(each.kind)](each, runs)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise BrokenChain(f"entry {each.seq} can't be understood") from None
+    return Book(head, runs)
+
+
+def charge_content(
+    dataset: str, release: str, loss: Loss, caps: Caps, detail: Mapping[str, object]
+) -> str:
+    """The content of a charge's entry. Raises TypeError for a detail that holds a float."""
+    return canonical_json(
+        {
+            "dataset": dataset,
+            "release": release,
+            "epsilon": rational_text(loss.epsilon),
+            "delta": rational_text(loss.delta),
+            "rho": _optional_text(loss.rho),
+            "epsilon_cap": _optional_text(caps.epsilon),
+            "delta_cap": _optional_text(caps.delta),
+            "detail": dict(detail),
+        }
+    )
+
+
+def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
+    if entry.run_id in runs:
+        raise ValueError("charged twice")
+    content = json.loads(entry.content)
+    rho, epsilon_cap, delta_cap = (
+        None if content[name] is None else read_rational(content[name])
+        for name in ("rho", "epsilon_cap", "delta_cap")
+    )
+    return Run(
+        seq=entry.seq,
+        hash=entry.hash,
+        run_id=entry.run_id,
+        dataset=content["dataset"],
+        release=content["release"],
+        loss=Loss(read_rational(content["epsilon"]), read_rational(content["delta"]), rho),
+        caps=Caps(epsilon_cap, delta_cap),
+        detail=content["detail"],
+        charged_at=entry.written_at,
+    )
+
+
+def _read_seal(entry: Entry, runs: Mapping[str, Run]) -> Run:
+    run = runs[entry.run_id]
+    if run.seal is not None:
+        raise ValueError("sealed twice")
+    content = json.loads(entry.content)
+    seal = Seal(entry.seq, entry.written_at, str(content["sha256"]), int(content["size"]))
+    return replace(run, seal=seal)
+
+
+def _read_publication(entry: Entry, runs: Mapping[str, Run]) -> Run:
+    run = runs[entry.run_id]
+    if run.seal is None:
+        raise ValueError("published before it was sealed")
+    return replace(run, files=json.loads(entry.content)["files"], published_at=entry.written_at)
+
+
+_READERS = {
+    Kind.CHARGE: _read_charge,
+    Kind.SEAL: _read_seal,
+    Kind.PUBLISH: _read_publication,
+}
+
+
+def _optional_text(value: Fraction | None) -> str | None:
+    return None if value is None else rational_text(value)

@@ -1,0 +1,230 @@
+"""The ledger: charge before any value is read, seal the noisy numbers, note what was published."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+from dprelease.errors import Place
+from dprelease.ledger.chain import BrokenChain, Entry, Head, follow
+from dprelease.ledger.connection import open_for_reading, open_for_writing
+from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.messages import (
+    broken_chain,
+    lost_charge,
+    not_a_ledger,
+    other_cost,
+    translated,
+)
+from dprelease.ledger.payloads import fingerprint, packed, unpacked
+from dprelease.ledger.records import (
+    Account,
+    Book,
+    Caps,
+    Kind,
+    Run,
+    Seal,
+    charge_content,
+    read_book,
+    total,
+)
+from dprelease.ledger.reservation import Reservation, check_caps, check_loss, reservation_of
+from dprelease.model import Loss
+
+WAIT = 10.0  # seconds
+
+
+class Ledger:
+    """One ledger file. Every change is one immediate transaction, durable when the call returns.
+
+    All calls raise Failure with a remedy: exit 6 when the ledger is busy, damaged or unusable,
+    exit 5 when the disk fails after the charge. A context manager closes the file.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: str, wait: float) -> None:
+        self._connection = connection
+        self._wait = wait
+        self.path = path
+
+    @classmethod
+    def open(cls, path: str, wait: float = WAIT) -> Self:
+        """The ledger at ``path`` for charging, made if there is none; its directory must exist.
+
+        Waits up to ``wait`` seconds for other processes, here and in every later call.
+        """
+        return cls(open_for_writing(path, wait), path, wait)
+
+    @classmethod
+    def read(cls, path: str, wait: float = WAIT) -> Self:
+        """An existing ledger for reports; charging through it fails."""
+        return cls(open_for_reading(path, wait), path, wait)
+
+    def close(self) -> None:
+        """Closes the file; what was committed stays."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def charge(  # noqa: PLR0913, PLR0917 - the parts of a charge
+        self,
+        run_id: str,
+        dataset: str,
+        release: str,
+        loss: Loss,
+        caps: Caps,
+        detail: Mapping[str, object],
+        *,
+        place: Place | None = None,
+    ) -> Reservation:
+        """Charges a run, once: a run already charged at the same cost is returned as it is.
+
+        Refuses (exit 3) a cost over a cap, compared exactly over all runs of the dataset, and a
+        charged run at another cost. ``detail`` holds JSON values without floats; ``place`` is
+        where the spec states the budget. No value of the data may be read before this returns.
+        """
+        check_loss(loss)
+        content = charge_content(dataset, release, loss, caps, detail)
+        with self._writing(charged=False) as book:
+            known = book.runs.get(run_id)
+            if known is not None:
+                if known.loss != loss:
+                    raise other_cost(release, known.loss, loss, place)
+                return reservation_of(book, known, fresh=False)
+            check_caps(book.account(dataset), loss, caps, place)
+            self._append(book.head, Kind.CHARGE, run_id, content)
+            charged = self._book()
+        return reservation_of(charged, charged.runs[run_id], fresh=True)
+
+    def seal(self, reservation: Reservation, payload: bytes) -> bytes:
+        """Fixes the noisy numbers of a run for good, and returns the bytes to publish.
+
+        Those are ``payload``, or what another process sealed under the same run before.
+        """
+        content = canonical_json({"sha256": fingerprint(payload), "size": len(payload)})
+        with self._writing(charged=True) as book:
+            run = self._charged(book, reservation)
+            if run.seal is not None:
+                return self._payload(run.seal)
+            entry = self._append(book.head, Kind.SEAL, run.run_id, content)
+            self._connection.execute(
+                "INSERT INTO payloads (seq, bytes) VALUES (?, ?)", (entry.seq, packed(payload))
+            )
+        return payload
+
+    def sealed(self, run_id: str) -> bytes | None:
+        """The sealed bytes of a run, or None."""
+        with translated(self.path, self._wait):
+            run = self._book().runs.get(run_id)
+            return self._payload(run.seal) if run and run.seal else None
+
+    def published(self, reservation: Reservation, files: Mapping[str, str]) -> None:
+        """Notes which files (name: SHA-256) hold the run's numbers; a repetition adds nothing."""
+        with self._writing(charged=True) as book:
+            run = self._charged(book, reservation)
+            if run.files != dict(files):
+                content = canonical_json({"files": dict(files)})
+                self._append(book.head, Kind.PUBLISH, run.run_id, content)
+
+    def status(self, dataset: str) -> Account:
+        """What was spent on a dataset, and by which runs."""
+        return self._checked().account(dataset)
+
+    def entries(self) -> tuple[Run, ...]:
+        """All runs, in order of their charge."""
+        return tuple(self._checked().runs.values())
+
+    def head(self) -> Head:
+        """Number and hash of the last entry, to be kept elsewhere."""
+        return self._checked().head
+
+    def verify(self) -> Head:
+        """Checks everything: pages, chain, and every sealed payload. Returns the head."""
+        with translated(self.path, self._wait):
+            if self._connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                raise not_a_ledger(self.path, "its pages are damaged")
+            book = self._book()
+            for each in book.runs.values():
+                if each.seal is not None:
+                    self._payload(each.seal)
+            return book.head
+
+    @contextmanager
+    def _writing(self, *, charged: bool) -> Iterator[Book]:
+        with translated(self.path, self._wait, charged=charged):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._book()
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _checked(self) -> Book:
+        with translated(self.path, self._wait):
+            return self._book()
+
+    def _book(self) -> Book:
+        # In order of the row id, so that no index needs to be trusted.
+        rows = self._connection.execute(
+            "SELECT seq, kind, run_id, written_at, content, previous, hash"
+            " FROM entries NOT INDEXED ORDER BY seq"
+        )
+        try:
+            return read_book(Entry(*row) for row in rows)
+        except BrokenChain as problem:
+            raise broken_chain(self.path, str(problem)) from None
+
+    def _append(self, head: Head, kind: Kind, run_id: str, content: str) -> Entry:
+        entry = follow(head, kind.value, run_id, utc_now(), content)
+        self._connection.execute(
+            "INSERT INTO entries (seq, kind, run_id, written_at, content, previous, hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (entry.seq, entry.kind, run_id, entry.written_at, content, entry.previous, entry.hash),
+        )
+        return entry
+
+    def _charged(self, book: Book, reservation: Reservation) -> Run:
+        run = book.runs.get(reservation.run_id)
+        if run is None or run.hash != reservation.run.hash:
+            raise lost_charge(self.path, reservation.run.release)
+        return run
+
+    def _payload(self, seal: Seal) -> bytes:
+        row = self._connection.execute(
+            "SELECT bytes FROM payloads WHERE seq = ?", (seal.seq,)
+        ).fetchone()
+        if row is None:
+            raise broken_chain(self.path, f"the numbers sealed by entry {seal.seq} are missing")
+        try:
+            return unpacked(row[0], seal.sha256, seal.size)
+        except ValueError:
+            reason = f"the numbers sealed by entry {seal.seq} were changed"
+            raise broken_chain(self.path, reason) from None
+
+
+def account(path: str, dataset: str, wait: float = WAIT) -> Account:
+    """What was spent on a dataset; nothing when there is no ledger yet. Changes nothing."""
+    if not os.path.lexists(path):
+        return Account(dataset, total(()), ())
+    with Ledger.read(path, wait) as ledger:
+        return ledger.status(dataset)
+
+
+def utc_now() -> str:
+    """The time for people, never for the identity of anything."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,162 @@
+"""Enclosures in integers: what is known for certain about a real number.
+
+An ``Interval`` (low, high) at ``bits`` stands for low <= 2^bits * x <= high. Every operation rounds
+low down and high up, so the true value never leaves. Exponentials and logarithms come from
+``decimal``, whose ``exp`` and ``ln`` are correctly rounded (error at most half a unit in the last
+place, Python library reference) and are widened here by a whole unit on both sides.
+"""
+
+from __future__ import annotations
+
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    """low <= 2^bits * x <= high, for a number of bits that the function at hand states."""
+
+    low: int
+    high: int
+
+    def shifted(self, by: int) -> Interval:
+        """The same number with ``by`` bits fewer, rounded outward."""
+        return Interval(self.low >> by, -(-self.high >> by))
+
+    def fractions(self, bits: int) -> tuple[Fraction, Fraction]:
+        """The two ends as exact numbers."""
+        return Fraction(self.low, 1 << bits), Fraction(self.high, 1 << bits)
+
+
+def enclose(value: Fraction, bits: int) -> Interval:
+    """A rational number, within one unit."""
+    scaled = value.numerator << bits
+    return Interval(scaled // value.denominator, -(-scaled // value.denominator))
+
+
+def multiply(left: Interval, right: Interval, bits: int) -> Interval:
+    """The product of two numbers >= 0."""
+    return Interval(left.low * right.low, left.high * right.high).shifted(bits)
+
+
+def divide(left: Interval, right: Interval, bits: int) -> Interval:
+    """The quotient of a number >= 0 by one that is certainly > 0."""
+    return Interval((left.low << bits) // right.high, -(-(left.high << bits) // right.low))
+
+
+def square_root(value: Interval, bits: int) -> Interval:
+    """The root of a number >= 0: isqrt(n) <= sqrt(n) < isqrt(n) + 1."""
+    return Interval(isqrt(value.low << bits), isqrt(value.high << bits) + 1)
+
+
+def exp_negative(exponent: Fraction, bits: int) -> Interval:
+    """exp(-exponent) for exponent >= 0, within a few units."""
+    if exponent < 0:
+        raise ValueError("the exponent must not be negative")
+    if exponent == 0:
+        return Interval(1 << bits, 1 << bits)
+    if exponent >= bits:
+        return Interval(0, 1)  # exp(-bits) < 2^-bits
+    down, up = _contexts(bits)
+    # copy_negate, as a minus sign would round to the 28 digits of the thread's own context.
+    low = down.next_minus(down.exp(_ratio(exponent, up).copy_negate()))
+    high = up.next_plus(up.exp(_ratio(exponent, down).copy_negate()))
+    return _scale(low, high, bits)
+
+
+def logarithm(value: Fraction, bits: int) -> Interval:
+    """ln(value) for value > 0, within a few units unless the value is astronomical."""
+    if value <= 0:
+        raise ValueError("only positive numbers have a logarithm")
+    down, up = _contexts(bits)
+    low = down.next_minus(down.ln(_ratio(value, down)))
+    high = up.next_plus(up.ln(_ratio(value, up)))
+    return _scale(low, high, bits)
+
+
+@lru_cache(maxsize=64)
+def pi(bits: int) -> Interval:
+    """Machin's formula: pi = 16 atan(1/5) - 4 atan(1/239)."""
+    guard = bits + 32
+    fifth, other = _arctangent(5, guard), _arctangent(239, guard)
+    both = Interval(16 * fifth.low - 4 * other.high, 16 * fifth.high - 4 * other.low)
+    return both.shifted(32)
+
+
+def normal_outside(squared: Fraction, bits: int) -> Interval:
+    """P(N^2 >= squared) for a standard normal N.
+
+    With y = squared it is 1 - sqrt(2 y/pi) exp(-y/2) sum over n of y^n/(1 3 5 ... (2n+1)), a series
+    of positive terms that is cut once its terms halve (the rest is at most the last term).
+    """
+    if squared >= 2 * bits:
+        return Interval(0, 1)  # at most exp(-y/2) <= exp(-bits) < 2^-bits
+    work = bits + 64
+    y = enclose(squared, work)
+    term = total = Interval(1 << work, 1 << work)
+    odd = 1
+    while term.high > 1 or squared > odd:
+        odd += 2
+        term = multiply(term, y, work)
+        term = Interval(term.low // odd, -(-term.high // odd))
+        total = Interval(total.low + term.low, total.high + term.high)
+        if term.high <= 1 and 2 * squared <= odd:
+            break
+    total = Interval(total.low, total.high + term.high)
+    front = square_root(divide(Interval(2 * y.low, 2 * y.high), pi(work), work), work)
+    inside = multiply(multiply(front, exp_negative(squared / 2, work), work), total, work)
+    one = 1 << work
+    outside = Interval(max(one - inside.high, 0), min(max(one - inside.low, 1), one))
+    return outside.shifted(64)
+
+
+def _arctangent(inverse: int, bits: int) -> Interval:
+    """atan(1/inverse): alternating terms, each off by less than a unit, remainder below one."""
+    power = (1 << bits) // inverse
+    total, odd, error = 0, 1, 1
+    while power:
+        total += power // odd if odd % 4 == 1 else -(power // odd)
+        power //= inverse * inverse
+        odd += 2
+        error += 2
+    return Interval(total - error, total + error)
+
+
+@lru_cache(maxsize=64)
+def _contexts(bits: int) -> tuple[Context, Context]:
+    """Decimal contexts that round down and up, with ten digits to spare."""
+    digits = bits * 3 // 10 + bits // 100 + 12  # log10(2) < 0.31
+    down, up = (
+        Context(
+            prec=digits,
+            rounding=rounding,
+            Emin=MIN_EMIN,
+            Emax=MAX_EMAX,
+            traps=[InvalidOperation, DivisionByZero, Overflow],
+        )
+        for rounding in (ROUND_FLOOR, ROUND_CEILING)
+    )
+    return down, up
+
+
+def _ratio(value: Fraction, context: Context) -> Decimal:
+    """The fraction, rounded the way the context says."""
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _scale(low: Decimal, high: Decimal, bits: int) -> Interval:
+    """Two decimals as integers at ``bits``, rounded outward; the arithmetic here is exact."""
+    (a, b), (c, d) = low.as_integer_ratio(), high.as_integer_ratio()
+    return Interval((a << bits) // b, -(-(c << bits) // d))

@@ -1,0 +1,173 @@
+"""A release, from spec to published files, on one screen.
+
+Order is the guarantee: plan, certify, look at the structure of the data, charge (durable), only
+then read values, add noise, seal, publish. Whatever stops it after the charge can be repeated at
+no cost, and a repeated run gives the sealed numbers again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dprelease import sealed
+from dprelease.certify import CertifiedPlan, certify
+from dprelease.engines import Engine, get
+from dprelease.ledger import Ledger, Reservation, State, run_id
+from dprelease.ledger.records import Caps
+from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
+from dprelease.noise.entropy import Entropy, SystemEntropy
+from dprelease.planning.planner import make_plan
+from dprelease.privatize import privatize
+from dprelease.publication import Publication, assemble
+from dprelease.report.steps import step_detail
+from dprelease.requests import Job, all_inputs, jobs_of
+from dprelease.spec import load
+from dprelease.versions import versions
+from dprelease.writers.publish import check_target, publish
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run published. ``report`` is the dict of report.json."""
+
+    plan: Plan
+    report: dict[str, Any]
+    output: str
+    files: tuple[str, ...]
+    already_released: bool
+    released_at: str
+    output_tables: tuple[OutputTable, ...]
+
+    @cached_property
+    def tables(self) -> dict[str, pa.Table]:
+        """The published tables by name, as pyarrow tables."""
+        from dprelease.writers.parquet_table import to_arrow
+
+        return {table.name: to_arrow(table) for table in self.output_tables}
+
+
+def run(  # noqa: PLR0913 - all but the spec are optional, and named
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Release,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    wait: float = 10.0,
+    new_noise: bool = False,
+    progress: Progress | None = None,
+    entropy: Entropy | None = None,
+) -> Result:
+    """Release what the spec says, charging the ledger.
+
+    The same spec, dataset, snapshot and period give the same files again at no cost, unless
+    ``new_noise``. ``entropy`` is for tests: a real run draws from the operating system.
+    Raises Failure with every complaint and an exit code.
+    """
+    tell = progress or (lambda _step: None)
+    release = _placed(spec if isinstance(spec, Release) else load(spec), ledger, output)
+    tell("plan")
+    certified = certify(make_plan(release))
+    check_target(release.output.path)
+    with Ledger.open(release.ledger.path, wait) as book:
+        name = _identity(book, release, new_noise)
+        if book.sealed(name) is None:
+            tell("check the structure of the data")
+            engine = get(release.data.engine)
+            engine.inspect(release.data.source, all_inputs(release))
+        tell("charge the budget")
+        reservation = _charge(book, certified, name)
+        if reservation.state is State.SEALED:
+            payload = book.sealed(name) or b""
+        else:
+            noisy = _compute(certified, reservation, engine, entropy or SystemEntropy(), tell)
+            tell("seal")
+            payload = book.seal(reservation, sealed.to_bytes(certified.plan, noisy, versions()))
+        tell("write")
+        return _publish(book, certified.plan, reservation, payload)
+
+
+def _placed(
+    release: Release,
+    ledger: str | os.PathLike[str] | None,
+    output: str | os.PathLike[str] | None,
+) -> Release:
+    if ledger is not None:
+        path = os.path.abspath(ledger)
+        release = replace(release, ledger=replace(release.ledger, path=path))
+    if output is not None:
+        path = os.path.abspath(output)
+        release = replace(release, output=replace(release.output, path=path))
+    return release
+
+
+def _identity(book: Ledger, release: Release, new_noise: bool) -> str:
+    """Find the run this is: the last one sealed, or with ``new_noise`` the next one."""
+    attempt = 0
+    while book.sealed(run_id(release, attempt)) is not None:
+        attempt += 1
+    if new_noise or attempt == 0:
+        return run_id(release, attempt)
+    return run_id(release, attempt - 1)
+
+
+def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
+    plan = certified.plan
+    release = plan.release
+    return book.charge(
+        name,
+        release.ledger.dataset,
+        release.about.name,
+        plan.loss,
+        Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
+        {"method": plan.method, "steps": [step_detail(step) for step in plan.steps]},
+        place=release.place("privacy.epsilon"),
+    )
+
+
+def _compute(
+    certified: CertifiedPlan,
+    reservation: Reservation,
+    engine: Engine,
+    entropy: Entropy,
+    tell: Progress,
+) -> NoisyTable:
+    """Read and add noise, table by table. The reservation is the permission to read."""
+    values: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for job in jobs_of(certified.plan.release, certified.plan.steps):
+        tell(f"read the data for {job.steps[0].query.table}")
+        exact = _aggregate(reservation, engine, job)
+        tell(f"add noise to {job.steps[0].query.table}")
+        values |= privatize(exact, job.steps, job.positions, entropy)
+    return NoisyTable(values)
+
+
+def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable:
+    """Read the private table. Only a charged run gets here."""
+    if reservation.state is not State.CHARGED:
+        raise ValueError("a run reads data only between its charge and its seal")
+    return engine.aggregate(job.request)
+
+
+def _publish(book: Ledger, plan: Plan, reservation: Reservation, payload: bytes) -> Result:
+    """Write the sealed numbers as files. Nothing here depends on the private data."""
+    run = next(each for each in book.entries() if each.run_id == reservation.run_id)
+    made: Publication = assemble(plan, reservation, payload, run.sealed_at or run.charged_at)
+    publish(plan.release.output.path, made.files)
+    book.published(reservation, made.hashes)
+    return Result(
+        plan=plan,
+        report=made.report,
+        output=plan.release.output.path,
+        files=tuple(made.files),
+        already_released=reservation.state is State.SEALED,
+        released_at=run.sealed_at or run.charged_at,
+        output_tables=made.tables,
+    )

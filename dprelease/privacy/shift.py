@@ -1,0 +1,80 @@
+"""How far the released integers of two neighbouring tables can be apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_SHAPES = 6  # beyond, the general bound is as good and its cost does not grow
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """The set of vectors v in Z^n by which neighbours' released integers can differ.
+
+    Every such v has squared length at most ``l2_squared`` and at most ``coordinates`` entries
+    that are not zero. If ``shapes`` is not empty it promises more: each v is, up to order and
+    signs of its entries, entry by entry at most one of the shapes in absolute value. Shapes of
+    one or two entries let the loss be summed exactly; without them the general bound is used.
+    """
+
+    l2_squared: int
+    coordinates: int
+    shapes: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.l2_squared < 0 or (self.l2_squared > 0 and self.coordinates < 1):
+            raise ValueError("a shift needs a length >= 0 and, unless it is 0, a coordinate")
+        for shape in self.shapes:
+            if not shape or min(shape) < 0 or len(shape) > max(1, self.coordinates):
+                raise ValueError("a shape holds entries >= 0, at most one per coordinate")
+            if sum(entry * entry for entry in shape) > self.l2_squared:
+                raise ValueError("a shape can't be longer than the declared length")
+
+
+def zero() -> Shift:
+    """Neighbours never differ."""
+    return Shift(0, 0)
+
+
+def general(l2_squared: int, coordinates: int) -> Shift:
+    """Nothing is known but the length and the number of entries that are not zero."""
+    return Shift(l2_squared, coordinates) if l2_squared else zero()
+
+
+def single(size: int) -> Shift:
+    """One released integer moves by at most ``size``: a count or sum under add/remove."""
+    return Shift(size * size, 1, ((size,),)) if size else zero()
+
+
+def pair(first: int, second: int) -> Shift:
+    """Two released integers move, by at most ``first`` and ``second``.
+
+    A replace-one move between two cells, or two sums of one record's replacement.
+    """
+    if not first or not second:
+        return single(first or second)
+    return Shift(first * first + second * second, 2, ((first, second),))
+
+
+def split(width: int) -> Shift:
+    """Two sums to which one record adds (t, width - t) for some t: a mean under add/remove.
+
+    The longest such vector is (0, width). Exact shapes are listed while they are few.
+    """
+    if width < 2:
+        return single(width)
+    if width // 2 + 1 > MAX_SHAPES:
+        return general(width * width, 2)
+    shapes = tuple((t, width - t) if t else (width,) for t in range(width // 2 + 1))
+    return Shift(width * width, 2, shapes)
+
+
+def replaced_split(width: int, cells: int) -> Shift:
+    """A mean under replace-one: in one cell width (1, -1) at worst; else two cells, four sums.
+
+    With more than one cell the record may leave (t, width - t) in one and bring
+    (u, width - u) to another: squared length at most 2 width^2 as well.
+    """
+    if cells < 2 or width < 2:
+        return pair(width, width)
+    return general(2 * width * width, 4)

@@ -1,0 +1,164 @@
+"""Zero-concentrated differential privacy: conversions, each rounded to the safe side.
+
+Source: Bun and Steinke 2016; Canonne, Kamath and Steinke 2020 (CKS20), Corollary 13. For every
+alpha > 1 a rho-zCDP mechanism is (epsilon, delta)-DP with
+
+    epsilon = alpha rho + (ln(1/delta) - ln alpha)/(alpha - 1) + ln(1 - 1/alpha).
+
+Any alpha is valid, so a float search may choose it: the value is then bounded rigorously.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from dprelease.privacy.enclosure import (
+    ZERO,
+    exp_bounds,
+    ln_bounds,
+    round_down,
+    round_up,
+    tanh_bounds,
+)
+
+EPSILON_DIGITS = 12
+# Reported losses carry this much relative room, so that an independent check which chooses
+# another alpha, equal up to float accuracy, confirms them.
+ROOM = Fraction(1, 10**13)
+
+
+def rho_of_pure(epsilon: Fraction) -> Fraction:
+    """Upper bound of the rho of any epsilon-DP mechanism: epsilon tanh(epsilon/2), 15 digits.
+
+    Tight for randomised response and for the discrete Laplace with sensitivity 1.
+    """
+    if epsilon < 0:
+        raise ValueError("epsilon can't be negative")
+    return round_up(epsilon * tanh_bounds(epsilon / 2)[1])
+
+
+def rho_of_gaussian(l2_squared: int, sigma2: Fraction) -> Fraction:
+    """The exact rho of (discrete) Gaussian noise: CKS20, Theorem 14."""
+    if sigma2 <= 0:
+        raise ValueError("sigma squared must be positive")
+    return Fraction(l2_squared) / (2 * sigma2)
+
+
+def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
+    """The epsilon for which rho-zCDP gives (epsilon, delta)-DP: upper bound, 12 digits."""
+    _check(rho, delta)
+    if rho == 0:
+        return ZERO
+    alpha = _best_alpha(lambda a: _float_cost(a, float(rho), delta))
+    value = alpha * rho + _offset(alpha, delta)
+    return round_up(value * (1 + ROOM), EPSILON_DIGITS) if value > 0 else ZERO
+
+
+def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """Upper bound of the delta for which rho-zCDP gives (epsilon, delta)-DP.
+
+    For every alpha > 1: e^((alpha-1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
+    """
+    if rho == 0:
+        return ZERO
+    if rho >= epsilon:  # the formula needs not pay here, and 1 is always true
+        return Fraction(1)
+    r, e = float(rho), float(epsilon)
+
+    def cost(above_one: float) -> float:
+        alpha = 1 + above_one
+        return (
+            above_one * (alpha * r - e)
+            + alpha * (math.log(above_one) - math.log1p(above_one))
+            - math.log(above_one)
+        )
+
+    alpha = 1 + Fraction(_minimise(cost))
+    exponent = (alpha - 1) * (alpha * rho - epsilon)
+    exponent += alpha * ln_bounds(1 - 1 / alpha)[1] - ln_bounds(alpha - 1)[0]
+    return min(Fraction(1), exp_bounds(exponent)[1]) if exponent < 0 else Fraction(1)
+
+
+def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho with ``epsilon_of(rho, delta) <= epsilon``, rounded down.
+
+    For a fixed alpha the formula is linear in rho, and so is solved for it. ValueError if
+    epsilon or delta is not positive, or if no rho is found.
+    """
+    if epsilon <= 0:
+        raise ValueError("epsilon must be positive")
+    _check(ZERO, delta)
+    e = float(epsilon)
+    alpha = _best_alpha(lambda a: -(e - _float_cost(a, 0.0, delta)) / (1 + a))
+    rho = round_down((epsilon - _offset(alpha, delta)) / alpha, 13)
+    loosened = Fraction(1, 10**12)
+    while rho > 0 and loosened < 1:
+        if epsilon_of(rho, delta) <= epsilon:
+            return rho
+        rho = round_down(rho * (1 - loosened), 13)
+        loosened *= 2
+    raise ValueError("no rho meets this epsilon and delta")
+
+
+def epsilon_for_rho(rho: Fraction) -> Fraction:
+    """The largest epsilon with ``rho_of_pure(epsilon) <= rho``, rounded down to 15 digits."""
+    if rho <= 0:
+        raise ValueError("rho must be positive")
+    target = float(rho)
+    low, high = math.sqrt(2 * target), target + math.sqrt(2 * target) + 1
+    low = min(low, high) / 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle * math.tanh(middle / 2) <= target else (low, middle)
+    epsilon = round_down(Fraction(low))
+    loosened = Fraction(1, 10**15)
+    while rho_of_pure(epsilon) > rho:
+        epsilon = round_down(epsilon * (1 - loosened))
+        loosened *= 2
+    return epsilon
+
+
+def _check(rho: Fraction, delta: Fraction) -> None:
+    if rho < 0:
+        raise ValueError("rho can't be negative")
+    if not 0 < delta < 1:
+        raise ValueError("zCDP needs a delta between 0 and 1")
+
+
+def _offset(alpha: Fraction, delta: Fraction) -> Fraction:
+    """Upper bound of what is added to alpha rho."""
+    numerator = -ln_bounds(delta)[0] - ln_bounds(alpha)[0]
+    return numerator / (alpha - 1) + ln_bounds(1 - 1 / alpha)[1]
+
+
+def _float_cost(above_one: float, rho: float, delta: Fraction) -> float:
+    log = math.log(delta.numerator) - math.log(delta.denominator)
+    grown = math.log1p(above_one)
+    return (1 + above_one) * rho + (-log - grown) / above_one + math.log(above_one) - grown
+
+
+def _best_alpha(cost: Callable[[float], float]) -> Fraction:
+    return 1 + Fraction(_minimise(cost))
+
+
+def _minimise(cost: Callable[[float], float]) -> float:
+    """The argument in 1e-9..1e15 with the least cost: golden section over its logarithm.
+
+    A float search for a hint; nothing rests on its accuracy but tightness.
+    """
+    ratio = (math.sqrt(5) - 1) / 2
+    low, high = math.log(1e-9), math.log(1e15)
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    cost_left, cost_right = cost(math.exp(left)), cost(math.exp(right))
+    for _ in range(85):
+        if cost_left <= cost_right:
+            high, right, cost_right = right, left, cost_left
+            left = high - ratio * (high - low)
+            cost_left = cost(math.exp(left))
+        else:
+            low, left, cost_left = left, right, cost_right
+            right = low + ratio * (high - low)
+            cost_right = cost(math.exp(right))
+    return math.exp((low + high) / 2)

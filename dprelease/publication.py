@@ -1,0 +1,94 @@
+"""From sealed noisy integers to every file of a release. Pure: same input, same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
+
+from dprelease import sealed
+from dprelease.finish.tables import tables_of
+from dprelease.ledger import Reservation
+from dprelease.model import Loss, OutputTable, Plan
+from dprelease.report.facts import Outcome, build
+from dprelease.report.markdown import render
+from dprelease.report.numbers import upward
+from dprelease.writers.datapackage import datapackage_bytes
+from dprelease.writers.tables import write_table
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """All files of a release by name, in the order of writing, with the report they came from."""
+
+    tables: tuple[OutputTable, ...]
+    report: dict[str, Any]
+    files: dict[str, bytes]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of every file, as the ledger notes it."""
+        return {name: sha256(content).hexdigest() for name, content in self.files.items()}
+
+
+def assemble(plan: Plan, reservation: Reservation, payload: bytes, released_at: str) -> Publication:
+    """Lay out tables, report and data package of a sealed run."""
+    release = plan.release
+    kept = sealed.from_bytes(plan, payload)
+    tables = tuple(tables_of(plan, kept.noisy))
+    written = [write_table(table, release.output.format) for table in tables]
+    outcome = Outcome(
+        run_id=reservation.run_id,
+        released_at=released_at,
+        ledger=ledger_facts(plan, reservation),
+        versions=kept.versions,
+        files={each.file: sha256(each.content).hexdigest() for each in written},
+    )
+    report = build(plan, outcome)
+    others = {
+        f"report.{name}": content
+        for name, content in _reports(report, tables, [each.file for each in written]).items()
+        if name in release.report_formats
+    }
+    files = {each.file: each.content for each in written} | others
+    files["datapackage.json"] = datapackage_bytes(release, written, others)
+    return Publication(tables, report, files)
+
+
+def _reports(
+    report: Mapping[str, Any], tables: tuple[OutputTable, ...], files: list[str]
+) -> dict[str, bytes]:
+    columns = {
+        file: [column.name for column in table.columns]
+        for file, table in zip(files, tables, strict=True)
+    }
+    return {
+        "md": render(report, columns).encode(),
+        "json": (json.dumps(report, indent=2, ensure_ascii=False) + "\n").encode(),
+    }
+
+
+def ledger_facts(plan: Plan, reservation: Reservation) -> dict[str, object]:
+    """State where the ledger stood around this release's charge."""
+    settings = plan.release.ledger
+    return {
+        "dataset": settings.dataset,
+        "entry": reservation.run.seq,
+        "before": _spent(reservation.before),
+        "after": _spent(reservation.after),
+        "cap": {
+            "epsilon": _optional(settings.epsilon_cap),
+            "delta": _optional(settings.delta_cap),
+        },
+    }
+
+
+def _spent(loss: Loss) -> dict[str, object]:
+    return {"epsilon": upward(loss.epsilon), "delta": upward(loss.delta)}
+
+
+def _optional(value: Fraction | None) -> int | float | None:
+    return None if value is None else upward(value)

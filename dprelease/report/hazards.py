@@ -1,0 +1,119 @@
+"""The privacy hazards that NIST SP 800-226 asks a reviewer to go through, one row each.
+
+``pass``: ruled out by how the tool works or by what the spec declares. ``attention``: somebody
+should look. ``attested``: outside the tool's reach, the curator vouches for it.
+"""
+
+from __future__ import annotations
+
+from dprelease.model import NoiseFamily, Plan, Release
+
+HIGH_EPSILON = 5
+HIGH_DELTA_DENOMINATOR = 100_000
+
+
+def hazards(release: Release, plan: Plan) -> list[dict[str, str]]:
+    """Go through the hazards for this release."""
+    return [
+        *_parameters(release, plan),
+        *_declared(release),
+        *_built_in(plan),
+        *_attested(),
+    ]
+
+
+def _row(hazard: str, status: str, note: str) -> dict[str, str]:
+    return {"hazard": hazard, "status": status, "note": note}
+
+
+def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
+    large = plan.loss.epsilon > HIGH_EPSILON
+    delta_large = plan.loss.delta * HIGH_DELTA_DENOMINATOR > 1
+    return [
+        _row(
+            "size of epsilon",
+            "attention" if large else "pass",
+            f"above {HIGH_EPSILON}: the table of beliefs below shows how little it promises"
+            if large
+            else f"at most {HIGH_EPSILON}; the table of beliefs below says what it promises",
+        ),
+        _row(
+            "size of delta",
+            "attention" if delta_large else "pass",
+            "above 1 in 100,000: for that share of outcomes nothing is promised"
+            if delta_large
+            else "at most 1 in 100,000",
+        ),
+        _row(
+            "unit of privacy",
+            "attention",
+            "one row is protected: a person with several rows is protected less, see the group "
+            "table below"
+            + (
+                f"; the curator says a row is: {release.privacy.unit_description}"
+                if release.privacy.unit_description
+                else "; the curator has not said what a row is"
+            ),
+        ),
+        _row(
+            "repeated releases",
+            "pass" if release.ledger.epsilon_cap is not None else "attention",
+            "a ledger adds up all releases of the dataset, and a cap stops them"
+            if release.ledger.epsilon_cap is not None
+            else "a ledger adds up all releases of the dataset, but no cap is set",
+        ),
+    ]
+
+
+def _declared(release: Release) -> list[dict[str, str]]:
+    silent = [
+        column.name
+        for column in release.columns.values()
+        if column.source is None
+        and column.expression is None
+        and (column.step_chosen or column.grid or column.keys or column.edges)
+        and str(column.type) != "boolean"
+    ]
+    return [
+        _row(
+            "bounds and categories taken from the data",
+            "attention" if silent else "pass",
+            "no public source is given for: " + ", ".join(silent)
+            if silent
+            else "every bound and category comes from the spec, with its public source",
+        )
+    ]
+
+
+def _built_in(plan: Plan) -> list[dict[str, str]]:
+    exact = [step.query.name for step in plan.steps if step.noise.family is NoiseFamily.NONE]
+    return [
+        _row("floating point", "pass", "exact integer noise on a public grid; integer sums"),
+        _row(
+            "sensitivity",
+            "pass",
+            "derived from the bounds, then derived again by a second path before anything is read",
+        ),
+        _row(
+            "groups that appear only when non-empty",
+            "pass",
+            "every cell of the public domain is published, each with a noise draw of its own",
+        ),
+        _row("noise truncated or drawn again", "pass", "never done"),
+        _row(
+            "figures without noise",
+            "attention" if exact else "pass",
+            "equal in all neighbouring tables, so published as they are: " + ", ".join(exact)
+            if exact
+            else "none",
+        ),
+    ]
+
+
+def _attested() -> list[dict[str, str]]:
+    return [
+        _row("side channels", "attested", "how long a run takes is not hidden from its operator"),
+        _row("security and access", "attested", "who can read the private table and the machine"),
+        _row("data collection and minimisation", "attested", "what was collected, and why"),
+        _row("staff who see the data", "attested", "the curator is trusted with the private table"),
+    ]

@@ -1,0 +1,34 @@
+"""Fractions as JSON numbers."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+
+def upward(value: Fraction) -> int | float:
+    """Write the value as a JSON number, rounded up at 12 significant digits.
+
+    Losses and errors must not look smaller than they are.
+    """
+    if value.denominator == 1 and abs(value) < 2**53:
+        return value.numerator
+    context = Context(prec=12, rounding=ROUND_CEILING)
+    return float(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
+
+
+def root(value: Fraction) -> int | float:
+    """Write the square root, rounded up at 12 significant digits."""
+    exact = math.isqrt(value.numerator), math.isqrt(value.denominator)
+    if exact[0] ** 2 == value.numerator and exact[1] ** 2 == value.denominator:
+        return upward(Fraction(*exact))
+    context = Context(prec=40, rounding=ROUND_CEILING)
+    wide = context.sqrt(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    return float(Context(prec=12, rounding=ROUND_CEILING).plus(wide))
+
+
+def text(value: Fraction) -> str:
+    """Write the value exactly: a decimal when it is a short one, else p/q."""
+    shown = upward(value)
+    return str(shown) if Fraction(str(shown)) == value else f"{value.numerator}/{value.denominator}"

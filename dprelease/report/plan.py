@@ -1,0 +1,33 @@
+"""A plan in JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dprelease.model import Plan
+from dprelease.report.numbers import text
+from dprelease.report.steps import accounting_facts, step_facts
+
+
+def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str, object]:
+    """State all that a run would do and spend; ``ledger`` is where the ledger stands now."""
+    release = plan.release
+    privacy = release.privacy
+    return {
+        "schema": "dprelease/plan/1",
+        "release": release.about.name,
+        "dataset": release.ledger.dataset,
+        "unit": privacy.unit,
+        "adjacency": str(privacy.adjacency),
+        "interval": text(release.output.interval),
+        "declared": {
+            "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),
+            "delta": text(privacy.delta),
+            "rho": None if privacy.rho is None else text(privacy.rho),
+        },
+        "total": accounting_facts(plan),
+        "steps": [step_facts(step, release.output.interval) for step in plan.steps],
+        "notes": list(plan.notes),
+        "warnings": [warning.to_dict() for warning in release.warnings],
+        "ledger": None if ledger is None else dict(ledger),
+    }

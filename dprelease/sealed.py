@@ -1,0 +1,65 @@
+"""The noisy integers of a run as bytes, and back: what the ledger seals.
+
+The bytes name the noise they were drawn with, so that a plan that has changed since can't dress
+old numbers in new intervals.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import NoisyTable, Plan, Step
+
+FORM = "dprelease/sealed/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A run's noisy integers and the versions that drew them."""
+
+    noisy: NoisyTable
+    versions: Mapping[str, str]
+
+
+def to_bytes(plan: Plan, noisy: NoisyTable, versions: Mapping[str, str]) -> bytes:
+    """Write the noisy integers of a plan; the same input gives the same bytes."""
+    content = {
+        "form": FORM,
+        "versions": dict(versions),
+        "steps": [_law(step) for step in plan.steps],
+        "values": {step.query.name: noisy.values[step.query.name] for step in plan.steps},
+    }
+    return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
+
+
+def from_bytes(plan: Plan, payload: bytes) -> Sealed:
+    """Read them back. Raises Failure (exit code 6) when they are not of this plan."""
+    content = json.loads(payload)
+    if content.get("form") != FORM or content["steps"] != [_law(step) for step in plan.steps]:
+        raise Failure(
+            ExitCode.LEDGER,
+            Complaint(
+                "E610",
+                f'"{plan.release.about.name}" was released with other noise than is planned now',
+                "use the version that released it, or spend again with --new-noise",
+            ),
+        )
+    values = {
+        name: tuple(tuple(map(int, row)) for row in rows)
+        for name, rows in content["values"].items()
+    }
+    return Sealed(NoisyTable(values), content["versions"])
+
+
+def _law(step: Step) -> list[object]:
+    parameter = step.noise.parameter
+    return [
+        step.query.name,
+        str(step.noise.family),
+        f"{parameter.numerator}/{parameter.denominator}",
+        [list(row) for row in step.transform],
+        step.query.cells,
+    ]

@@ -1,0 +1,34 @@
+"""The spec: one TOML file, or one mapping, that says all of a release."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from dprelease.model import Release
+from dprelease.spec.codes import CODES
+
+__all__ = ["CODES", "load"]
+
+
+def load(
+    spec: str | os.PathLike[str] | Mapping[str, object],
+    *,
+    period: str | None = None,
+    base: str | None = None,
+) -> Release:
+    """Read and check a spec completely, before any data is opened.
+
+    ``spec`` is the path of a TOML file, or its content as a mapping (then complaints have no
+    places). ``period`` fills ``{period}`` in the paths and the snapshot. Relative paths start at
+    ``base``; by default at the directory of the file, for a mapping at the current directory.
+    Neither the data nor the ledger is opened, nor looked for; a keys_file is read.
+
+    Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
+    """
+    # Imported here for start-up: the checks need pydantic.
+    from dprelease.spec.loading import load_file, load_mapping
+
+    if isinstance(spec, Mapping):
+        return load_mapping(spec, period, base)
+    return load_file(os.fsdecode(spec), period, base)

@@ -1,0 +1,68 @@
+"""Every complaint code of the spec loader, with what it means. Codes never change meaning."""
+
+from __future__ import annotations
+
+CODE_TABLE: tuple[tuple[str, str], ...] = (
+    # E0xx: the file can't be read as TOML
+    ("E001", "the text is not valid TOML"),
+    ("E002", "a key or table is written twice"),
+    ("E003", "a whole number has too many digits"),
+    ("E004", "arrays, tables or dotted keys are nested too deep"),
+    ("E005", "the file is not UTF-8"),
+    ("E006", "the file starts with a byte order mark"),
+    ("E007", "the spec file can't be read"),
+    ("E008", "the spec file is too large"),
+    # E1xx: the structure is not that of a spec
+    ("E101", "unknown statistic"),
+    ("E102", "unknown key or section"),
+    ("E103", "a value of the wrong type"),
+    ("E104", "part of the format, but not available in this version"),
+    ("E105", "a value outside a fixed list of choices"),
+    ("E106", "a name that is not safe as a file name"),
+    ("E107", "a text that is empty, too long or holds control characters"),
+    ("E108", "more complaints than are shown"),
+    ("E109", "unknown version of the spec format"),
+    ("E110", "a required key or section is missing"),
+    ("E111", "keys that don't go together"),
+    ("E112", "the keys_file can't be read"),
+    # E2xx: the meaning is impossible or unsafe
+    ("E201", "a sum or mean needs the column's bounds"),
+    ("E202", "a grouping column has no public keys"),
+    ("E203", "an impossible budget (epsilon, rho, weight, cap)"),
+    ("E204", "delta outside [0, 1)"),
+    ("E205", "an unusable number"),
+    ("E206", "lower is not below upper"),
+    ("E207", "the step doesn't divide the bounds"),
+    ("E208", "the grid is too fine for exact conversion"),
+    ("E209", "bounds on a column that takes none"),
+    ("E210", "a key that is no value of the column's type"),
+    ("E211", "a key is declared twice"),
+    ("E212", "the label for undeclared values clashes or has no use"),
+    ("E213", "impossible bins"),
+    ("E214", "an impossible replacement for nulls"),
+    ("E215", "an expression outside the whitelist"),
+    ("E216", "a column that is not declared"),
+    ("E217", "a column that this statistic can't use"),
+    ("E218", "two queries of one name"),
+    ("E219", "two published columns of one name in a table"),
+    ("E220", "a table name that is reserved, clashes or is too long"),
+    ("E221", "queries with different groups in one table"),
+    ("E222", "too many cells"),
+    ("E223", "no budget is stated"),
+    ("E224", "budget keys that contradict each other"),
+    ("E225", "a mechanism that the budget rules out"),
+    ("E226", "the period is missing or unsafe"),
+    ("E227", "paths that collide"),
+    ("E228", "the data's format is unknown or not supported"),
+    ("E229", "an impossible CSV option"),
+    ("E230", "an interval outside its range"),
+    ("E231", "a column named twice"),
+    # W: the spec works, but deserves a second look
+    ("W201", "no budget cap"),
+    ("W202", "the unit of privacy is not described"),
+    ("W203", "bounds or keys without a source"),
+    ("W204", "a period is given, but the spec has no {period}"),
+    ("W205", "a key that no record can match"),
+)
+
+CODES: dict[str, str] = dict(CODE_TABLE)

@@ -1,0 +1,42 @@
+"""Keeps the output, the ledger and the inputs of a release apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dprelease.model import Data
+from dprelease.spec.paths import fixed_part, has_wildcards, holds, same
+from dprelease.spec.reporter import Reporter
+
+Named = tuple[str, str]  # what it is, and its absolute path
+
+
+def check_ledger(ledger: str, inputs: Sequence[Named], reporter: Reporter) -> None:
+    """Complain when the ledger is one of the files that the release reads."""
+    for what, path in inputs:
+        if same(ledger, path):
+            hint = "give the ledger a file of its own"
+            reporter.complain("E227", f"the ledger is {what}", ("ledger", "path"), hint)
+
+
+def check_output(
+    output: str, data: Data | None, others: Sequence[Named], reporter: Reporter
+) -> None:
+    """Complain when the output could overwrite something, or publish it by its directory.
+
+    The output directory must not hold the data or any of ``others``, nor lie inside of the data.
+    """
+    hint = "choose a directory of its own, away from the data"
+    spot = ("output", "path")
+    if data is not None:
+        pattern = data.source.pattern
+        place = fixed_part(pattern)
+        if holds(output, place):
+            message = "the output is the data or a directory that holds it"
+            reporter.complain("E227", message, spot, hint)
+        elif holds(place, output) and ("**" in pattern or not has_wildcards(pattern)):
+            reporter.complain("E227", "the output lies inside of the data", spot, hint)
+    for what, path in others:
+        if holds(output, path):
+            message = f"the output is {what} or a directory that holds it"
+            reporter.complain("E227", message, spot, hint)

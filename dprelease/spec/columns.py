@@ -1,0 +1,285 @@
+"""Makes columns of their sections, with all checks within one column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn
+
+from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Expression, Grid
+from dprelease.spec.domains import bin_label, bin_labels, read_bins, read_keys, read_keys_file
+from dprelease.spec.expressing import read_expression
+from dprelease.spec.models import ColumnSection
+from dprelease.spec.numbers import Refused, exact
+from dprelease.spec.paths import absolute
+from dprelease.spec.reporter import Reporter
+from dprelease.spec.structure import Part
+from dprelease.spec.values import UNPRINTABLE, canonical
+from dprelease.spec.wording import show
+
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A declared column, as far as it could be read.
+
+    ``unbounded`` and ``keyless`` say that it surely declares no bounds, or no public groups.
+    """
+
+    column: Column
+    unbounded: bool
+    keyless: bool
+
+
+def resolve_columns(
+    parts: Mapping[str, Part[ColumnSection]], base: str, reporter: Reporter
+) -> dict[str, Known | None]:
+    """Make every declared column; None stands for a column whose type isn't known."""
+    _check_names(parts, reporter)
+    types = {
+        name: ColumnType(part.model.type)
+        for name, part in parts.items()
+        if part.model.type is not None
+    }
+    base_types = {name: types[name] for name in types if parts[name].model.expression is None}
+    return {
+        name: _Resolver(name, types[name], part, base, reporter).resolve(base_types)
+        if name in types
+        else None
+        for name, part in parts.items()
+    }
+
+
+def _check_names(parts: Mapping[str, Part[ColumnSection]], reporter: Reporter) -> None:
+    seen: dict[str, str] = {}
+    for name, part in parts.items():
+        if not name.strip() or UNPRINTABLE.search(name) or len(name) > _LONGEST_NAME:
+            message = f"{show(name)} can't be the name of a column"
+            hint = f"1 to {_LONGEST_NAME} characters, no control characters"
+            reporter.complain("E107", message, part.path, hint, "key")
+        folded = name.casefold()
+        if folded in seen:
+            message = f"columns {show(seen[folded])} and {show(name)} differ only in case"
+            hint = "rename one in the data: databases take them for the same"
+            reporter.complain("E231", message, part.path, hint, "key")
+        seen.setdefault(folded, name)
+
+
+class _Resolver:
+    def __init__(
+        self, name: str, kind: ColumnType, part: Part[ColumnSection], base: str, reporter: Reporter
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.part = part
+        self.model = part.model
+        self.base = base
+        self.reporter = reporter
+
+    def resolve(self, base_types: Mapping[str, ColumnType]) -> Known:
+        grid, chosen = self._grid()
+        keys, edges = self._keys(), self._edges()
+        other = self._other(keys, edges)
+        column = Column(
+            self.name,
+            self.kind,
+            grid,
+            chosen,
+            keys,
+            edges,
+            other,
+            self._nulls(grid, keys, edges, other),
+            self._expression(base_types),
+            self.model.source,
+        )
+        self._check_source()
+        half = self.model.lower is None or self.model.upper is None
+        return Known(
+            column,
+            column.grid is None and half and self.part.sound("lower", "upper"),
+            not self._declares_groups() and self.part.sound("keys", "keys_file", "bins"),
+        )
+
+    def _complain(self, key: str, code: str, message: str, hint: str = "") -> None:
+        self.reporter.complain(code, message, (*self.part.path, key), hint)
+
+    def _refuse(self, key: str, refused: Refused) -> None:
+        self._complain(key, refused.code, refused.message, refused.hint)
+
+    def _grid(self) -> tuple[Grid | None, bool]:
+        bounds = {
+            key: value
+            for key, value in (
+                ("lower", self.model.lower),
+                ("upper", self.model.upper),
+                ("step", self.model.step),
+            )
+            if value is not None
+        }
+        if self.kind is ColumnType.BOOLEAN or self.kind not in NUMERIC_TYPES:
+            for key in bounds:
+                self._complain(key, "E209", *self._no_bounds(key))
+            is_boolean = self.kind is ColumnType.BOOLEAN
+            return (Grid(Fraction(1), 0, 1) if is_boolean else None), False
+        if not bounds or not self.part.sound("lower", "upper", "step"):
+            return None, False
+        if "lower" not in bounds or "upper" not in bounds:
+            there = next(iter(bounds))
+            hint = "lower and upper come together, from a public rule"
+            self._complain(there, "E111", f"{there} without lower and upper", hint)
+            return None, False
+        return self._bounded()
+
+    def _bounded(self) -> tuple[Grid | None, bool]:
+        numbers = []
+        for key, value in (("lower", self.model.lower), ("upper", self.model.upper)):
+            try:
+                numbers.append(exact(value))
+            except Refused as refused:
+                self._refuse(key, refused)
+        if len(numbers) < 2:
+            return None, False
+        # Imported here for start-up: most columns have no bounds.
+        from dprelease.spec.grids import make_grid
+
+        try:
+            return make_grid(self.kind, numbers[0], numbers[1], self.model.step)
+        except Refused as refused:
+            at_step = refused.code in ("E207", "E208") and self.model.step is not None
+            key = "step" if at_step else "upper" if refused.code == "E208" else "lower"
+            self._refuse(key, refused)
+            return None, False
+
+    def _no_bounds(self, key: str) -> tuple[str, str]:
+        if self.kind is ColumnType.BOOLEAN:
+            return f"a boolean column takes no {key}", "false counts as 0 and true as 1"
+        if self.kind is ColumnType.STRING:
+            return f"a string column takes no {key}", "keys lists its values"
+        hint = "sums and means of dates: derive a number by an expression; groups: use bins"
+        return f"a {self.kind.value} column takes no {key}", hint
+
+    def _keys(self) -> tuple[str, ...] | None:
+        inline, file = self.model.keys, self.model.keys_file
+        if inline is None and file is None:
+            return None
+        if inline is not None and file is not None:
+            self._complain("keys_file", "E111", "both keys and keys_file", "keep one of them")
+        if self.kind is ColumnType.FLOAT:
+            key = "keys" if inline is not None else "keys_file"
+            hint = 'use bins, or type = "decimal"'
+            self._complain(key, "E210", "a float column can't be grouped by keys", hint)
+            return None
+        if inline is None:
+            return self._keys_of_file(str(file))
+        if not inline:
+            self._complain("keys", "E210", "keys is empty", "list every group to publish")
+            return None
+
+        def complain(position: int, refused: Refused) -> None:
+            path = (*self.part.path, "keys", position)
+            self.reporter.complain(refused.code, refused.message, path, refused.hint)
+
+        return read_keys(self.kind, inline, complain)
+
+    def _keys_of_file(self, file: str) -> tuple[str, ...] | None:
+        try:
+            return read_keys_file(self.kind, absolute(self.base, file))
+        except Refused as refused:
+            self._refuse("keys_file", refused)
+            return None
+
+    def _edges(self) -> tuple[str, ...] | None:
+        if self.model.bins is None:
+            return None
+        if self.model.keys is not None or self.model.keys_file is not None:
+            self._complain("bins", "E111", "both keys and bins", "keep one of them")
+        try:
+            return read_bins(self.kind, self.model.bins)
+        except Refused as refused:
+            self._refuse("bins", refused)
+            return None
+
+    def _other(self, keys: tuple[str, ...] | None, edges: tuple[str, ...] | None) -> str | None:
+        other = self.model.other
+        if other is None:
+            return None
+        if keys is None and edges is None:
+            if not self._declares_groups() and self.part.sound("keys", "keys_file", "bins"):
+                hint = "declare keys, keys_file or bins, or leave other out"
+                self._complain("other", "E212", "other without keys or bins", hint)
+            return None
+        if other in (keys or bin_labels(edges or ())):
+            hint = "choose a label that is not a key"
+            self._complain("other", "E212", f"other {show(other)} is also a key", hint)
+            return None
+        return other
+
+    def _declares_groups(self) -> bool:
+        model = self.model
+        return model.keys is not None or model.keys_file is not None or model.bins is not None
+
+    def _nulls(
+        self,
+        grid: Grid | None,
+        keys: tuple[str, ...] | None,
+        edges: tuple[str, ...] | None,
+        other: str | None,
+    ) -> str | None:
+        value = self.model.nulls
+        if value is None or value == "drop":
+            return None
+        grouped = keys is not None or edges is not None
+        if grouped and isinstance(value, str) and value == other:
+            return value
+        try:
+            text = canonical(self.kind, value)
+        except Refused as refused:
+            self._complain("nulls", "E214", refused.message, f'{refused.hint}, or "drop"')
+            return None
+        try:
+            self._check_null(text, grid, keys, edges)
+        except Refused as refused:
+            self._refuse("nulls", refused)
+            return None
+        return text
+
+    def _check_null(
+        self,
+        text: str,
+        grid: Grid | None,
+        keys: tuple[str, ...] | None,
+        edges: tuple[str, ...] | None,
+    ) -> None:
+        if keys is not None and text not in keys:
+            _refuse_null(text, "none of the keys", "declare it as a key, or name `other`")
+        if edges is not None and bin_label(self.kind, edges, text) is None:
+            _refuse_null(text, "in none of the bins", "choose a value in a bin, or name `other`")
+        if grid is not None and self.kind is not ColumnType.BOOLEAN:
+            number = Fraction(text)
+            if not grid.lower * grid.step <= number <= grid.upper * grid.step:
+                _refuse_null(text, "outside of the bounds", "choose a value between them")
+
+    def _expression(self, base_types: Mapping[str, ColumnType]) -> Expression | None:
+        text = self.model.expression
+        if text is None:
+            return None
+        path = (*self.part.path, "expression")
+        return read_expression(text, base_types, "value", path, self.reporter)
+
+    def _check_source(self) -> None:
+        model = self.model
+        declared = [
+            key for key in ("lower", "keys", "keys_file", "bins") if getattr(model, key) is not None
+        ]
+        exempt = self.kind is ColumnType.BOOLEAN or model.expression is not None
+        if declared and model.source is None and not exempt and "source" not in self.part.bad:
+            what = {"lower": "bounds", "bins": "bins"}.get(declared[0], "keys")
+            message = f"nothing says where the {what} of {show(self.name)} come from"
+            hint = 'source = "public: ..."; what is read off the data itself would leak'
+            self.reporter.warn("W203", message, self.part.path, hint, "key")
+
+
+def _refuse_null(text: str, what: str, hint: str) -> NoReturn:
+    raise Refused(f"nulls {show(text)} is {what}", hint, "E214")

@@ -1,0 +1,172 @@
+"""Puts the sections together into a release, with the checks that span sections."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeVar
+
+from dprelease.errors import ExitCode, Failure
+from dprelease.model import (
+    About,
+    Adjacency,
+    ColumnType,
+    Data,
+    LedgerSettings,
+    Output,
+    Privacy,
+    Release,
+)
+from dprelease.spec.budgets import check_budgets
+from dprelease.spec.collisions import Named, check_ledger, check_output
+from dprelease.spec.columns import resolve_columns
+from dprelease.spec.models import OutputSection, ReportSection
+from dprelease.spec.paths import absolute, fixed_part
+from dprelease.spec.queries import QueryContext, resolve_query
+from dprelease.spec.reporter import Reporter
+from dprelease.spec.sources import check_period, dataset_name, fill_period, resolve_data
+from dprelease.spec.structure import NOT_YET, Part, Parts
+from dprelease.spec.tables import check_tables
+from dprelease.spec.warnings import check_usage
+from dprelease.spec.wording import listed, show
+
+DEFAULT_LEDGER = "dprelease-ledger.sqlite"
+_FORMATS = ("md", "json")
+_LEAST_INTERVAL, _MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
+
+T = TypeVar("T")
+
+
+def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> Release:
+    """Make the release. Raises ``Failure`` with every complaint, those of structure included."""
+    period = check_period(period, parts.data, parts.output.model.path, reporter)
+    data = resolve_data(parts.data, base, period, reporter)
+    columns = resolve_columns(parts.columns, base, reporter)
+    types = {
+        name: ColumnType(part.model.type)
+        for name, part in parts.columns.items()
+        if part.model.type is not None and part.model.expression is None
+    }
+    context = QueryContext(columns, types, reporter)
+    queries = [query for part in parts.queries if (query := resolve_query(part, context))]
+    _check_names(parts, reporter)
+    explicit = {query.number for query in queries if parts.queries[query.number].model.table}
+    check_tables(queries, explicit, reporter)
+    check_budgets(parts.privacy, parts.queries, reporter)
+    ledger = _ledger(parts, data, base, reporter)
+    output = _output(parts.output, base, period, reporter)
+    formats = _formats(parts.report, reporter)
+    inputs = _inputs(parts, base, reporter)
+    in_data = [("the data", fixed_part(data.source.pattern))] if data is not None else []
+    check_ledger(ledger.path, [*in_data, *inputs], reporter)
+    if output is not None:
+        check_output(output.path, data, [("the ledger", ledger.path), *inputs], reporter)
+    check_usage(parts, data, reporter)
+    reporter.raise_if_any()
+    return Release(
+        reporter.file,
+        _about(parts),
+        _sure(data),
+        _privacy(parts),
+        ledger,
+        {name: _sure(known).column for name, known in columns.items()},
+        tuple(queries),
+        _sure(output),
+        formats,
+        period,
+        tuple(reporter.warnings),
+        reporter.places(),
+    )
+
+
+def _sure(value: T | None) -> T:
+    """Unwrap what can be missing only if there was a complaint."""
+    if value is None:
+        raise Failure(ExitCode.INTERNAL, [])
+    return value
+
+
+def _about(parts: Parts) -> About:
+    return About(**{**parts.release.model.model_dump(), "name": _sure(parts.release.model.name)})
+
+
+def _privacy(parts: Parts) -> Privacy:
+    model = parts.privacy.model
+    return Privacy(
+        _sure(model.unit),
+        Adjacency(_sure(model.adjacency)),
+        model.unit_description,
+        model.epsilon,
+        model.delta or Fraction(0),
+        model.rho,
+        model.accounting,
+    )
+
+
+def _ledger(parts: Parts, data: Data | None, base: str, reporter: Reporter) -> LedgerSettings:
+    part = parts.ledger
+    model = part.model
+    if model.epsilon_cap is None and part.sound("epsilon_cap"):
+        message = "no epsilon_cap: the budget of this data set is not limited"
+        hint = "agree on a cap and write it in [ledger]"
+        reporter.warn("W201", message, ("ledger",), hint, "key")
+    dataset = model.dataset
+    if dataset is None:
+        dataset = dataset_name(data.source) if data is not None else ""
+    return LedgerSettings(
+        absolute(base, model.path if model.path is not None else DEFAULT_LEDGER),
+        dataset,
+        model.epsilon_cap,
+        model.delta_cap,
+    )
+
+
+def _output(
+    part: Part[OutputSection], base: str, period: str | None, reporter: Reporter
+) -> Output | None:
+    model = part.model
+    interval = model.interval if model.interval is not None else Fraction(95, 100)
+    if not _LEAST_INTERVAL <= interval <= _MOST_INTERVAL:
+        message = f"interval {show(interval)} is not between 0.5 and 0.999999"
+        hint = "interval = 0.95 covers 95 in 100 draws of the noise"
+        reporter.complain("E230", message, ("output", "interval"), hint)
+    if model.path is None:
+        return None
+    return Output(absolute(base, fill_period(model.path, period)), model.format, interval)
+
+
+def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
+    formats = part.model.formats
+    if formats is None:
+        return _FORMATS
+    for number, name in enumerate(formats):
+        path = ("report", "formats", number)
+        if name in part.model.LATER_VALUES["formats"]:
+            reporter.complain("E104", f"{show(name)} is {NOT_YET}", path, f"use {listed(_FORMATS)}")
+        elif name not in _FORMATS:
+            reporter.complain("E105", f"{show(name)} is no format of a report", path,
+                              f"use {listed(_FORMATS)}")  # fmt: skip
+        elif name in formats[:number]:
+            reporter.complain("E105", f"{show(name)} is named twice", path, "keep one")
+    return formats
+
+
+def _inputs(parts: Parts, base: str, reporter: Reporter) -> list[Named]:
+    """Name every file that is read beside the data."""
+    files = [
+        (f"the keys_file of {show(name)}", absolute(base, part.model.keys_file))
+        for name, part in parts.columns.items()
+        if part.model.keys_file is not None
+    ]
+    return files if reporter.marks is None else [*files, ("the spec", reporter.file)]
+
+
+def _check_names(parts: Parts, reporter: Reporter) -> None:
+    seen: dict[str, str] = {}
+    for part in parts.queries:
+        name = part.model.name
+        if name is None:
+            continue
+        if name.casefold() in seen:
+            message = f"two queries are named {show(name)}"
+            reporter.complain("E218", message, (*part.path, "name"), "give each its own name")
+        seen.setdefault(name.casefold(), name)

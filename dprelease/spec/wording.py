@@ -1,0 +1,97 @@
+"""How values of the spec are shown in complaints: quoted, escaped, short."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import date, time
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+_LONGEST = 80
+_MOST_BITS = 256
+
+
+def show(value: object) -> str:
+    """Show a value of the spec as TOML would write it; never long, never with control characters.
+
+    Total: never raises, whatever the value.
+    """
+    for kind, shown in _SHOWN:
+        if isinstance(value, kind):
+            return _cut(shown(value))
+    return f"a value of type {type(value).__name__}" if value is not None else "nothing"
+
+
+def show_fraction(value: Fraction) -> str:
+    """Show an exact number in plain decimal notation if it has one, else as a ratio."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
+        return "a very long number"
+    text = plain(value)
+    return text if text is not None else f"{value.numerator}/{value.denominator}"
+
+
+def plain(value: Fraction) -> str | None:
+    """Write an exact number in plain decimal notation without trailing zeros.
+
+    None when its denominator has a prime factor other than 2 and 5.
+    """
+    rest, places = value.denominator, 0
+    for prime in (2, 5):
+        count = 0
+        while rest % prime == 0:
+            rest //= prime
+            count += 1
+        places = max(places, count)
+    if rest != 1:
+        return None
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    if places == 0:
+        return sign + digits
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Join words for a sentence, each in quotes: "a", "b" or "c"."""
+    quoted = [_quote(word) for word in words]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: "1 key", "2 keys"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _quote(text: str) -> str:
+    shown = json.dumps(text[: _LONGEST + 20], ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in shown)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST + 2 else text[:_LONGEST] + "…"
+
+
+def _show_integer(value: int) -> str:
+    return str(value) if value.bit_length() <= _MOST_BITS else "a very large number"
+
+
+def _show_decimal(value: Decimal) -> str:
+    return str(value).replace("E", "e").replace("Infinity", "inf").replace("NaN", "nan")
+
+
+# The order matters: a bool is an int.
+_SHOWN: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (str, _quote),
+    (bool, lambda value: "true" if value else "false"),
+    (int, _show_integer),
+    (Decimal, _show_decimal),
+    (Fraction, show_fraction),
+    (date, str),
+    (time, str),
+    (list, lambda _: "a list"),
+    (dict, lambda _: "a table"),
+)

@@ -1,0 +1,12 @@
+"""Number of records by bin or value of a column, within each group."""
+
+from __future__ import annotations
+
+from dprelease.statistics.count import Count
+
+
+class Histogram(Count):
+    """A count whose last grouping column is the histogram's own: same integers, same law."""
+
+    name = "histogram"
+    meaning = "number of records in the bin, with noise"

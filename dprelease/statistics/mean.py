@@ -1,0 +1,119 @@
+"""Mean of a bounded column by cell, with the number of values for free.
+
+Two sums are released instead of a sum and a count: A = sum(k - lower) and B = sum(upper - k) over
+the records with a value. One record adds exactly K = upper - lower to A and B together, so both
+get the whole budget at once. A + B = n K gives the count, lower + K A / (A + B) the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dprelease.finish.columns import Layout, estimate_columns
+from dprelease.finish.decimals import decimals_of, places_for
+from dprelease.finish.shares import quantile_of_mix, shares
+from dprelease.finish.text import percent, plus_minus
+from dprelease.model import Adjacency, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
+from dprelease.noise.laws import sum_halfwidth
+from dprelease.privacy.shift import replaced_split, split
+from dprelease.statistics.base import Released, bounded, quantity
+
+RECORDS_FOR_EXAMPLE = 1000
+
+
+class Mean:
+    """The mean of a column's clamped values, from two complementary sums."""
+
+    name = "mean"
+    suffixes: tuple[str, ...] = ("", "_noise_moe", "_flag", "_count", "_count_noise_moe")
+
+    def released(self, query: Query) -> Released:
+        """Two integers for each cell: sum(k - lower) and sum(upper - k)."""
+        wanted = quantity(query.column)
+        grid = wanted.grid
+        return Released(
+            (
+                Measure(MeasureKind.VALUES, wanted, query.where),
+                Measure(MeasureKind.SUM, wanted, query.where),
+            ),
+            ((-grid.lower, 1), (grid.upper, -1)),
+            (grid.step, grid.step),
+        )
+
+    def sensitivity(self, query: Query, adjacency: Adjacency) -> Sensitivity:
+        """Bound the change of all pairs of sums together, in grid integers.
+
+        A record adds (t, K - t) with 0 <= t <= K: L1 = K, L2 at most K. A replaced record changes
+        (t, K - t) into (u, K - u) in its cell, or takes one pair from a cell and adds one to
+        another: L1 at most 2K, L2^2 at most 2K^2.
+        """
+        width = quantity(query.column).grid.width
+        if adjacency is Adjacency.ADD_REMOVE:
+            return bounded(
+                width,
+                split(width),
+                "one record adds exactly upper - lower to the two sums together",
+            )
+        return bounded(
+            2 * width,
+            replaced_split(width, query.cells),
+            "a replaced record moves upper - lower between the two sums, or between two cells",
+        )
+
+    def columns(
+        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+    ) -> list[OutputColumn]:
+        """Publish the mean, its noise interval, and the number of values."""
+        import numpy as np
+
+        grid = quantity(step.query.column).grid
+        low, span = float(grid.lower * grid.step), float(grid.width * grid.step)
+        places = max(decimals_of(grid.step), places_for(grid.width * grid.step))
+        share, half = shares(noisy[0], noisy[1], step.noise, interval)
+        values = np.rint((low + span * share) * 10.0**places).astype(np.int64).tolist()
+        # the half-width covers the rounding of the value too
+        halves = (np.ceil(span * half * 10.0**places) + 1).astype(np.int64).tolist()
+        layout = Layout(step.query.name, places, "mean of the clamped values, with noise", interval)
+        return [
+            *estimate_columns(layout, values, halves),
+            *self._count_columns(step, noisy, interval),
+        ]
+
+    def _count_columns(
+        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+    ) -> list[OutputColumn]:
+        name, width = step.query.name, quantity(step.query.column).grid.width
+        half = (2 * sum_halfwidth(step.noise, 2, 1 - interval) + width) // (2 * width)
+        counts = [
+            (2 * (int(a) + int(b)) + width) // (2 * width)
+            for a, b in zip(noisy[0], noisy[1], strict=True)
+        ]
+        return [
+            OutputColumn(
+                f"{name}_count",
+                "integer",
+                counts,
+                f"number of values behind {name}, with noise",
+                0,
+                name,
+            ),
+            OutputColumn(
+                f"{name}_count_noise_moe",
+                "integer",
+                [half] * len(counts),
+                f"half-width of the {percent(interval)} noise interval of {name}_count",
+                0,
+                name,
+            ),
+        ]
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """Half-width of the noise on the mean of a cell with 1,000 values, at the worst."""
+        worst = Fraction(quantile_of_mix(step.noise, 1 - interval, 1.0))
+        half = step.unit[0] * worst / RECORDS_FOR_EXAMPLE
+        return f"{plus_minus(half)} at {RECORDS_FOR_EXAMPLE:,} values"
+
+    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+        """Differs from cell to cell: it depends on the noisy number of values."""
+        return None

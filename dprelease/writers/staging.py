@@ -1,0 +1,149 @@
+"""A private place on the target's file system where files are made before they are moved.
+
+It is a hidden directory, locked as long as its process lives, so that one left behind by a
+killed run is told from one in use. Its manifest names the files that are being published: a
+later run knows by it which half-published files are ours.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+_MANIFEST = "manifest.json"
+_CONTENT = "content"
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """A staging directory of ours; ``content`` is the directory of its files."""
+
+    path: str
+    content: str
+
+    def write(self, files: Mapping[str, bytes]) -> None:
+        """Writes the files, durably. Raises OSError; what is there then is no harm."""
+        for name, content in files.items():
+            write_file(os.path.join(self.content, name), content, 0o644)
+        sync_directory(self.content)
+
+    def note(self, names: Iterable[str]) -> None:
+        """Writes the manifest, durably."""
+        text = json.dumps(sorted(names)).encode("ascii")
+        write_file(os.path.join(self.path, _MANIFEST), text, 0o600)
+        sync_directory(self.path)
+
+
+@contextmanager
+def staged(directory: str, prefix: str) -> Iterator[Staging]:
+    """A new staging directory inside ``directory``, removed at the end."""
+    path, handle = _locked(directory, prefix)
+    try:
+        content = os.path.join(path, _CONTENT)
+        os.mkdir(content)  # becomes the target itself, so its mode is left to the umask
+        yield Staging(path, content)
+    finally:
+        # What can't be removed now is removed by the next run.
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(handle)
+
+
+def noted_names(directory: str, prefix: str) -> set[str]:
+    """The files named by manifests of staging directories inside ``directory``."""
+    found: set[str] = set()
+    for each in _ours(directory, prefix):
+        found.update(_read_manifest(os.path.join(each, _MANIFEST)))
+    return found
+
+
+def remove_leftovers(directory: str, prefix: str) -> None:
+    """Removes staging directories whose process is gone; those in use stay."""
+    for each in _ours(directory, prefix):
+        try:
+            handle = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            continue  # gone meanwhile, or not for us to open
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(each, ignore_errors=True)
+        except OSError:
+            continue  # in use
+        finally:
+            os.close(handle)
+
+
+def write_file(path: str, content: bytes, mode: int) -> None:
+    """A new file, durably; never follows a link, never overwrites."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with open(os.open(path, flags, mode), "wb") as sink:
+        sink.write(content)
+        sink.flush()
+        os.fsync(sink.fileno())
+
+
+def sync_directory(directory: str) -> None:
+    """Makes the names in a directory durable."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _locked(directory: str, prefix: str) -> tuple[str, int]:
+    """Path and locked handle of a new directory that only this user can read."""
+    for _ in range(_TRIES):
+        path = os.path.join(directory, f"{prefix}{os.getpid()}-{time.time_ns()}")
+        os.mkdir(path, 0o700)
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            continue  # another run took it for a leftover before it was locked
+        if _lock(handle) and os.path.lexists(path):
+            return path, handle
+        os.close(handle)
+    raise BlockingIOError("staging directories keep disappearing")
+
+
+def _lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # no locks on this file system: then nobody can take ours for a leftover
+    return True
+
+
+def _ours(directory: str, prefix: str) -> list[str]:
+    """Directories in ``directory`` that begin with the prefix and belong to this user."""
+    with os.scandir(directory) as found:
+        names = [each for each in found if each.name.startswith(prefix)]
+    return [
+        each.path for each in names if each.is_dir(follow_symlinks=False) and _is_mine(each.path)
+    ]
+
+
+def _is_mine(path: str) -> bool:
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def _read_manifest(path: str) -> list[str]:
+    try:
+        with open(path, "rb") as source:
+            found = json.load(source)
+    except (OSError, ValueError, RecursionError):
+        return []  # killed before it was whole: then nothing was moved yet
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []

@@ -1,0 +1,31 @@
+"""A published table in the format that the spec asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dprelease.model import OutputTable
+from dprelease.writers.csv_table import csv_bytes
+from dprelease.writers.parquet_table import parquet_bytes
+
+WRITERS = {"csv": csv_bytes, "parquet": parquet_bytes}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTable:
+    """A table and the file made of it."""
+
+    table: OutputTable
+    format: str
+    file: str
+    content: bytes
+
+
+def write_table(table: OutputTable, format: str) -> WrittenTable:
+    """The table as a file of ``format``: "csv" or "parquet". The same table, the same bytes."""
+    return WrittenTable(table, format, file_name(table.name, format), WRITERS[format](table))
+
+
+def file_name(table: str, format: str) -> str:
+    """The name of a table's file."""
+    return f"{table}.{format}"

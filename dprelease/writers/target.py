@@ -1,0 +1,123 @@
+"""The output directory: what may be in the way, and which of its files are ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from collections.abc import Iterable, Set
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.writers.datapackage import GENERATOR, NAME
+from dprelease.writers.staging import noted_names
+
+PREFIX = ".dprelease-"  # of staging directories inside a target
+ELSEWHERE = "choose another output.path, or move what is there away"
+
+
+def check_target(directory: str, names: Iterable[str] = ()) -> None:
+    """Refuses, before anything is charged (exit 2), a place that ``publish`` would refuse later.
+
+    ``names`` are the files to be published, as far as known. Tries a write in the directory, or
+    in its nearest existing parent; leaves nothing behind.
+    """
+    found = list(names)
+    complaint = bad_names(found) or place_problem(directory)
+    if complaint is None:
+        foreign = foreign_names(directory, found)
+        complaint = foreign_complaint(directory, foreign[0]) if foreign else None
+    if complaint is not None:
+        raise Failure(ExitCode.SPEC, complaint)
+
+
+def bad_names(names: Iterable[str]) -> Complaint | None:
+    """A complaint about the first name that is not a plain visible file name."""
+    for each in names:
+        hidden = each in ("", ".", "..") or each.startswith(".")
+        if hidden or any(char in "/\\" or not char.isprintable() for char in each):
+            hint = "use letters, digits, - and _ in names of tables"
+            return Complaint("E503", f"{each!r} can't be the name of a published file", hint)
+        if len(os.fsencode(each)) > 255:
+            hint = "give the table a shorter name: `table` in [[query]]"
+            return Complaint("E503", f"the file name {each[:40]!r}... is too long", hint)
+    return None
+
+
+def place_problem(directory: str) -> Complaint | None:
+    """A complaint when the directory is there as something else, or can't be written."""
+    target = os.path.abspath(directory)
+    if os.path.islink(target):
+        return Complaint("E501", f"the output {target} is a symbolic link", ELSEWHERE)
+    if os.path.lexists(target) and not os.path.isdir(target):
+        return Complaint("E501", f"the output {target} is a file, not a directory", ELSEWHERE)
+    nearest = target
+    while not os.path.lexists(nearest):
+        nearest = os.path.dirname(nearest)
+    if not os.path.isdir(nearest):
+        message = f"the output {target} can't be made: {nearest} is not a directory"
+        return Complaint("E501", message, ELSEWHERE)
+    return _write_problem(target, nearest)
+
+
+def our_names(directory: str) -> set[str]:
+    """The files in the directory that we published, or had begun to."""
+    if not os.path.isdir(directory):
+        return set()
+    return _described(os.path.join(directory, NAME)) | noted_names(directory, PREFIX)
+
+
+def foreign_names(directory: str, names: Iterable[str], same: Set[str] = frozenset()) -> list[str]:
+    """Those of the names that are there and not ours, or not plain files.
+
+    ``same`` are names whose content is known to be what would be written: no harm, whoever wrote
+    them.
+    """
+    ours = our_names(directory) | same
+    present = [each for each in names if os.path.lexists(os.path.join(directory, each))]
+    return [
+        each
+        for each in present
+        if each not in ours or not is_plain_file(os.path.join(directory, each))
+    ]
+
+
+def is_plain_file(path: str) -> bool:
+    """Whether it is a regular file, links not followed."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def foreign_complaint(directory: str, name: str) -> Complaint:
+    """A file in the way that is not ours to overwrite."""
+    message = f"{os.path.join(directory, name)} is there already, and not from dprelease"
+    return Complaint("E505", message, ELSEWHERE)
+
+
+def _described(descriptor: str) -> set[str]:
+    """The files listed by a descriptor of ours, itself included; nothing for any other."""
+    if not is_plain_file(descriptor):
+        return set()
+    try:
+        with open(descriptor, "rb") as source:
+            found = json.load(source)
+        if found["generator"] != GENERATOR:
+            return set()
+        paths = [each["path"] for each in found["resources"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return set()  # not one of ours
+    return {each for each in paths if isinstance(each, str) and not bad_names([each])} | {NAME}
+
+
+def _write_problem(target: str, nearest: str) -> Complaint | None:
+    probe = os.path.join(nearest, f"{PREFIX}{os.getpid()}-{time.time_ns()}")
+    try:
+        os.mkdir(probe, 0o700)
+        os.rmdir(probe)
+    except OSError as problem:
+        reason = os.strerror(problem.errno or 0)
+        message = f"the output {target} can't be written: {nearest}: {reason}"
+        return Complaint("E501", message, "make it writable, or choose another output.path")
+    return None

@@ -1,0 +1,179 @@
+"""The command line as people meet it: a process of its own, with its own streams."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SPEC = """\
+schema = 1
+
+[release]
+name = "small"
+
+[data]
+path = "small.csv"
+
+[privacy]
+unit = "row"
+unit_description = "one visit"
+adjacency = "add-remove"
+epsilon = 1.0
+
+[ledger]
+epsilon_cap = 2.5
+
+[columns.region]
+type = "string"
+keys = ["north", "south"]
+source = "public: map"
+
+[columns.days]
+type = "integer"
+lower = 0
+upper = 100
+source = "public: rule"
+
+[[query]]
+name = "visits"
+statistic = "count"
+by = ["region"]
+epsilon = 0.5
+
+[[query]]
+name = "mean_days"
+statistic = "mean"
+column = "days"
+by = ["region"]
+epsilon = 0.5
+
+[output]
+path = "out"
+"""
+
+DATA = "region,days\n" + "north,3\nsouth,40\nnorth,n/a\nelsewhere,7\n" * 50
+
+
+def plain_environment() -> dict[str, str]:
+    """An environment in which nothing asks for colour or against it."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return kept | {"PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a process left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a sound spec, small.toml, and its data."""
+    (tmp_path / "small.toml").write_text(SPEC, encoding="utf-8")
+    (tmp_path / "small.csv").write_text(DATA, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def spec(folder: Path) -> Callable[..., str]:
+    """Write the spec again with texts replaced, and give its name."""
+
+    def write(*changes: tuple[str, str], name: str = "small.toml") -> str:
+        text = SPEC
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        (folder / name).write_text(text, encoding="utf-8")
+        return name
+
+    return write
+
+
+@pytest.fixture
+def cli(folder: Path) -> Callable[..., Answer]:
+    """Run ``dprelease`` in the folder, without terminal or input."""
+
+    def run(*arguments: str, **environment: str) -> Answer:
+        done = subprocess.run(
+            [sys.executable, "-m", "dprelease", *arguments],
+            cwd=folder,
+            env=plain_environment() | environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+        )
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def terminal(folder: Path) -> Callable[..., tuple[int, str]]:
+    """Run ``dprelease`` with a terminal for both of its streams: exit code and what it showed."""
+
+    def run(*arguments: str, **environment: str) -> tuple[int, str]:
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dprelease", *arguments],
+            cwd=folder,
+            env=plain_environment() | environment,
+            stdin=subprocess.DEVNULL,
+            stdout=slave,
+            stderr=slave,
+        )
+        os.close(slave)
+        shown = b"".join(iter(lambda: read_terminal(master), b""))
+        os.close(master)
+        return process.wait(timeout=120), shown.decode("utf-8").replace("\r\n", "\n")
+
+    return run
+
+
+def read_terminal(master: int) -> bytes:
+    """What the terminal shows next; nothing when the last writer has gone."""
+    try:
+        return os.read(master, 65_536)
+    except OSError:  # how Linux says that no writer is left
+        return b""
+
+
+@pytest.fixture
+def probe(folder: Path) -> Callable[..., Answer]:
+    """Run ``dprelease`` after some Python statements, which make something go wrong."""
+
+    def run(statements: str, *arguments: str) -> Answer:
+        program = (
+            f"{statements}\nimport sys\nfrom dprelease.cli.guard import execute\n"
+            "sys.exit(execute(sys.argv[1:]))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            cwd=folder,
+            env=plain_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+        )
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    return run

@@ -1,0 +1,141 @@
+"""Help, version, mistakes on the command line, and how fast and lean the start is."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+HEAVY = {"duckdb", "pyarrow", "numpy", "rich", "sqlglot", "pydantic", "pandas", "dprelease.run"}
+
+
+def test_help_lists_the_commands_and_examples(cli):
+    answer = cli("--help")
+    assert answer.code == 0
+    assert answer.err == ""
+    for word in ("check", "plan", "run", "Example", "70 internal error"):
+        assert word in answer.out
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "run"])
+def test_each_command_has_help_with_an_example(cli, command):
+    answer = cli(command, "--help")
+    assert answer.code == 0
+    assert f"dprelease {command} " in answer.out
+    assert "Example" in answer.out
+
+
+@pytest.mark.parametrize("command", ["report", "budget", "audit", "estimate", "init", "schema"])
+def test_what_is_not_built_is_not_offered(cli, command):
+    assert f"\n  {command} " not in cli("--help").out
+    assert cli(command).code == 2
+
+
+def test_short_help_is_not_cut_off(cli):
+    commands = cli("--help").out.split("Commands:")[1].split("Example")[0]
+    assert "..." not in commands
+
+
+def test_version(cli):
+    answer = cli("--version")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == f"dprelease {version('dprelease')}\n"
+
+
+def test_no_command_is_a_usage_error_that_shows_the_help(cli):
+    answer = cli()
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "Commands:" in answer.err
+
+
+def test_unknown_command_is_answered_with_the_nearest(cli):
+    answer = cli("chek")
+    assert answer.code == 2
+    assert answer.out == ""
+    assert 'did you mean "check"?' in answer.err
+
+
+def test_unknown_option_is_answered_with_the_nearest(cli):
+    answer = cli("run", "--new-nois", "small.toml")
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "--new-noise" in answer.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run",),
+        ("plan", "a.toml", "b.toml"),
+        ("check", "--format", "yaml", "small.toml"),
+        ("run", "--wait", "nan", "small.toml"),
+        ("run", "--wait", "inf", "small.toml"),
+        ("run", "--wait", "-1", "small.toml"),
+        ("run", "--wait", "soon", "small.toml"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_so_on_stderr(cli, arguments):
+    answer = cli(*arguments)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "Try: dprelease" in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_wrong_usage_with_json_gives_one_object(cli):
+    answer = cli("run", "--json", "--nonsense")
+    assert answer.code == 2
+    assert answer.json["schema"] == "dprelease/error/1"
+    assert answer.json["exit_code"] == 2
+    assert "--nonsense" in answer.json["complaints"][0]["message"]
+    assert "--nonsense" in answer.err
+
+
+def modules_after(folder, *arguments):
+    """Names of the modules that are loaded when the command is done."""
+    probe = (
+        "import sys\n"
+        "from dprelease.cli.guard import execute\n"
+        "code = execute(sys.argv[1:])\n"
+        "print('\\n'.join(sorted(sys.modules)), file=sys.stderr)\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines())
+
+
+def test_help_loads_nothing_heavy(folder):
+    loaded = modules_after(folder, "--help")
+    assert "click" in loaded
+    assert loaded & HEAVY == set()
+    assert {name for name in loaded if name.startswith("dprelease.")} <= {
+        "dprelease.cli",
+        "dprelease.cli.app",
+        "dprelease.cli.check",
+        "dprelease.cli.console",
+        "dprelease.cli.guard",
+        "dprelease.cli.options",
+        "dprelease.cli.plan",
+        "dprelease.cli.run",
+        "dprelease.errors",
+        "dprelease.model",
+    }
+
+
+def test_check_loads_neither_an_engine_nor_arrays(folder):
+    loaded = modules_after(folder, "check", "small.toml")
+    assert loaded & {"duckdb", "pyarrow", "pandas", "numpy", "rich"} == set()
+
+
+def test_plan_opens_no_engine(folder):
+    assert modules_after(folder, "plan", "small.toml") & {"duckdb", "pyarrow", "pandas"} == set()

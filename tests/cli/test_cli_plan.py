@@ -1,0 +1,86 @@
+"""``dprelease plan`` through its process."""
+
+import pytest
+
+
+def test_the_table_names_everything_and_fits_80_columns(cli):
+    answer = cli("plan", "small.toml", NO_COLOR="1")
+    assert answer.code == 0
+    for word in ("visits", "mean_days", "count", "mean", "by_region", "laplace", "L1 1", "L1 100",
+                 "total    epsilon 1", "1 after a run", "1.5 left of the cap 2.5"):  # fmt: skip
+        assert word in answer.out, word
+    assert max(map(len, answer.out.splitlines()[:-4])) <= 80
+    assert all(line == line.rstrip() for line in answer.out.splitlines())
+
+
+@pytest.mark.parametrize("environment", [{}, {"FORCE_COLOR": "1"}, {"TERM": "xterm-256color"}])
+def test_a_pipe_gets_no_colour_and_no_cut_names(cli, spec, environment):
+    long = "visits_to_any_clinic_in_the_whole_of_the_country_in_this_year"
+    spec(('name = "visits"', f'name = "{long}"'))
+    answer = cli("plan", "small.toml", **environment)
+    assert answer.code == 0
+    assert "\x1b" not in answer.out + answer.err
+    assert long in answer.out
+    assert "…" not in answer.out
+
+
+def test_nothing_is_opened_or_written(cli, folder):
+    (folder / "small.csv").unlink()
+    assert cli("plan", "small.toml").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["small.toml"]
+
+
+def test_json(cli):
+    answer = cli("plan", "--json", "small.toml")
+    assert (answer.code, answer.err) == (0, "")
+    plan = answer.json
+    assert plan["schema"] == "dprelease/plan/1"
+    assert plan["release"] == "small"
+    assert plan["total"]["epsilon"] == 1
+    assert [step["name"] for step in plan["steps"]] == ["visits", "mean_days"]
+    count, mean = plan["steps"]
+    assert (count["mechanism"], count["scale"], count["sensitivity"]["l1"]) == ("laplace", 2, 1)
+    assert mean["sensitivity"]["l1"] == 100
+    ledger = plan["ledger"]
+    assert (ledger["epsilon_spent"], ledger["epsilon_after"]) == (0, 1)
+    assert (ledger["epsilon_cap"], ledger["epsilon_left_after"]) == (2.5, 1.5)
+    assert ledger["already_charged"] is False
+    assert ledger["refused"] == []
+
+
+def test_more_than_the_cap_is_shown_and_exits_with_3(cli, spec):
+    spec(("epsilon_cap = 2.5", "epsilon_cap = 0.25"))
+    answer = cli("plan", "small.toml")
+    assert answer.code == 3
+    assert "over the cap 0.25: a run would be refused" in answer.out
+    assert "E301" in answer.err
+    told = cli("plan", "--json", "small.toml")
+    assert told.code == 3
+    assert told.json["schema"] == "dprelease/plan/1"
+    assert told.json["ledger"]["refused"][0]["code"] == "E301"
+
+
+def test_errors_of_the_spec(cli, spec):
+    spec(('statistic = "count"', 'statistic = "cont"'))
+    answer = cli("plan", "small.toml")
+    assert (answer.code, answer.out) == (2, "")
+    assert "small.toml:31:13  E101" in answer.err
+    told = cli("plan", "--json", "small.toml")
+    assert told.code == 2
+    assert told.json["schema"] == "dprelease/error/1"
+    assert told.json["exit_code"] == 2
+    assert told.json["complaints"][0]["code"] == "E101"
+    assert "E101" in told.err
+    assert cli("plan", "--json", "-q", "small.toml").err == ""
+    assert "E101" in cli("plan", "-q", "small.toml").err
+
+
+def test_quiet_writes_nothing(cli):
+    answer = cli("plan", "-q", "small.toml")
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+
+
+def test_a_period_is_filled_in(cli, spec):
+    spec(('path = "small.csv"', 'path = "{period}.csv"'))
+    assert cli("plan", "small.toml").code == 2
+    assert cli("plan", "--period", "2026-q1", "small.toml").code == 0

@@ -1,0 +1,156 @@
+"""``dprelease run`` through its process."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FILES = ["by_region.csv", "datapackage.json", "report.json", "report.md"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_a_run_says_where_what_and_how_much(cli, folder):
+    answer = cli("run", "small.toml")
+    assert answer.code == 0
+    assert answer.err == ""
+    assert sorted(contents(folder / "out")) == FILES
+    first = answer.out.splitlines()[0]
+    assert first == "small: released"
+    assert "output   out\n" in answer.out
+    assert "by_region.csv" in answer.out
+    assert "spent    epsilon 1 (" in answer.out
+    assert 'left     epsilon 1.5 of 2.5 for "small.csv"' in answer.out
+
+
+def test_a_second_run_spends_nothing_and_says_so(cli, folder):
+    assert cli("run", "small.toml").code == 0
+    before = contents(folder / "out")
+    answer = cli("run", "small.toml")
+    assert answer.code == 0
+    assert answer.err == ""
+    assert "already released at 20" in answer.out
+    assert "nothing was spent" in answer.out
+    assert "snapshot" in answer.out
+    assert "--period" in answer.out
+    assert "epsilon 1.5 of 2.5" in answer.out
+    assert contents(folder / "out") == before
+    assert "already released at" in cli("plan", "small.toml").out
+
+
+def test_new_noise_spends_again_until_the_cap(cli, folder):
+    assert cli("run", "small.toml").code == 0
+    before = contents(folder / "out")
+    answer = cli("run", "--new-noise", "small.toml")
+    assert answer.code == 0
+    assert answer.out.startswith("small: released")
+    assert "epsilon 0.5 of 2.5" in answer.out
+    assert contents(folder / "out") != before
+    refused = cli("run", "--new-noise", "small.toml")
+    assert refused.code == 3
+    assert refused.out == ""
+    assert "E301" in refused.err
+
+
+def test_json(cli, folder):
+    answer = cli("run", "--json", "small.toml")
+    assert (answer.code, answer.err) == (0, "")
+    told = answer.json
+    assert told["schema"] == "dprelease/run/1"
+    assert (told["exit_code"], told["release"], told["dataset"]) == (0, "small", "small.csv")
+    assert (told["already_released"], told["charged"]) == (False, True)
+    assert told["output"] == str(folder / "out")
+    assert sorted(told["files"]) == FILES
+    assert told["loss"]["epsilon"] == 1
+    assert told["ledger"]["after"]["epsilon"] == 1
+    again = cli("run", "--json", "small.toml").json
+    assert (again["already_released"], again["charged"]) == (True, False)
+    assert again["released_at"] == told["released_at"]
+
+
+def test_quiet(cli):
+    answer = cli("run", "-q", "small.toml")
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+
+
+def test_another_output_folder(cli, folder):
+    assert cli("run", "--output", "elsewhere", "small.toml").code == 0
+    assert sorted(contents(folder / "elsewhere")) == FILES
+    assert not (folder / "out").exists()
+
+
+def test_a_period(cli, spec, folder):
+    spec(('path = "small.csv"', 'path = "small-{period}.csv"'))
+    (folder / "small.csv").rename(folder / "small-2026.csv")
+    assert cli("run", "small.toml").code == 2
+    assert cli("run", "--period", "2026", "small.toml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (None, "missing"),
+        (b"", "empty"),
+        (b"area,days\nnorth,3\n", "without the column"),
+        (b"region,days,days\nnorth,3,4\n", "with a column twice"),
+    ],
+)
+def test_data_of_another_shape_is_refused_before_the_charge(cli, folder, content, what):
+    if content is None:
+        (folder / "small.csv").unlink()
+    else:
+        (folder / "small.csv").write_bytes(content)
+    answer = cli("run", "small.toml")
+    assert answer.code == 4, what
+    assert answer.out == ""
+    assert answer.err.count("\n") >= 1
+    assert "Traceback" not in answer.err
+    assert not (folder / "out").exists()
+    assert "epsilon 0 spent" in cli("plan", "small.toml").out
+
+
+def test_an_error_in_json_is_one_object(cli, folder):
+    (folder / "small.csv").unlink()
+    answer = cli("run", "--json", "small.toml")
+    assert answer.code == 4
+    assert answer.json["schema"] == "dprelease/error/1"
+    assert answer.json["exit_code"] == 4
+    assert answer.json["complaints"]
+    assert answer.err != ""
+
+
+def test_a_canary_in_every_cell_is_nowhere(cli, folder):
+    rows = "\n".join(f"canary{i},canary{i}" for i in range(100))
+    (folder / "small.csv").write_text(f"region,days\n{rows}\n", encoding="utf-8")
+    answer = cli("run", "small.toml")
+    assert answer.code == 0
+    assert "canary" not in answer.out + answer.err
+    (folder / "small.csv").unlink()
+    left = [path for path in folder.rglob("*") if path.is_file()]
+    assert [path for path in left if b"canary" in path.read_bytes()] == []
+
+
+def test_progress_on_a_terminal_is_wiped_away(terminal):
+    code, shown = terminal("run", "small.toml", NO_COLOR="1")
+    assert code == 0
+    assert "\x1b[2K" in shown
+    progress, result = shown.rsplit("\x1b[2K", 1)
+    assert "..." in progress
+    assert result.startswith("small: released\n")
+    assert "\x1b" not in terminal("run", "-q", "small.toml")[1]
+
+
+def test_a_release_that_cannot_be_told_is_still_a_release(folder):
+    command = [sys.executable, "-m", "dprelease", "run", "small.toml"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE,
+            env=dict(os.environ), check=False, timeout=120,
+        )  # fmt: skip
+    assert done.returncode == 5
+    assert b"the release is complete" in done.stderr
+    assert sorted(contents(folder / "out")) == FILES

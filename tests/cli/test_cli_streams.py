@@ -1,0 +1,161 @@
+"""Errors that nobody planned, streams that break, terminals and colour."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CANARY = "canary-7f3a"
+
+
+def breaks(exception: str) -> str:
+    """Statements after which reading a spec raises the exception, with a secret in it."""
+    return f"""
+import dprelease.api
+def load(path, period=None):
+    secret = "{CANARY}"
+    raise {exception}
+dprelease.api.load = load
+"""
+
+
+@pytest.mark.parametrize(
+    ("exception", "name"),
+    [
+        ("ValueError(secret)", "ValueError"),
+        ("KeyError(secret)", "KeyError"),
+        ("MemoryError(secret)", "MemoryError"),
+        ("RecursionError(secret)", "RecursionError"),
+        ("ExceptionGroup(secret, [ValueError(secret)])", "ExceptionGroup"),
+        ("type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})()", "Odd"),
+    ],
+)
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_an_unexpected_error_is_named_by_its_class_alone(probe, command, exception, name):
+    answer = probe(breaks(exception), command, "small.toml")
+    assert answer.code == 70
+    assert answer.out == ""
+    assert answer.err == f"E701 internal error ({name}); nothing was released\n"
+
+
+def test_an_unexpected_error_in_json(probe):
+    answer = probe(breaks("ValueError(secret)"), "run", "--json", "-q", "small.toml")
+    assert answer.code == 70
+    assert answer.err == ""
+    assert answer.json["schema"] == "dprelease/error/1"
+    assert answer.json["exit_code"] == 70
+    assert CANARY not in answer.out
+
+
+def test_an_error_in_a_thread_or_finaliser_shows_no_text(probe):
+    answer = probe(
+        f"""
+import threading
+import dprelease.api
+class Late:
+    def __del__(self):
+        raise ValueError("{CANARY}")
+def fail():
+    raise KeyError("{CANARY}")
+good = dprelease.api.load
+def load(path, period=None):
+    late = Late()
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    return good(path, period=period)
+dprelease.api.load = load
+""",
+        "check",
+        "small.toml",
+    )
+    assert answer.code == 0
+    assert CANARY not in answer.err + answer.out
+    assert "KeyError" in answer.err
+    assert "ValueError" in answer.err
+
+
+def test_a_warning_of_a_library_is_not_shown(probe):
+    statements = breaks("ValueError(secret)").replace("    raise", "    warn(secret)\n    raise", 1)
+    answer = probe(f"from warnings import warn{statements}", "plan", "small.toml")
+    assert answer.code == 70
+    assert CANARY not in answer.err
+
+
+@pytest.mark.parametrize(
+    "exception", ["KeyboardInterrupt", "__import__('os').kill(__import__('os').getpid(), 2)"]
+)
+def test_an_interrupt_is_one_plain_line(probe, exception):
+    answer = probe(breaks(exception), "plan", "small.toml")
+    assert answer.code == 130
+    assert answer.out == ""
+    assert answer.err.startswith("E700 interrupted")
+    assert answer.err.count("\n") == 1
+
+
+def start(folder: Path, *arguments: str, **streams: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "dprelease", *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        **streams,
+    )
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("plan", "small.toml"), ("--version",)])
+def test_a_reader_that_leaves_is_no_error(folder, arguments):
+    read, write = os.pipe()
+    os.close(read)
+    process = start(folder, *arguments, stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    _, err = process.communicate(timeout=60)
+    assert err == b""
+    assert process.returncode == 141
+
+
+def test_a_full_disk_behind_stdout_is_told(folder):
+    with open("/dev/full", "wb") as full:
+        process = start(folder, "plan", "small.toml", stdout=full, stderr=subprocess.PIPE)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 70
+    assert err == b"E701 internal error (OSError); nothing was released\n"
+
+
+def test_closed_streams_are_no_error(folder):
+    command = f'"{sys.executable}" -m dprelease check small.toml <&- >&- 2>&-'
+    assert subprocess.run(["/bin/sh", "-c", command], cwd=folder, check=False).returncode == 0
+
+
+def test_an_ascii_terminal_gets_question_marks_and_no_crash(cli):
+    answer = cli("plan", "small.toml", PYTHONIOENCODING="ascii", LC_ALL="C", PYTHONUTF8="0")
+    assert answer.code == 0
+    assert answer.out.isascii()
+
+
+def test_colour_on_a_terminal_only_and_not_with_no_color(terminal, cli):
+    code, shown = terminal("check", "small.toml")
+    assert code == 0
+    assert "\x1b[" in shown
+    assert "\x1b" not in cli("check", "small.toml").out
+    code, shown = terminal("check", "small.toml", NO_COLOR="1")
+    assert (code, shown) == (0, "small.toml: ok (2 queries, 1 table, epsilon 1)\n")
+    assert "\x1b" not in terminal("check", "small.toml", TERM="dumb")[1]
+
+
+def test_a_plan_on_a_terminal_of_80_columns(terminal, spec):
+    spec(('name = "visits"', 'name = "visits_to_any_clinic_in_the_whole_of_the_country"'))
+    code, shown = terminal("plan", "small.toml", COLUMNS="80", NO_COLOR="1")
+    assert code == 0
+    assert "\x1b" not in shown
+    assert "…" not in shown
+    assert max(map(len, shown.split("total ")[0].splitlines())) <= 80
+    assert "\x1b[" in terminal("plan", "small.toml")[1]
+
+
+def test_errors_on_a_terminal_are_coloured_but_whole(terminal, spec):
+    spec(('statistic = "count"', 'statistic = "cont"'))
+    code, shown = terminal("check", "small.toml")
+    assert code == 2
+    assert "\x1b[31;1mE101\x1b[0m unknown statistic" in shown

@@ -1,0 +1,25 @@
+"""What many tests need: noise that is the same in every run of the tests."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+
+class HashedEntropy:
+    """Reproducible bytes that look random: SHAKE-256 of a label and a counter."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.reads = 0
+
+    def read(self, size: int) -> bytes:
+        self.reads += 1
+        return hashlib.shake_256(f"{self.label}/{self.reads}".encode()).digest(size)
+
+
+@pytest.fixture
+def entropy(request: pytest.FixtureRequest) -> HashedEntropy:
+    """Bytes of the test's own."""
+    return HashedEntropy(request.node.name)

@@ -1,0 +1,53 @@
+"""Amounts are stored exactly and shown safely."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dprelease.ledger.amounts import rational_text, read_rational, shown_down, shown_up
+
+AMOUNTS = st.fractions(min_value=0, max_value=10**9)
+
+
+@given(AMOUNTS)
+def test_rationals_come_back(value: Fraction) -> None:
+    assert read_rational(rational_text(value)) == value
+
+
+@pytest.mark.parametrize("text", ["", "1", "2/4", "-1/2", "1/0", "01/2", "1/2 ", "0.5", None, 0.5])
+def test_other_texts_are_no_rationals(text: object) -> None:
+    with pytest.raises(ValueError, match=r"rational|lowest"):
+        read_rational(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(0), "0.0"),
+        (Fraction(1), "1.0"),
+        (Fraction(14, 10), "1.4"),
+        (Fraction(2000), "2000.0"),
+        (Fraction(1, 10**4), "0.0001"),
+        (Fraction(1, 10**9), "1e-9"),
+        (Fraction(25, 10**10), "2.5e-9"),
+        (Fraction(10**20), "1e20"),
+        (Fraction(1, 1024), "0.0009765625"),
+        (1 + Fraction(1, 10**12), "1.000000000001"),
+    ],
+)
+def test_short_decimals_are_shown_exactly(value: Fraction, text: str) -> None:
+    assert shown_up(value) == shown_down(value) == text
+
+
+def test_long_ones_are_rounded_to_the_safe_side() -> None:
+    assert shown_up(Fraction(1, 3)) == "0.3333334"
+    assert shown_down(Fraction(2, 3)) == "0.6666666"
+    assert shown_up(1 - Fraction(1, 10**30)) == "1.0"
+
+
+@given(AMOUNTS)
+def test_shown_amounts_enclose_the_value(value: Fraction) -> None:
+    assert Fraction(shown_down(value)) <= value <= Fraction(shown_up(value))
+    assert Fraction(shown_up(value)) - Fraction(shown_down(value)) <= value / 10**6

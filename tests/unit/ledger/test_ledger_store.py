@@ -1,0 +1,253 @@
+"""Charging, sealing and publishing through a real file."""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dprelease.errors import ExitCode, Failure, Place
+from dprelease.ledger import Caps, Ledger, Reservation, State, account
+from dprelease.ledger.schema import APPLICATION_ID, VERSION
+from dprelease.model import Loss
+
+A, B, C = "a" * 64, "b" * 64, "c" * 64
+HALF = Loss(Fraction(1, 2))
+NO_CAPS = Caps()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "ledger.sqlite")
+
+
+@pytest.fixture
+def ledger(path: str) -> Iterator[Ledger]:
+    with Ledger.open(path, 1) as found:
+        yield found
+
+
+def pay(ledger: Ledger, run: str = A, loss: Loss = HALF, caps: Caps = NO_CAPS) -> Reservation:
+    return ledger.charge(run, "payroll", "pay", loss, caps, {"method": "pure"})
+
+
+def test_a_charge_is_durable_and_reported(path: str, ledger: Ledger) -> None:
+    made = pay(ledger)
+    assert made.fresh
+    assert made.state is State.CHARGED
+    assert (made.before.epsilon, made.after.epsilon) == (0, Fraction(1, 2))
+    with Ledger.read(path) as other:
+        (run,) = other.entries()
+    assert (run.run_id, run.dataset, run.release, run.loss) == (A, "payroll", "pay", HALF)
+    assert run.detail == {"method": "pure"}
+    assert run.charged_at.endswith("+00:00")
+
+
+def test_the_same_run_is_charged_once(ledger: Ledger) -> None:
+    pay(ledger)
+    again = pay(ledger)
+    assert not again.fresh
+    assert again.state is State.CHARGED
+    assert ledger.status("payroll").spent.epsilon == Fraction(1, 2)
+
+
+def test_a_repeated_charge_states_the_same_before_and_after(ledger: Ledger) -> None:
+    pay(ledger)
+    first = pay(ledger, B)
+    pay(ledger, C)
+    again = pay(ledger, B)
+    assert (first.before, first.after) == (again.before, again.after)
+    assert again.before.epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Loss(Fraction(2, 5)),
+        Loss(Fraction(3, 5)),
+        Loss(Fraction(1, 2), Fraction(1, 10**6)),
+        Loss(Fraction(1, 2), rho=Fraction(1, 8)),
+    ],
+)
+def test_the_same_run_at_another_cost_is_refused(ledger: Ledger, other: Loss) -> None:
+    pay(ledger)
+    with pytest.raises(Failure, match=r"E302 .*charged epsilon 0\.5.*now costs") as refused:
+        pay(ledger, loss=other)
+    assert refused.value.exit_code is ExitCode.BUDGET
+    assert len(ledger.entries()) == 1
+
+
+def test_a_cap_is_exact(ledger: Ledger) -> None:
+    caps = Caps(Fraction(1))
+    third = Loss(Fraction(1, 3))
+    for run in (A, B, C):
+        pay(ledger, run, third, caps)
+    with pytest.raises(Failure, match="nothing is left"):
+        pay(ledger, "d" * 64, Loss(Fraction(1, 10**30)), caps)
+    assert ledger.status("payroll").spent.epsilon == 1
+
+
+def test_a_charge_of_nothing_fits_a_full_cap(ledger: Ledger) -> None:
+    pay(ledger, caps=Caps(Fraction(1, 2)))
+    pay(ledger, B, Loss(Fraction(0)), Caps(Fraction(1, 2)))
+    assert len(ledger.entries()) == 2
+
+
+def test_the_message_over_the_cap(ledger: Ledger) -> None:
+    ledger.charge(A, "payroll-2026", "pay", Loss(Fraction(14, 10)), NO_CAPS, {})
+    place = Place("simple.toml", 16, 11)
+    with pytest.raises(Failure) as refused:
+        ledger.charge(
+            B, "payroll-2026", "pay", Loss(Fraction(1)), Caps(Fraction(2)), {}, place=place
+        )
+    assert refused.value.exit_code is ExitCode.BUDGET
+    assert str(refused.value) == (
+        'simple.toml:16:11  E301 epsilon 1.0 + 1.4 already spent on "payroll-2026" '
+        "exceeds the cap 2.0   hint: at most 0.6 is left"
+    )
+    assert len(ledger.entries()) == 1
+
+
+def test_the_cap_on_delta_counts_too(ledger: Ledger) -> None:
+    tiny = Loss(Fraction(1), Fraction(1, 10**6))
+    caps = Caps(None, Fraction(15, 10**7))
+    pay(ledger, A, tiny, caps)
+    with pytest.raises(Failure, match=r"delta 1e-6 \+ 1e-6 already .* cap 1\.5e-6 .* most 5e-7"):
+        pay(ledger, B, tiny, caps)
+
+
+def test_both_caps_complain_at_once(ledger: Ledger) -> None:
+    with pytest.raises(Failure) as refused:
+        pay(ledger, loss=Loss(Fraction(3), Fraction(1, 2)), caps=Caps(Fraction(2), Fraction(1, 4)))
+    assert [each.code for each in refused.value.complaints] == ["E301", "E301"]
+
+
+def test_a_cap_lowered_later_leaves_nothing(ledger: Ledger) -> None:
+    pay(ledger, loss=Loss(Fraction(3)))
+    with pytest.raises(Failure, match="nothing is left"):
+        pay(ledger, B, caps=Caps(Fraction(2)))
+
+
+def test_datasets_have_accounts_of_their_own(ledger: Ledger) -> None:
+    pay(ledger)
+    ledger.charge(B, "other", "pay", HALF, Caps(Fraction(1, 2)), {})
+    assert [each.run_id for each in ledger.status("other").runs] == [B]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Loss(Fraction(-1)), Loss(Fraction(1), Fraction(1)), Loss(Fraction(1), rho=Fraction(-1))],
+)
+def test_an_impossible_loss_is_a_mistake_of_the_caller(ledger: Ledger, loss: Loss) -> None:
+    with pytest.raises(ValueError, match="not negative"):
+        pay(ledger, loss=loss)
+    assert ledger.entries() == ()
+
+
+def test_a_detail_with_a_float_is_refused_before_the_charge(ledger: Ledger) -> None:
+    with pytest.raises(TypeError):
+        ledger.charge(A, "payroll", "pay", HALF, NO_CAPS, {"scale": 0.5})
+    assert ledger.entries() == ()
+
+
+def test_the_first_seal_stays(path: str, ledger: Ledger) -> None:
+    made = pay(ledger)
+    assert ledger.sealed(A) is None
+    assert ledger.seal(made, b"first") == b"first"
+    assert ledger.seal(made, b"second") == b"first"
+    assert ledger.sealed(A) == b"first"
+    assert pay(ledger).state is State.SEALED
+    with Ledger.open(path) as later:
+        assert later.sealed(A) == b"first"
+
+
+def test_an_unknown_run_has_no_seal(ledger: Ledger) -> None:
+    assert ledger.sealed(B) is None
+
+
+def test_empty_and_large_payloads(ledger: Ledger) -> None:
+    large = os.urandom(3_000_000)
+    assert ledger.seal(pay(ledger), b"") == b""
+    assert ledger.seal(pay(ledger, B), large) == large
+    assert (ledger.sealed(A), ledger.sealed(B)) == (b"", large)
+    ledger.verify()
+
+
+def test_what_was_published_is_noted_once(ledger: Ledger) -> None:
+    made = pay(ledger)
+    ledger.seal(made, b"x")
+    for files in ({"a.csv": "1"}, {"a.csv": "1"}, {"a.csv": "2"}):
+        ledger.published(made, files)
+    (run,) = ledger.entries()
+    assert run.files == {"a.csv": "2"}
+    assert run.published_at is not None
+    assert ledger.head().seq == 4
+
+
+def test_a_charge_that_is_gone_is_not_sealed(tmp_path: Path, ledger: Ledger) -> None:
+    with Ledger.open(str(tmp_path / "other.sqlite")) as other:
+        made = pay(other)
+    for step in (lambda: ledger.seal(made, b"x"), lambda: ledger.published(made, {})):
+        with pytest.raises(Failure, match="E609") as refused:
+            step()
+        assert refused.value.exit_code is ExitCode.LEDGER
+
+
+def test_the_file_is_private_and_marked(path: str, ledger: Ledger) -> None:
+    pay(ledger)
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert os.listdir(os.path.dirname(path)) == ["ledger.sqlite"]
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    db.close()
+
+
+def test_verify_gives_the_head(ledger: Ledger) -> None:
+    empty = ledger.verify()
+    ledger.seal(pay(ledger), b"x")
+    assert empty.seq == 0
+    assert ledger.verify() == ledger.head()
+    assert ledger.head().seq == 2
+
+
+def test_reading_changes_nothing(path: str, ledger: Ledger) -> None:
+    made = pay(ledger)
+    before = Path(path).read_bytes()
+    with Ledger.read(path) as reader:
+        assert reader.status("payroll").spent.epsilon == Fraction(1, 2)
+        assert reader.verify() == reader.head()
+        with pytest.raises(Failure):
+            pay(reader, B)
+        with pytest.raises(Failure):
+            reader.seal(made, b"x")
+    assert Path(path).read_bytes() == before
+
+
+def test_an_account_without_a_ledger_is_empty(path: str) -> None:
+    assert account(path, "payroll").spent.epsilon == 0
+    assert not os.path.exists(path)
+    with Ledger.open(path) as ledger:
+        pay(ledger)
+    assert account(path, "payroll").spent.epsilon == Fraction(1, 2)
+
+
+def test_the_clock_is_in_no_decision(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    pay(ledger)
+    monkeypatch.setattr("dprelease.ledger.store.utc_now", lambda: "1999-01-01T00:00:00+00:00")
+    assert not pay(ledger).fresh
+    assert pay(ledger, B).run.charged_at.startswith("1999")
+    ledger.verify()
+
+
+def test_names_of_any_kind_are_kept(tmp_path: Path) -> None:
+    path = str(tmp_path / "ünï ?#%20 ledger")
+    with Ledger.open(path) as ledger:
+        ledger.charge(A, 'data "set" \N{SNOWMAN}', "r'; DROP TABLE entries", HALF, NO_CAPS, {})
+        (run,) = ledger.entries()
+    assert run.dataset == 'data "set" \N{SNOWMAN}'
+    assert os.listdir(tmp_path) == ["ünï ?#%20 ledger"]

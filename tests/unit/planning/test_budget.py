@@ -1,0 +1,159 @@
+"""Budgets: explicit, shared, mixed; never more than the total, little left over."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dprelease import ExitCode, Failure, load, plan
+from dprelease.api import ReleasePlan
+from dprelease.model import NoiseFamily
+
+BASE: dict[str, Any] = {
+    "release": {"name": "r"},
+    "data": {"path": "t.csv"},
+    "output": {"path": "out/r"},
+    "columns": {
+        "g": {"type": "string", "keys": ["a", "b"], "source": "public"},
+        "x": {"type": "integer", "lower": 0, "upper": 10, "source": "public"},
+    },
+}
+
+
+def planned(privacy: dict[str, Any], *queries: dict[str, Any]) -> ReleasePlan:
+    named = [
+        {"name": f"q{i}", "statistic": "count", "by": ["g"]} | query
+        for i, query in enumerate(queries)
+    ]
+    spec = {
+        **BASE,
+        "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
+        "query": named,
+    }
+    return plan(load(spec))
+
+
+def epsilons(made: ReleasePlan) -> list[Fraction]:
+    return [step.loss.epsilon for step in made.steps]
+
+
+def families(made: ReleasePlan) -> set[str]:
+    return {str(step.noise.family) for step in made.steps}
+
+
+def test_explicit_epsilons_are_exact_and_add_up() -> None:
+    made = planned({"epsilon": "0.3"} | {"epsilon": 0.3}, {"epsilon": 0.1}, {"epsilon": 0.2})
+    assert epsilons(made) == [Fraction(1, 10), Fraction(1, 5)]
+    assert made.epsilon == Fraction(3, 10)
+    assert [step.noise.parameter for step in made.steps] == [10, 5]
+
+
+def test_weights_share_what_is_left() -> None:
+    made = planned({"epsilon": 1}, {"epsilon": 0.25}, {"weight": 1}, {"weight": 2})
+    assert epsilons(made) == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    assert made.epsilon == 1
+
+
+def test_eleven_tenths_do_not_fit_into_one_but_ten_do() -> None:
+    made = planned({"epsilon": 1}, *[{"epsilon": 0.1}] * 10)
+    assert made.epsilon == 1
+    with pytest.raises(Failure) as caught:
+        planned({"epsilon": 1}, *[{"epsilon": 0.1}] * 11)
+    assert caught.value.exit_code == ExitCode.SPEC
+    assert caught.value.complaints[0].code == "E302"
+
+
+def test_nothing_left_for_a_weight_is_said() -> None:
+    with pytest.raises(Failure) as caught:
+        planned({"epsilon": 1}, {"epsilon": 1}, {})
+    assert caught.value.complaints[0].code == "E303"
+
+
+def test_the_total_may_be_left_out() -> None:
+    assert planned({}, {"epsilon": 0.5}, {"epsilon": 0.25}).epsilon == Fraction(3, 4)
+
+
+def test_many_queries_take_gaussian_noise_when_a_delta_allows_it() -> None:
+    few = planned({"epsilon": 1, "delta": 1e-6}, {})
+    many = planned({"epsilon": 1, "delta": 1e-6}, *[{}] * 30)
+    assert families(few) == {"laplace"}
+    assert families(many) == {"gaussian"}
+    assert Fraction(999, 1000) < many.epsilon <= 1
+    assert many.delta == Fraction(1, 10**6)
+
+
+def test_pure_accounting_never_uses_delta() -> None:
+    made = planned({"epsilon": 1, "delta": 1e-6, "accounting": "pure"}, *[{}] * 30)
+    assert families(made) == {"laplace"}
+    assert made.delta == 0
+
+
+def test_a_lone_gaussian_is_calibrated_exactly_for_the_discrete_law() -> None:
+    made = planned({"epsilon": 1, "delta": 1e-5}, {"mechanism": "gaussian", "by": []})
+    assert made.steps[0].noise.family is NoiseFamily.GAUSSIAN
+    assert made.steps[0].noise.parameter == 14
+
+
+def test_forced_laplace_among_gaussians_stays_within_the_total() -> None:
+    made = planned(
+        {"epsilon": 1, "delta": 1e-6}, *[{}] * 20, {"mechanism": "laplace"}, {"epsilon": 0.1}
+    )
+    assert families(made) == {"gaussian", "laplace"}
+    assert Fraction(99, 100) < made.epsilon <= 1
+
+
+def test_many_laplace_queries_use_zcdp_when_it_gives_more() -> None:
+    made = planned({"epsilon": 1, "delta": 1e-6}, *[{"mechanism": "laplace"}] * 200)
+    assert families(made) == {"laplace"}
+    assert sum(epsilons(made)) > 1
+    assert made.method == "zcdp"
+    assert Fraction(999, 1000) < made.epsilon <= 1
+
+
+def test_rho_totals() -> None:
+    made = planned({"rho": 0.5, "delta": 1e-6}, {"weight": 1}, {"weight": 3})
+    assert [step.loss.rho for step in made.steps] == [Fraction(1, 8), Fraction(3, 8)]
+    assert float(made.epsilon) == pytest.approx(5.2215344445, abs=1e-9)
+    assert made.delta == Fraction(1, 10**6)
+
+
+def test_rho_without_delta_is_stated_at_one_in_a_million() -> None:
+    made = planned({"rho": 0.1}, {})
+    assert float(made.epsilon) == pytest.approx(2.1419389284, abs=1e-9)
+    assert made.delta == Fraction(1, 10**6)
+    assert made.notes
+
+
+def test_explicit_gaussian_takes_the_delta_that_is_left() -> None:
+    made = planned(
+        {"epsilon": 1, "delta": 1e-5},
+        {"epsilon": 0.5, "mechanism": "gaussian"},
+        {"epsilon": 0.5, "delta": 4e-6, "mechanism": "gaussian"},
+    )
+    assert [step.loss.delta for step in made.steps] == [Fraction(6, 10**6), Fraction(4, 10**6)]
+    assert made.epsilon <= 1
+    assert made.delta <= Fraction(1, 10**5)
+
+
+def test_cells_are_disjoint_so_more_of_them_cost_nothing() -> None:
+    one = planned({"epsilon": 1}, {"by": []})
+    two = planned({"epsilon": 1}, {})
+    assert one.steps[0].noise == two.steps[0].noise
+
+
+def test_a_figure_that_no_neighbour_changes_costs_nothing() -> None:
+    made = planned({"epsilon": 1, "adjacency": "replace-one"}, {"by": []}, {})
+    assert made.steps[0].noise.family is NoiseFamily.NONE
+    assert epsilons(made) == [0, 1]
+    assert made.steps[1].noise.parameter == 2
+
+
+def test_to_dict_is_json() -> None:
+    import json
+
+    made = planned({"epsilon": 1}, {}, {"statistic": "mean", "column": "x"})
+    told = made.to_dict()
+    assert json.loads(json.dumps(told)) == told
+    assert told["total"]["epsilon"] == 1  # type: ignore[index]

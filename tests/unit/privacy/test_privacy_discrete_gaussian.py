@@ -1,0 +1,244 @@
+"""Discrete Gaussian: golden numbers, upper bounds against lattice sums, tightness, extremes."""
+
+import math
+import time
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dprelease.privacy import continuous, discrete_gaussian, lattice, smoothing, witness
+from dprelease.privacy import shift as shifts
+
+ONE = shifts.single(1)
+EPSILONS = st.fractions(min_value=0, max_value=6, max_denominator=1000)
+SIGMAS = st.fractions(min_value=F(1, 20), max_value=30, max_denominator=1000)
+
+
+def hockey_stick(sigma2: F, vector: tuple[int, ...], epsilon: F) -> float:
+    """The definition: the log-ratio depends on <X, v>, whose law is a convolution."""
+    s2, e = float(sigma2), float(epsilon)
+    reach = int(14 * math.sqrt(s2)) + 3
+    k = np.arange(-reach, reach + 1)
+    single = np.exp(-(k**2) / (2 * s2))
+    single /= single.sum()
+    law = np.ones(1)
+    for size in vector:
+        spread = np.zeros(2 * reach * size + 1)
+        spread[:: size or 1] += single if size else 1.0
+        law = np.convolve(law, spread)
+    half = len(law) // 2
+    w = np.arange(-half, half + 1)
+    length = sum(size * size for size in vector)
+    ratio = np.exp(np.minimum(e + (2 * w - length) / (2 * s2), 1.0))
+    return float((law * np.maximum(0.0, 1 - ratio)).sum())
+
+
+def plainly(sigma2: float, vector: tuple[int, int], epsilon: float) -> float:
+    """The definition again, point by point in two dimensions."""
+    k = np.arange(-60, 61)
+    p, a, b = (np.exp(-((k - c) ** 2) / (2 * sigma2)) for c in (0, *vector))
+    total = p.sum() ** 2
+    gain = np.outer(p, p) - math.exp(epsilon) * np.outer(a, b)
+    return float(np.maximum(0, gain).sum() / total)
+
+
+def test_the_two_oracles_agree() -> None:
+    for vector in ((1, 1), (1, 3), (2, 5)):
+        assert hockey_stick(F(9), vector, F(1, 2)) == pytest.approx(plainly(9.0, vector, 0.5))
+
+
+def test_golden_deltas() -> None:
+    assert float(discrete_gaussian.delta_of(F(1), ONE, F(1))) == pytest.approx(
+        0.14135133941, abs=1e-11
+    )
+    assert float(discrete_gaussian.delta_of(F(25), ONE, F(1, 2))) == pytest.approx(
+        4.9776303e-4, abs=1e-11
+    )
+    found = discrete_gaussian.epsilon_of(F(1), ONE, F("1e-6"))
+    assert float(found) == pytest.approx(4.4995909822, abs=1e-9)
+
+
+def test_golden_calibration() -> None:
+    assert discrete_gaussian.least_sigma2(ONE, F(1), F("1e-5")) == 14
+    assert discrete_gaussian.delta_of(14 - F(1, 64), ONE, F(1)) > F("1e-5")
+
+
+def test_continuous_sigma_is_refused_for_integers() -> None:
+    wrong = discrete_gaussian.delta_of(F("4.2247") ** 2, ONE, F(1))
+    assert float(wrong) == pytest.approx(1.0197e-6, rel=2e-3)
+    assert wrong > F("1e-6")
+    assert discrete_gaussian.delta_of(F("4.231") ** 2, ONE, F(1)) <= F("1e-6")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "sigma"),
+    [(1.0, 1e-5, 3.73063163), (0.5, 1e-6, 8.05761848), (10.0, 1e-6, 0.541086832)],
+)
+def test_golden_continuous_sigma(epsilon: float, delta: float, sigma: float) -> None:
+    assert 1 / continuous.guess_mu(epsilon, delta) == pytest.approx(sigma, rel=1e-8)
+
+
+def test_golden_continuous_curve() -> None:
+    assert continuous.guess_mu(1, 1e-6) == pytest.approx(0.2367043807, rel=1e-9)
+    assert float(continuous.delta_of(F(1), F(1))) == pytest.approx(0.1269367375, abs=1e-10)
+    at = continuous.delta_of(F(1), F("4.8865541175"))
+    assert float(at) == pytest.approx(1e-6, rel=1e-9)
+    assert continuous.guess_delta(1.0, 1.0) == pytest.approx(0.1269367375, abs=1e-10)
+
+
+@settings(max_examples=80, deadline=None)
+@given(SIGMAS, st.integers(1, 12), EPSILONS)
+def test_one_entry_is_exact(sigma2: F, size: int, epsilon: F) -> None:
+    truth = hockey_stick(sigma2, (size,), epsilon)
+    claimed = float(lattice.delta_of(sigma2, (size,), epsilon))
+    assert claimed >= truth * (1 - 1e-10) - 1e-15
+    assert claimed <= truth * (1 + 1e-10) + 1e-14
+
+
+@settings(max_examples=60, deadline=None)
+@given(SIGMAS, st.integers(1, 6), st.integers(1, 6), EPSILONS)
+def test_two_entries_are_exact(sigma2: F, a: int, b: int, epsilon: F) -> None:
+    truth = hockey_stick(sigma2, (a, b), epsilon)
+    claimed = float(lattice.delta_of(sigma2, (a, b), epsilon))
+    assert claimed >= truth * (1 - 1e-10) - 1e-15
+    assert claimed <= truth * (1 + 1e-10) + 1e-14
+
+
+@settings(max_examples=80, deadline=None)
+@given(SIGMAS, st.lists(st.integers(0, 3), min_size=1, max_size=4), EPSILONS)
+def test_smoothing_is_an_upper_bound(sigma2: F, vector: list[int], epsilon: F) -> None:
+    length, entries = sum(x * x for x in vector), sum(1 for x in vector if x)
+    truth = hockey_stick(sigma2, tuple(vector), epsilon)
+    claimed = smoothing.delta_of(sigma2, length, entries, epsilon) if length else F(0)
+    assert float(claimed) >= truth * (1 - 1e-10) - 1e-15
+    whole = discrete_gaussian.delta_of(sigma2, shifts.general(length, entries), epsilon)
+    assert float(whole) >= truth * (1 - 1e-10) - 1e-15
+
+
+@settings(max_examples=40, deadline=None)
+@given(SIGMAS, st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), EPSILONS)
+def test_larger_entries_mean_larger_delta(sigma2: F, a: int, b: int, more: int, e: F) -> None:
+    smaller = hockey_stick(sigma2, (a, b), e)
+    assert hockey_stick(sigma2, (a + more, b), e) >= smaller * (1 - 1e-10) - 1e-15
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 9, 11, 12, 30])
+@pytest.mark.parametrize("epsilon", ["0.5", "2"])
+def test_a_means_calibration_covers_every_move(width: int, epsilon: str) -> None:
+    """All of (t, width - t), and the same-cell replacement, at the calibrated noise."""
+    delta = F("1e-4")
+    sigma2 = discrete_gaussian.least_sigma2(shifts.split(width), F(epsilon), delta)
+    for t in range(width + 1):
+        assert hockey_stick(sigma2, (t, width - t), F(epsilon)) <= float(delta) * (1 + 1e-9)
+    sigma2 = discrete_gaussian.least_sigma2(shifts.pair(width, width), F(epsilon), delta)
+    assert hockey_stick(sigma2, (width, width), F(epsilon)) <= float(delta) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
+    epsilon, delta = F(2), F("1e-3")
+    sigma2 = discrete_gaussian.least_sigma2(shifts.replaced_split(width, 9), epsilon, delta)
+    for t in range(width + 1):
+        for u in range(width + 1):
+            vector = (t, width - t, u, width - u)
+            assert hockey_stick(sigma2, vector, epsilon) <= float(delta) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("width", [10, 100, 1000, 10**6, 2**53])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "5"])
+def test_calibration_is_near_the_continuous_law(width: int, epsilon: str) -> None:
+    mu = continuous.guess_mu(float(F(epsilon)), 1e-6)
+    for shift in (shifts.single(width), shifts.split(width), shifts.replaced_split(width, 4)):
+        sigma2 = discrete_gaussian.least_sigma2(shift, F(epsilon), F("1e-6"))
+        ratio = math.sqrt(sigma2 / shift.l2_squared) * mu
+        assert 1 - 1e-3 <= ratio <= 1 + (1e-2 if width < 100 else 1e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([1, 2, 7, 40, 120_000, 2**53]),
+    st.sampled_from(["single", "split", "pair", "replaced"]),
+    st.fractions(min_value=F(1, 10**9), max_value=50, max_denominator=10**9),
+    st.fractions(min_value=F(1, 10**12), max_value=F(1, 2), max_denominator=10**12),
+)
+def test_anything_is_calibrated_confirmed_and_not_wasteful(
+    width: int, kind: str, epsilon: F, delta: F
+) -> None:
+    shift = {
+        "single": shifts.single(width),
+        "split": shifts.split(width),
+        "pair": shifts.pair(width, width),
+        "replaced": shifts.replaced_split(width, 3),
+    }[kind]
+    sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
+    assert discrete_gaussian.delta_of(sigma2, shift, epsilon) <= delta
+    assert witness.gaussian_delta_upper(sigma2, shift, epsilon) <= delta
+    reported = discrete_gaussian.epsilon_of(sigma2, shift, delta)
+    assert reported <= epsilon * (1 + F("1e-11"))
+    assert witness.gaussian_delta_upper(sigma2, shift, reported) <= delta
+    below = sigma2 - discrete_gaussian.grid_step(sigma2)
+    if below > 0:
+        assert discrete_gaussian.delta_of(below * F("0.999"), shift, epsilon) > delta * F("0.5")
+
+
+@pytest.mark.parametrize("epsilon", [F(1, 10**9), F(1), F(101), F(10**6)])
+@pytest.mark.parametrize("delta", [F(1, 10**300), F(1, 10**12), F(999, 1000)])
+def test_extremes_neither_hang_nor_fail(epsilon: F, delta: F) -> None:
+    for shift in (ONE, shifts.pair(1, 1), shifts.general(2 * 2**106, 4), shifts.single(10**30)):
+        sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
+        assert witness.gaussian_delta_upper(sigma2, shift, epsilon) <= delta
+        assert discrete_gaussian.epsilon_of(sigma2, shift, delta) <= epsilon * (1 + F("1e-11"))
+
+
+def test_delta_falls_in_epsilon_and_epsilon_in_sigma() -> None:
+    for shift in (ONE, shifts.split(20), shifts.pair(3, 3)):
+        deltas = [discrete_gaussian.delta_of(F(400), shift, F(n, 8)) for n in range(12)]
+        assert deltas == sorted(deltas, reverse=True)
+        epsilons = [discrete_gaussian.epsilon_of(F(n), shift, F("1e-6")) for n in (100, 200, 900)]
+        assert epsilons == sorted(epsilons, reverse=True)
+
+
+def test_calibration_is_quick() -> None:
+    """Generous, for a busy machine: 20 calibrations a second are promised at least."""
+    began = time.perf_counter()
+    widths = (1, 5, 11, 100, 120_000, 10**6)
+    for width in widths:
+        for shift in (shifts.single(width), shifts.split(width), shifts.pair(width, width)):
+            discrete_gaussian.least_sigma2(shift, F(1), F("1e-6"))
+    assert (time.perf_counter() - began) / (3 * len(widths)) < 0.15
+
+
+@pytest.mark.parametrize("sigma2", ["0.3", "7.9", "8", "14", "255", "256", "1e9", "1e-9"])
+def test_grid_is_fine(sigma2: str) -> None:
+    step = discrete_gaussian.grid_step(F(sigma2))
+    assert step.numerator == 1 or step.denominator == 1
+    assert step <= F(sigma2) / 500
+    if F(sigma2) >= 256:
+        assert step <= F(sigma2) / 2**14
+
+
+def test_nonsense_is_refused() -> None:
+    tiny = F("1e-6")
+    for call in (
+        lambda: discrete_gaussian.delta_of(F(0), ONE, F(1)),
+        lambda: discrete_gaussian.delta_of(F(1), ONE, F(-1)),
+        lambda: discrete_gaussian.epsilon_of(F(0), ONE, tiny),
+        lambda: discrete_gaussian.epsilon_of(F(1), ONE, F(0)),
+        lambda: discrete_gaussian.least_sigma2(ONE, F(0), tiny),
+        lambda: discrete_gaussian.least_sigma2(ONE, F(1), F(1)),
+        lambda: discrete_gaussian.least_sigma2(shifts.zero(), F(1), tiny),
+        lambda: shifts.Shift(-1, 1),
+        lambda: shifts.Shift(1, 0),
+        lambda: shifts.Shift(1, 1, ((2,),)),
+        lambda: shifts.Shift(4, 1, ((1, 1),)),
+    ):
+        with pytest.raises(ValueError):  # noqa: PT011
+            call()
+
+
+def test_no_shift_costs_nothing() -> None:
+    assert discrete_gaussian.delta_of(F(1), shifts.zero(), F(0)) == 0
+    assert discrete_gaussian.epsilon_of(F(1), shifts.split(0), F("1e-6")) == 0

@@ -1,0 +1,94 @@
+"""Enclosures hold the truth (mpmath at 120 digits) and are narrow."""
+
+from collections.abc import Callable
+from fractions import Fraction as F
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dprelease.privacy import enclosure, witness_numbers
+
+mpmath.mp.dps = 120
+REALS = st.fractions(min_value=-60, max_value=60, max_denominator=10**9)
+POSITIVE = st.fractions(min_value=F(1, 10**12), max_value=10**12, max_denominator=10**12)
+
+
+def real(x: F) -> mpmath.mpf:
+    return mpmath.mpf(x.numerator) / x.denominator
+
+
+def holds(bounds: tuple[F, F], truth: mpmath.mpf, relative: str, absolute: str = "0") -> None:
+    low, high = real(bounds[0]), real(bounds[1])
+    assert low <= truth <= high
+    assert high - low <= abs(truth) * mpmath.mpf(relative) + mpmath.mpf(absolute)
+
+
+@settings(max_examples=60, deadline=None)
+@given(REALS)
+def test_exp_and_normal_enclose(x: F) -> None:
+    holds(enclosure.exp_bounds(x), mpmath.exp(real(x)), "1e-77")
+    holds(witness_numbers.exp(x), mpmath.exp(real(x)), "1e-60")
+    low, high = enclosure.normal_bounds(x)
+    holds((low, high), mpmath.erfc(-real(x) / mpmath.sqrt(2)) / 2, "1e-29", "1e-70")
+
+
+@settings(max_examples=60, deadline=None)
+@given(POSITIVE)
+def test_logarithm_root_and_tanh_enclose(x: F) -> None:
+    holds(enclosure.ln_bounds(x), mpmath.log(real(x)), "1e-70", "1e-78")
+    holds(witness_numbers.ln(x), mpmath.log(real(x)), "1e-25", "1e-25")
+    holds(enclosure.sqrt_bounds(x), mpmath.sqrt(real(x)), "1e-77")
+    holds(witness_numbers.sqrt(x), mpmath.sqrt(real(x)), "1e-100")
+    holds(enclosure.tanh_bounds(x), mpmath.tanh(real(x)), "1e-60", "1e-60")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.fractions(min_value=-40, max_value=40, max_denominator=10**6))
+def test_witness_tail_encloses(x: F) -> None:
+    truth = mpmath.erfc(real(x) / mpmath.sqrt(2)) / 2
+    holds(witness_numbers.normal_tail(x), truth, "1e-40", "1e-150")
+
+
+@pytest.mark.parametrize("x", ["0", "3.9999", "4", "4.0001", "15.99", "16", "16.01", "-16", "35"])
+def test_tails_at_the_seams(x: str) -> None:
+    point = F(x)
+    truth = mpmath.erfc(real(point) / mpmath.sqrt(2)) / 2
+    holds(enclosure.normal_bounds(-point), truth, "1e-29", "1e-70")
+    holds(witness_numbers.normal_tail(point), truth, "1e-40", "1e-150")
+
+
+@pytest.mark.parametrize("x", [F(10) ** 9, F(10) ** 30, F(6000)])
+def test_far_arguments_neither_hang_nor_lie(x: F) -> None:
+    assert enclosure.exp_bounds(-x)[0] == 0
+    assert 0 < enclosure.exp_bounds(-x)[1] < F(1, 10**2000)
+    assert enclosure.normal_bounds(-x)[0] == 0
+    assert 0 < enclosure.normal_bounds(-x)[1] < F(1, 10**2000)
+    assert enclosure.normal_bounds(x)[1] == 1
+    assert enclosure.exp_floor(x) > 10**2000
+    with pytest.raises(OverflowError):
+        enclosure.exp_bounds(x)
+
+
+def test_rounding_is_directed() -> None:
+    third = F(1, 3)
+    assert enclosure.round_down(third, 3) == F(333, 1000)
+    assert enclosure.round_up(third, 3) == F(334, 1000)
+    assert enclosure.round_up(F(-1, 3), 3) == F(-333, 1000)
+    assert enclosure.round_up(F(1, 8)) == F(1, 8)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: enclosure.ln_bounds(F(0)),
+        lambda: enclosure.sqrt_bounds(F(-1)),
+        lambda: enclosure.tanh_bounds(F(-1)),
+        lambda: witness_numbers.ln(F(1, 10**400)),
+        lambda: witness_numbers.exp(F(10**5)),
+    ],
+)
+def test_arguments_outside_are_refused(call: Callable[[], object]) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        call()

@@ -1,0 +1,286 @@
+"""Who may import whom. One table; every import of the package is held against it.
+
+Imports are read from the source, inside functions and under ``TYPE_CHECKING`` too, so nothing
+hides by being late. What the table protects: only engines see rows, only ``noise`` draws
+randomness, and ``certify`` shares no code with the planner that it checks.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import dprelease
+
+PACKAGE = Path(dprelease.__file__).parent
+API = "dprelease"
+
+MODEL, ERRORS = "dprelease.model", "dprelease.errors"
+VOCABULARY = (MODEL, ERRORS)
+
+# Layer -> what it may import of the package besides itself. A module belongs to the layer with
+# the longest name that fits, so "dprelease.noise.laws" has a rule of its own. An import is allowed
+# when its target is one of the names listed, or lies below one. The bare package is the public
+# API, and allowed only where it is listed.
+LAYERS: dict[str, tuple[str, ...]] = {
+    # Vocabulary: the standard library and nothing else.
+    ERRORS: (),
+    MODEL: (ERRORS,),
+    # What never sees a row, an exact figure or randomness.
+    "dprelease.expressions": VOCABULARY,
+    "dprelease.spec": (*VOCABULARY, "dprelease.expressions", "dprelease.statistics.registry"),
+    "dprelease.privacy": VOCABULARY,
+    "dprelease.noise.laws": (
+        *VOCABULARY,
+        "dprelease.noise.interval",
+        "dprelease.noise.series",
+        "dprelease.noise.tails",
+    ),
+    "dprelease.statistics": (
+        *VOCABULARY,
+        "dprelease.finish",
+        "dprelease.noise.laws",
+        "dprelease.privacy.shift",
+    ),
+    "dprelease.finish": (*VOCABULARY, "dprelease.noise.laws", "dprelease.statistics"),
+    "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
+    "dprelease.planning": (
+        *VOCABULARY,
+        "dprelease.finish.text",
+        "dprelease.mechanisms",
+        "dprelease.noise.laws",
+        "dprelease.privacy",
+        "dprelease.statistics",
+    ),
+    # By another path than the planner: nothing of its code but the type that says how far
+    # neighbours can be apart.
+    "dprelease.certify": (*VOCABULARY, "dprelease.privacy.witness", "dprelease.privacy.shift"),
+    "dprelease.requests": VOCABULARY,
+    "dprelease.ledger": VOCABULARY,
+    "dprelease.writers": VOCABULARY,
+    "dprelease.report": (*VOCABULARY, "dprelease.statistics.registry"),
+    # Sees rows and exact figures; draws nothing.
+    "dprelease.engines": (*VOCABULARY, "dprelease.expressions"),
+    # Draws randomness; sees nothing.
+    "dprelease.noise": VOCABULARY,
+    # The one place where exact becomes noisy.
+    "dprelease.privatize": (*VOCABULARY, "dprelease.requests", "dprelease.noise"),
+    # Sealed noisy integers, and the files made of them.
+    "dprelease.sealed": VOCABULARY,
+    "dprelease.versions": (),
+    "dprelease.publication": (
+        *VOCABULARY,
+        "dprelease.finish",
+        "dprelease.ledger",
+        "dprelease.report",
+        "dprelease.sealed",
+        "dprelease.writers",
+    ),
+    # The calls of the public API, and the command line.
+    "dprelease.api": (
+        *VOCABULARY,
+        "dprelease.certify",
+        "dprelease.planning",
+        "dprelease.report",
+        "dprelease.spec",
+    ),
+    "dprelease.pipeline": (
+        *VOCABULARY,
+        "dprelease.certify",
+        "dprelease.engines",
+        "dprelease.ledger",
+        "dprelease.noise.entropy",
+        "dprelease.planning",
+        "dprelease.privatize",
+        "dprelease.publication",
+        "dprelease.report",
+        "dprelease.requests",
+        "dprelease.sealed",
+        "dprelease.spec",
+        "dprelease.versions",
+        "dprelease.writers",
+    ),
+    API: (*VOCABULARY, "dprelease.api", "dprelease.pipeline"),
+    "dprelease.cli": (*VOCABULARY, API, "dprelease.ledger", "dprelease.report"),
+    "dprelease.__main__": ("dprelease.cli",),
+}
+
+SAMPLERS = ("dprelease.noise.entropy", "dprelease.noise.sample")
+# The command line imports its commands by name, one when it is asked for: see test_house_rules.
+PIPELINE = {"dprelease.pipeline", API, "dprelease.cli"}
+MAY_REACH_ENGINES = {*PIPELINE, "dprelease.engines"}
+MAY_REACH_SAMPLERS = {*PIPELINE, "dprelease.noise", "dprelease.privatize"}
+
+# Of the code below the planner the certifier shares the type of a shift, not what computes one.
+COMMON_TO_PLANNER_AND_CERTIFIER = {*VOCABULARY, "dprelease.privacy.shift"}
+COMMON_NAMES = {"Shift", "MAX_SHAPES"}
+
+
+def sources() -> dict[str, str]:
+    """Every module of the package by its dotted name; a package is named without __init__."""
+    found = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        parts = [API, *file.relative_to(PACKAGE).with_suffix("").parts]
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = file.read_text(encoding="utf-8")
+    return found
+
+
+def imports(module: str, source: str, known: Mapping[str, str]) -> Iterator[str]:
+    """Modules of the package that the source imports, as precisely as the import names them."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                is_package = any(name.startswith(f"{module}.") for name in known)
+                up = module.split(".")[: len(module.split(".")) - node.level + is_package]
+                base = ".".join([*up, *([base] if base else [])])
+            names = [
+                f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base
+                for alias in node.names
+            ]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == API)
+
+
+def below(name: str, layer: str) -> bool:
+    if layer == API:
+        return name == API
+    return name == layer or name.startswith(f"{layer}.")
+
+
+def layer_of(module: str) -> str | None:
+    return max((layer for layer in LAYERS if below(module, layer)), key=len, default=None)
+
+
+def violations(modules: Mapping[str, str]) -> list[str]:
+    """Every import that the table doesn't allow, and every module it doesn't know."""
+    found = []
+    for module, source in modules.items():
+        layer = layer_of(module)
+        if layer is None:
+            found.append(f"{module} is in no layer")
+            continue
+        for target in imports(module, source, modules):
+            own = layer_of(target) == layer
+            if not own and not any(below(target, allowed) for allowed in LAYERS[layer]):
+                found.append(f"{module} imports {target}")
+    return found
+
+
+def reach(start: str, modules: Mapping[str, str]) -> set[str]:
+    """Every module that the start imports, directly or not."""
+    seen: set[str] = set()
+    ahead = [start]
+    while ahead:
+        module = ahead.pop()
+        if module not in seen and module in modules:
+            seen.add(module)
+            ahead.extend(imports(module, modules[module], modules))
+    return seen
+
+
+def in_layer(layer: str, modules: Mapping[str, str]) -> list[str]:
+    return [module for module in modules if layer_of(module) == layer]
+
+
+def test_every_import_is_allowed_by_the_table() -> None:
+    assert violations(sources()) == []
+
+
+def test_the_table_names_nothing_that_is_not_there() -> None:
+    modules = sources()
+    named = {*LAYERS, *(target for allowed in LAYERS.values() for target in allowed)}
+    assert sorted(name for name in named if name not in modules) == []
+
+
+def test_only_the_pipeline_reaches_engines() -> None:
+    modules = sources()
+    reaching = {
+        layer_of(module)
+        for module in modules
+        if any(below(target, "dprelease.engines") for target in reach(module, modules))
+    }
+    assert reaching == MAY_REACH_ENGINES
+
+
+def test_only_privatize_and_the_pipeline_reach_randomness() -> None:
+    modules = sources()
+    reaching = {
+        layer_of(module)
+        for module in modules
+        if any(below(target, sampler) for sampler in SAMPLERS for target in reach(module, modules))
+    }
+    assert reaching == MAY_REACH_SAMPLERS
+
+
+def test_planner_and_certifier_share_no_code() -> None:
+    modules = sources()
+    planner, certifier = (
+        set().union(*(reach(module, modules) for module in in_layer(layer, modules)))
+        for layer in ("dprelease.planning", "dprelease.certify")
+    )
+    assert planner & certifier <= COMMON_TO_PLANNER_AND_CERTIFIER
+    assert planner
+    assert certifier
+
+
+def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
+    modules = sources()
+    taken = {
+        alias.name
+        for module in reach("dprelease.certify", modules)
+        for node in ast.walk(ast.parse(modules[module]))
+        if isinstance(node, ast.ImportFrom) and node.module == "dprelease.privacy.shift"
+        for alias in node.names
+    }
+    assert taken
+    assert taken <= COMMON_NAMES
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "complaint"),
+    [
+        (
+            "dprelease.engines.late",
+            "def draw():\n    from dprelease.noise import entropy\n",
+            "dprelease.engines.late imports dprelease.noise.entropy",
+        ),
+        (
+            "dprelease.report.facts",
+            "if TYPE_CHECKING:\n    import dprelease.engines as e",
+            "dprelease.report.facts imports dprelease.engines",
+        ),
+        (
+            "dprelease.noise.laws",
+            "from .sample import sample",
+            "dprelease.noise.laws imports dprelease.noise.sample",
+        ),
+        (
+            "dprelease.certify",
+            "from dprelease.statistics.registry import statistic_of",
+            "dprelease.certify imports dprelease.statistics.registry",
+        ),
+        ("dprelease.model", "import dprelease", "dprelease.model imports dprelease"),
+        ("dprelease.utils", "", "dprelease.utils is in no layer"),
+    ],
+)
+def test_a_bad_import_is_caught(module: str, source: str, complaint: str) -> None:
+    others = dict.fromkeys(
+        ("dprelease.noise.entropy", "dprelease.noise.sample", "dprelease.engines",
+         "dprelease.statistics.registry"), "",
+    )  # fmt: skip
+    assert violations({**others, module: source}) == [complaint]
+
+
+def test_reaching_through_a_third_module_is_seen() -> None:
+    modules = {
+        "dprelease.report": "from dprelease.finish import columns",
+        "dprelease.finish.columns": "def late():\n    import dprelease.engines",
+        "dprelease.engines": "",
+    }
+    assert "dprelease.engines" in reach("dprelease.report", modules)
