@@ -61,12 +61,8 @@ def assemble(plan: Plan, reservation: Reservation, payload: bytes, released_at: 
 def _reports(
     report: Mapping[str, Any], tables: tuple[OutputTable, ...], files: list[str]
 ) -> dict[str, bytes]:
-    columns = {
-        file: [column.name for column in table.columns]
-        for file, table in zip(files, tables, strict=True)
-    }
     return {
-        "md": render(report, columns).encode(),
+        "md": render(report, dict(zip(files, tables, strict=True))).encode(),
         "json": (json.dumps(report, indent=2, ensure_ascii=False) + "\n").encode(),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 DIGITS = 5
 
@@ -23,10 +23,6 @@ def _written(value: object, rounding: str) -> str:
     number = Context(prec=DIGITS, rounding=rounding).create_decimal(str(value))
     if number == 0:
         return "0"
-    plain = -7 <= number.adjusted() <= 14
-    return f"{_trimmed(number):f}" if plain else f"{_trimmed(number):E}".replace("E+", "E")
-
-
-def _trimmed(number: Decimal) -> Decimal:
-    """Drop the zeros at the end of the digits."""
-    return number.normalize()
+    digits = number.normalize()  # without zeros at the end
+    plain = -4 <= number.adjusted() <= 14
+    return f"{digits:f}" if plain else f"{digits:e}".replace("e+", "e")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ def write_plan(plan: Facts) -> None:
 
 
 def _what(steps: Sequence[Facts], interval: str) -> Table:
+    percent = float(100 * Fraction(interval))
     table = _table("What is published")
     for heading in ("query", "statistic", "table"):
         table.add_column(heading, overflow="fold")
@@ -41,7 +43,7 @@ def _what(steps: Sequence[Facts], interval: str) -> Table:
             step["name"], step["statistic"], step["table"], f"{step['cells']:,}",
             step["expected_error"],
         )  # fmt: skip
-    table.caption = f"Error is that of the noise alone, at interval {interval}."
+    table.caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
     return table
 
 
@@ -86,7 +88,8 @@ def _table(title: str) -> Table:
 
     return Table(
         title=title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD,
-        pad_edge=False, title_style="bold", caption_style="dim", header_style="",
+        pad_edge=False,
+        show_edge=False, title_style="bold", caption_style="dim", header_style="",
     )  # fmt: skip
 
 

@@ -23,7 +23,8 @@ def decimals_of(value: Fraction) -> int:
 
 def fixed_point(value: Fraction, places: int) -> int:
     """Write the value as an integer count of 10^-places, rounded up when it does not divide."""
-    scaled = value * 10**places
+    unit: int = 10**places
+    scaled = value * unit
     return math.ceil(scaled)
 
 
@@ -33,3 +34,12 @@ def places_for(span: Fraction) -> int:
     while Fraction(1, 10**places) * 10**7 > span:
         places += 1
     return places
+
+
+def placed(value: int, places: int) -> str:
+    """Write a fixed-point integer (value * 10^-places) in plain notation, all places shown."""
+    if places == 0:
+        return str(value)
+    digits = f"{abs(value):0{places + 1}d}"
+    sign = "-" if value < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"

@@ -70,7 +70,7 @@ def exp(y: Fraction) -> Pair:
 
 
 def ln(x: Fraction) -> Pair:
-    """Ln x for 10^-100 < x < 10^100, to about 30 digits.
+    """Ln x for x > 0, to about 30 digits.
 
     With a float guess g and d = x e^-g - 1, ln x = g + ln(1 + d), and for |d| < 1/2
     d - d^2 <= ln(1 + d) <= d.

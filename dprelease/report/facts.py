@@ -102,10 +102,12 @@ def _guarantee(plan: Plan) -> str:
     loss = f"epsilon = {text_up(plan.loss.epsilon)}"
     if plan.loss.delta:
         loss += f" and delta = {text_up(plan.loss.delta)}"
-    described = f" ({privacy.unit_description})" if privacy.unit_description else ""
+    described = privacy.unit_description
+    row = f" A row stands for {described}." if described else ""
+    neighbours = NEIGHBOURS[privacy.adjacency]
     return (
         f"Everything in this release together satisfies differential privacy with {loss} for one "
-        f"row{described}: {NEIGHBOURS[privacy.adjacency]}."
+        f"row.{row} {neighbours[0].upper()}{neighbours[1:]}."
     )
 
 

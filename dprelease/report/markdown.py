@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
+
+from dprelease.finish.decimals import placed
+from dprelease.model import OutputColumn, OutputTable
 
 Facts = Mapping[str, Any]
 
 
-def render(report: Facts, tables: Mapping[str, Sequence[str]]) -> str:
-    """Render the report; ``tables`` lists each table file's columns."""
+ROWS_SHOWN = 12
+
+
+def render(report: Facts, tables: Mapping[str, OutputTable]) -> str:
+    """Render the report; ``tables`` holds the published tables by file name."""
     parts = [
         _head(report),
         _guarantee(report),
         _meaning(report),
-        _queries(report),
         _tables(tables),
         _reading(report),
+        _queries(report),
         _accounting(report),
         _columns(report),
         _bullets("What happens to the data before and after", report["processing"]),
@@ -30,9 +38,9 @@ def cell(value: object) -> str:
     """Write a value so that it can't break a Markdown table or smuggle markup in."""
     if value is None:
         return "-"
-    text = str(value).replace("\\", "\\\\")
-    for mark in "|*_`<>[]#":
-        text = text.replace(mark, "\\" + mark)
+    text = re.sub(r"[\\|*`<>\[\]#~]", r"\\\g<0>", str(value))
+    # an underscore inside a word is no markup, and names are full of them
+    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)
     return " ".join(text.split())
 
 
@@ -74,8 +82,10 @@ def _guarantee(report: Facts) -> Iterator[str]:
     yield ""
     yield f"**{cell(report['guarantee'])}**"
     yield ""
-    yield "The noise was drawn once, from the operating system's entropy. The size of the noise, "
-    yield "the groups and the intervals below were fixed before any data was read."
+    yield (
+        "The size of the noise, the groups and the intervals below were fixed before any data was "
+        "read; the noise was then drawn once."
+    )
     yield ""
     yield "Not protected:"
     yield ""
@@ -86,10 +96,12 @@ def _guarantee(report: Facts) -> Iterator[str]:
 def _meaning(report: Facts) -> Iterator[str]:
     yield "## What that means for a person"
     yield ""
-    yield "Somebody believes, before the release, that a row is in the table or says a certain "
-    yield "thing. After the release, whatever else they know, their belief lies within:"
-    if report["deployment"]["privacy_loss"]["delta"]:
-        yield "(but for a probability of about delta)"
+    spared = " (but for a probability of about delta)"
+    yield (
+        "Somebody believes, before the release, that a row is in the table or says a certain "
+        "thing. After the release, whatever else they know, their belief lies within"
+        f"{spared if report['deployment']['privacy_loss']['delta'] else ''}:"
+    )
     yield ""
     yield from grid(
         ("belief before", "least belief after", "greatest belief after"),
@@ -112,7 +124,7 @@ def _meaning(report: Facts) -> Iterator[str]:
 
 
 def _queries(report: Facts) -> Iterator[str]:
-    yield "## What was released"
+    yield "## How the noise was made"
     yield ""
     yield from grid(
         ("query", "statistic", "by", "cells", "noise", "expected error", "epsilon", "delta"),
@@ -161,32 +173,55 @@ def _statistic(query: Facts) -> str:
     return f"{said} where {query['where']}" if query["where"] else said
 
 
-def _tables(tables: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _tables(tables: Mapping[str, OutputTable]) -> Iterator[str]:
     yield "## The tables"
-    yield ""
-    for file, columns in tables.items():
-        yield f"- `{file}`: {', '.join(cell(name) for name in columns)}"
+    for file, table in tables.items():
+        yield ""
+        yield f"### {cell(file)}"
+        yield ""
+        shown = [column for column in table.columns if not column.name.endswith("_flag")]
+        yield from grid([cell(column.name) for column in shown], islice(_rows(shown), ROWS_SHOWN))
+        if table.rows > ROWS_SHOWN:
+            yield ""
+            yield f"... and {table.rows - ROWS_SHOWN:,} more rows in the file."
+
+
+def _rows(columns: Sequence[OutputColumn]) -> Iterator[Sequence[object]]:
+    texts = [
+        [
+            placed(value, column.decimals) if isinstance(value, int) else value
+            for value in column.values[:ROWS_SHOWN]
+        ]
+        for column in columns
+    ]
+    yield from zip(*texts, strict=True)
 
 
 def _reading(report: Facts) -> Iterator[str]:
+    level = float(report["provenance"]["interval"]) * 100
     yield "## How to read the figures"
     yield ""
-    yield "- `_noise_moe` is the half-width of the noise interval: the value without noise lies "
-    yield "  within it with the stated probability. It does not cover sampling, coverage or "
-    yield "  measurement error, nor what clamping to the bounds does."
-    yield "- A count can be negative or larger than possible: noise was added to a small number."
-    yield "- Cells do not add up to totals released by another query: each has noise of its own."
-    yield "- To combine cells, add the values; the half-width of a sum of n cells is about the "
-    yield "  half-width of one cell times the square root of n."
-    yield "- `_flag` is `low_reliability` where the noise is large beside the value."
+    for line in (
+        f"`_noise_moe` is the half-width of the noise interval: in at least {level:g} of 100 "
+        "releases the figure without noise lies within it. It does not cover sampling, coverage "
+        "or measurement error, nor what clamping to the bounds does.",
+        "A count can be negative: noise was added to a small number.",
+        "Cells do not add up to totals released by another query: each has noise of its own.",
+        "To combine cells, add the values; the half-width of a sum of n cells is about the "
+        "half-width of one cell times the square root of n.",
+        "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.",
+    ):
+        yield f"- {line}"
 
 
 def _accounting(report: Facts) -> Iterator[str]:
     accounting, ledger = report["accounting"], report["ledger"]
     yield "## The budget"
     yield ""
-    yield f"Composition: {cell(accounting['method'])}. Cells of one table are disjoint, so a table "
-    yield "costs what its worst-placed row costs, not the sum over its cells."
+    yield (
+        f"Composition: {cell(accounting['method'])}. The cells of a table are disjoint: a query "
+        "costs what one row can change in them, not a sum over the cells."
+    )
     yield ""
     rows = [
         ("this release", accounting["epsilon"], accounting["delta"]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dprelease.report.numbers import upward
+
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 GROUPS = (1, 2, 5, 10)
 
@@ -38,10 +40,9 @@ def group_privacy(epsilon: Fraction, delta: Fraction) -> list[dict[str, object]]
     """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1)."""
     rows: list[dict[str, object]] = []
     for size in GROUPS:
-        loss = float(epsilon) * size
-        together = 0.0
+        together: float = 0
         if delta:
             grown = sum(math.exp(min(float(epsilon) * i, 700.0)) for i in range(size))
             together = min(1.0, float(delta) * grown)
-        rows.append({"units": size, "epsilon": round(loss, 10), "delta": together})
+        rows.append({"units": size, "epsilon": upward(epsilon * size), "delta": together})
     return rows

@@ -28,15 +28,14 @@ def check_output(
     """
     hint = "choose a directory of its own, away from the data"
     spot = ("output", "path")
+    inside = [what for what, path in others if holds(output, path)]
     if data is not None:
         pattern = data.source.pattern
         place = fixed_part(pattern)
         if holds(output, place):
-            message = "the output is the data or a directory that holds it"
-            reporter.complain("E227", message, spot, hint)
+            inside.insert(0, "the data")
         elif holds(place, output) and ("**" in pattern or not has_wildcards(pattern)):
             reporter.complain("E227", "the output lies inside of the data", spot, hint)
-    for what, path in others:
-        if holds(output, path):
-            message = f"the output is {what} or a directory that holds it"
-            reporter.complain("E227", message, spot, hint)
+    if inside:
+        message = f"the output is or holds {', '.join(inside)}"
+        reporter.complain("E227", message, spot, hint)

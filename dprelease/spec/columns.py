@@ -147,9 +147,7 @@ class _Resolver:
         try:
             return make_grid(self.kind, numbers[0], numbers[1], self.model.step)
         except Refused as refused:
-            at_step = refused.code in ("E207", "E208") and self.model.step is not None
-            key = "step" if at_step else "upper" if refused.code == "E208" else "lower"
-            self._refuse(key, refused)
+            self._refuse(refused.key, refused)
             return None, False
 
     def _no_bounds(self, key: str) -> tuple[str, str]:

@@ -24,24 +24,27 @@ def make_grid(
     """
     if lower >= upper:
         message = f"lower {show_fraction(lower)} is not below upper {show_fraction(upper)}"
-        raise Refused(message, "lower is the smallest value that counts, upper the largest", "E206")
+        raise Refused(
+            message, "lower is the smallest value that counts, upper the largest", "E206", "lower"
+        )
     if kind is ColumnType.INTEGER:
         _check_whole(lower, upper, step)
     chosen = step is None
     if step is None:
         step = Fraction(1) if kind is ColumnType.INTEGER else default_step(lower, upper)
     if step <= 0:
-        raise Refused(f"step {show_fraction(step)} is not above 0", "", "E205")
+        raise Refused(f"step {show_fraction(step)} is not above 0", "such as 0.01", "E205", "step")
     if (lower / step).denominator != 1 or (upper / step).denominator != 1:
         fitting = show_fraction(_fitting_step(lower, upper, step))
         message = f"step {show_fraction(step)} does not divide lower and upper"
-        raise Refused(message, f"step = {fitting} does", "E207")
+        raise Refused(message, f"step = {fitting} does", "E207", "step")
     grid = Grid(step, int(lower / step), int(upper / step))
     if grid.magnitude > LARGEST_STEPS:
         raise Refused(
             f"the bounds are more than 2^53 - 1 steps of {show_fraction(step)} away from 0",
             "declare a larger step or narrower bounds, or subtract a constant by an expression",
             "E208",
+            "upper" if chosen else "step",
         )
     return grid, chosen
 
@@ -72,4 +75,4 @@ def _check_whole(lower: Fraction, upper: Fraction, step: Fraction | None) -> Non
     for word, number in (("lower", lower), ("upper", upper), ("step", step)):
         if number is not None and number.denominator != 1:
             message = f"{word} {show_fraction(number)} of an integer column is not a whole number"
-            raise Refused(message, 'write a whole number, or type = "decimal"', "E205")
+            raise Refused(message, 'write a whole number, or type = "decimal"', "E205", word)

@@ -18,13 +18,14 @@ MAX_EPSILON = 10**6
 
 
 class Refused(Exception):
-    """A value that can't be used: message, remedy and complaint code."""
+    """A value that can't be used: message, remedy, complaint code, and the key if it is clear."""
 
-    def __init__(self, message: str, hint: str = "", code: str = "E205") -> None:
+    def __init__(self, message: str, hint: str, code: str = "E205", key: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.code = code
+        self.key = key
 
 
 def exact(value: object, code: str = "E205") -> Fraction:

@@ -16,6 +16,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 LONGEST_KEY = 1000
+_CALENDAR = "check the day, the month and the time"
 
 _WANTED = {
     ColumnType.INTEGER: "a whole number",
@@ -77,7 +78,7 @@ def _decimal(kind: ColumnType, line: str) -> Decimal:
 def _number(value: object) -> str:
     text = plain(exact(value, "E210"))
     if text is None:  # ``exact`` lets only divisors of 10^12 through
-        raise Refused(f"{show(value)} has no plain decimal notation", "", "E210")
+        raise Refused(f"{show(value)} has no plain decimal notation", "round it", "E210")
     return text
 
 
@@ -98,7 +99,7 @@ def _date(value: object) -> str:
         try:
             return date.fromisoformat(value).isoformat()
         except ValueError:
-            raise Refused(f"{show(value)} is not in the calendar", "", "E210") from None
+            raise Refused(f"{show(value)} is not in the calendar", _CALENDAR, "E210") from None
     raise _wrong(ColumnType.DATE, value)
 
 
@@ -114,7 +115,7 @@ def _timestamp(value: object) -> str:
         try:
             return datetime.fromisoformat(value).isoformat(" ")
         except ValueError:
-            raise Refused(f"{show(value)} is not in the calendar", "", "E210") from None
+            raise Refused(f"{show(value)} is not in the calendar", _CALENDAR, "E210") from None
     raise _wrong(ColumnType.TIMESTAMP, value)
 
 

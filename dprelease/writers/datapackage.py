@@ -66,13 +66,16 @@ def datapackage_bytes(
 def _table(name: str, written: WrittenTable) -> dict[str, object]:
     table, is_csv = written.table, written.format == "csv"
     fields = [_field(each, as_csv=is_csv) for each in table.columns]
-    schema: dict[str, object] = {"fields": fields, "missingValues": [""]}
+    schema: dict[str, object] = {"fields": fields}
+    if is_csv:
+        schema["missingValues"] = [""]
     if keys := _primary_key(table.columns, as_csv=is_csv):
         schema["primaryKey"] = keys
     dialect = {"delimiter": ",", "lineTerminator": "\n", "quoteChar": '"', "header": True}
     return {
         **_file(name, written.file, written.content),
         **_texts(title=table.title),
+        "type": "table",
         "profile": "tabular-data-resource" if is_csv else "data-resource",
         **({"dialect": dialect} if is_csv else {}),
         "schema": schema,
@@ -80,7 +83,8 @@ def _table(name: str, written: WrittenTable) -> dict[str, object]:
 
 
 def _document(name: str, file: str, content: bytes) -> dict[str, object]:
-    return {**_file(name, file, content), "profile": "data-resource"}
+    # Without a type some readers guess one by the name, and take report.json for theirs.
+    return {**_file(name, file, content), "type": "file", "profile": "data-resource"}
 
 
 def _file(name: str, file: str, content: bytes) -> dict[str, object]:

@@ -44,15 +44,21 @@ class Staging:
 
 @contextmanager
 def staged(directory: str, prefix: str) -> Iterator[Staging]:
-    """A new staging directory inside ``directory``, removed at the end."""
+    """A new staging directory inside ``directory``, removed at the end.
+
+    After an error its manifest stays, if it has one: files may have been moved already.
+    """
     path, handle = _locked(directory, prefix)
+    content = os.path.join(path, _CONTENT)
+    done = False
     try:
-        content = os.path.join(path, _CONTENT)
         os.mkdir(content)  # becomes the target itself, so its mode is left to the umask
         yield Staging(path, content)
+        done = True
     finally:
+        noted = os.path.lexists(os.path.join(path, _MANIFEST))
         # What can't be removed now is removed by the next run.
-        shutil.rmtree(path, ignore_errors=True)
+        shutil.rmtree(content if noted and not done else path, ignore_errors=True)
         os.close(handle)
 
 

@@ -1,6 +1,6 @@
-"""Enclosures hold the truth (mpmath at 120 digits) and are narrow."""
+"""Enclosures hold the truth (mpmath at 450 digits) and are narrow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction as F
 
 import mpmath
@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 
 from dprelease.privacy import enclosure, witness_numbers
 
-mpmath.mp.dps = 120
 REALS = st.fractions(min_value=-60, max_value=60, max_denominator=10**9)
 POSITIVE = st.fractions(min_value=F(1, 10**12), max_value=10**12, max_denominator=10**12)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _digits() -> Iterator[None]:
+    with mpmath.workdps(450):
+        yield
 
 
 def real(x: F) -> mpmath.mpf:
@@ -85,7 +90,6 @@ def test_rounding_is_directed() -> None:
         lambda: enclosure.ln_bounds(F(0)),
         lambda: enclosure.sqrt_bounds(F(-1)),
         lambda: enclosure.tanh_bounds(F(-1)),
-        lambda: witness_numbers.ln(F(1, 10**400)),
         lambda: witness_numbers.exp(F(10**5)),
     ],
 )

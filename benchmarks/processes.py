@@ -1,0 +1,52 @@
+"""Run a whole process and measure it: wall time and peak memory, as the kernel saw them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of wall time, and MiB of resident memory at the peak."""
+
+    seconds: float
+    mebibytes: float
+
+
+def measure(command: Sequence[str], folder: Path, quiet: bool = True) -> Cost:
+    """Run a command in a folder. A command that fails ends the benchmark with what it said."""
+    with open(folder / "said.txt", "wb+") as said:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            list(command), cwd=folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read().decode(errors="replace")
+    if process.returncode != 0:
+        sys.exit(f"{command[:4]} ended with {process.returncode}:\n{text}")
+    if not quiet:
+        print(text)
+    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, KiB on Linux
+    return Cost(seconds, usage.ru_maxrss * unit / MIB)
+
+
+def middle(costs: Sequence[Cost]) -> Cost:
+    """The median time, and the largest peak."""
+    return Cost(median(cost.seconds for cost in costs), max(cost.mebibytes for cost in costs))
+
+
+def verdict(value: float, most: float) -> str:
+    """Whether a figure meets its target."""
+    return "ok" if value <= most else "MISSED"
