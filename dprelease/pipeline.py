@@ -22,7 +22,7 @@ from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
 from dprelease.noise.entropy import Entropy, SystemEntropy
 from dprelease.planning.planner import make_plan
 from dprelease.privatize import privatize
-from dprelease.publication import Publication, assemble
+from dprelease.publication import Publication, assemble, file_names
 from dprelease.report.steps import step_detail
 from dprelease.requests import Job, all_inputs, jobs_of
 from dprelease.spec import load
@@ -75,23 +75,23 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     release = _placed(spec if isinstance(spec, Release) else load(spec), ledger, output)
     tell("plan")
     certified = certify(make_plan(release))
-    check_target(release.output.path)
+    check_target(release.output.path, file_names(certified.plan))
     with Ledger.open(release.ledger.path, wait) as book:
         name = _identity(book, release, new_noise)
-        if book.sealed(name) is None:
+        engine = get(release.data.engine)
+        if not _is_sealed(book, name):
             tell("check the structure of the data")
-            engine = get(release.data.engine)
             engine.inspect(release.data.source, all_inputs(release))
         tell("charge the budget")
         reservation = _charge(book, certified, name)
         if reservation.state is State.SEALED:
-            payload = book.sealed(name) or b""
+            payload = book.sealed(name)
         else:
             noisy = _compute(certified, reservation, engine, entropy or SystemEntropy(), tell)
             tell("seal")
             payload = book.seal(reservation, sealed.to_bytes(certified.plan, noisy, versions()))
         tell("write")
-        return _publish(book, certified.plan, reservation, payload)
+        return _publish(book, certified.plan, reservation, payload or b"")
 
 
 def _placed(
@@ -111,11 +111,15 @@ def _placed(
 def _identity(book: Ledger, release: Release, new_noise: bool) -> str:
     """Find the run this is: the last one sealed, or with ``new_noise`` the next one."""
     attempt = 0
-    while book.sealed(run_id(release, attempt)) is not None:
+    while _is_sealed(book, run_id(release, attempt)):
         attempt += 1
     if new_noise or attempt == 0:
         return run_id(release, attempt)
     return run_id(release, attempt - 1)
+
+
+def _is_sealed(book: Ledger, name: str) -> bool:
+    return any(run.run_id == name and run.seal is not None for run in book.entries())
 
 
 def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:

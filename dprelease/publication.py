@@ -10,14 +10,14 @@ from hashlib import sha256
 from typing import Any
 
 from dprelease import sealed
-from dprelease.finish.tables import tables_of
+from dprelease.layout import tables_of
 from dprelease.ledger import Reservation
 from dprelease.model import Loss, OutputTable, Plan
 from dprelease.report.facts import Outcome, build
 from dprelease.report.markdown import render
 from dprelease.report.numbers import upward
 from dprelease.writers.datapackage import datapackage_bytes
-from dprelease.writers.tables import write_table
+from dprelease.writers.tables import file_name, write_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,17 @@ def assemble(plan: Plan, reservation: Reservation, payload: bytes, released_at: 
     files = {each.file: each.content for each in written} | others
     files["datapackage.json"] = datapackage_bytes(release, written, others)
     return Publication(tables, report, files)
+
+
+def file_names(plan: Plan) -> list[str]:
+    """Name every file that the plan will publish."""
+    release = plan.release
+    tables = dict.fromkeys(step.query.table for step in plan.steps)
+    return [
+        *(file_name(table, release.output.format) for table in tables),
+        *(f"report.{form}" for form in release.report_formats),
+        "datapackage.json",
+    ]
 
 
 def _reports(

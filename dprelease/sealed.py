@@ -29,7 +29,7 @@ def to_bytes(plan: Plan, noisy: NoisyTable, versions: Mapping[str, str]) -> byte
     content = {
         "form": FORM,
         "versions": dict(versions),
-        "steps": [_law(step) for step in plan.steps],
+        "steps": _laws(plan),
         "values": {step.query.name: noisy.values[step.query.name] for step in plan.steps},
     }
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
@@ -38,7 +38,7 @@ def to_bytes(plan: Plan, noisy: NoisyTable, versions: Mapping[str, str]) -> byte
 def from_bytes(plan: Plan, payload: bytes) -> Sealed:
     """Read them back. Raises Failure (exit code 6) when they are not of this plan."""
     content = json.loads(payload)
-    if content.get("form") != FORM or content["steps"] != [_law(step) for step in plan.steps]:
+    if content.get("form") != FORM or content["steps"] != _laws(plan):
         raise Failure(
             ExitCode.LEDGER,
             Complaint(
@@ -52,6 +52,11 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
         for name, rows in content["values"].items()
     }
     return Sealed(NoisyTable(values), content["versions"])
+
+
+def _laws(plan: Plan) -> list[list[object]]:
+    """State every step's noise, by name: the order of queries in a spec means nothing."""
+    return sorted((_law(step) for step in plan.steps), key=lambda law: str(law[0]))
 
 
 def _law(step: Step) -> list[object]:

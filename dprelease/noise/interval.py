@@ -77,13 +77,16 @@ def exp_negative(exponent: Fraction, bits: int) -> Interval:
 
 
 def logarithm(value: Fraction, bits: int) -> Interval:
-    """ln(value) for value > 0, within a few units unless the value is astronomical."""
+    """ln(value) for value > 0, within a few units.
+
+    Half a last place is below 10^-12 units as long as the logarithm is below 10^10, which any
+    number that fits a memory has; it is covered by a whole unit on either side.
+    """
     if value <= 0:
         raise ValueError("only positive numbers have a logarithm")
     down, up = _contexts(bits)
-    low = down.next_minus(down.ln(_ratio(value, down)))
-    high = up.next_plus(up.ln(_ratio(value, up)))
-    return _scale(low, high, bits)
+    inner = _scale(down.ln(_ratio(value, down)), up.ln(_ratio(value, up)), bits)
+    return Interval(inner.low - 1, inner.high + 1)
 
 
 @lru_cache(maxsize=64)
@@ -103,23 +106,22 @@ def normal_outside(squared: Fraction, bits: int) -> Interval:
     """
     if squared >= 2 * bits:
         return Interval(0, 1)  # at most exp(-y/2) <= exp(-bits) < 2^-bits
-    work = bits + 64
+    guard = 64 + int(squared)  # the sum grows like exp(y/2) and so do its errors
+    work = bits + guard
     y = enclose(squared, work)
     term = total = Interval(1 << work, 1 << work)
     odd = 1
-    while term.high > 1 or squared > odd:
+    while term.high > 1 or 2 * squared > odd:
         odd += 2
         term = multiply(term, y, work)
         term = Interval(term.low // odd, -(-term.high // odd))
         total = Interval(total.low + term.low, total.high + term.high)
-        if term.high <= 1 and 2 * squared <= odd:
-            break
     total = Interval(total.low, total.high + term.high)
     front = square_root(divide(Interval(2 * y.low, 2 * y.high), pi(work), work), work)
     inside = multiply(multiply(front, exp_negative(squared / 2, work), work), total, work)
     one = 1 << work
     outside = Interval(max(one - inside.high, 0), min(max(one - inside.low, 1), one))
-    return outside.shifted(64)
+    return outside.shifted(guard)
 
 
 def _arctangent(inverse: int, bits: int) -> Interval:

@@ -99,7 +99,7 @@ def _own_choice(
         raise _complain(
             release,
             query,
-            "E304",
+            "E313",
             f'"{query.name}" has no delta left for its gaussian noise',
             "give the query a delta, or [privacy] a larger one",
         )
@@ -143,7 +143,7 @@ def _best_shares(
         raise _complain(
             release,
             shared[0].query,
-            "E303",
+            "E312",
             f'nothing is left of the total for "{shared[0].query.name}"',
             "raise the total, lower the other queries' budgets, or give this query its own",
         )

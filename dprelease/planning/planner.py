@@ -43,7 +43,7 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
         raise Failure(
             ExitCode.SPEC,
             Complaint(
-                "E302",
+                "E311",
                 f"the queries come to {kind} {number(spent, 6, up=True)} together, more than "
                 f"the total {number(allowed, 6)}",
                 "lower the queries' budgets, or raise the total",
@@ -55,7 +55,7 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
         raise Failure(
             ExitCode.SPEC,
             Complaint(
-                "E305",
+                "E314",
                 f"the queries need delta {number(loss.delta, 3, up=True)}, more than the total "
                 f"{number(release.privacy.delta, 3)}",
                 "lower the queries' deltas, or raise the total's",

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dprelease.model import Data
-from dprelease.spec.paths import fixed_part, has_wildcards, holds, same
+from dprelease.spec.paths import fixed_part, has_wildcards, holds, reads, same
 from dprelease.spec.reporter import Reporter
 
 Named = tuple[str, str]  # what it is, and its absolute path
 
 
-def check_ledger(ledger: str, inputs: Sequence[Named], reporter: Reporter) -> None:
+def check_ledger(
+    ledger: str, data: Data | None, inputs: Sequence[Named], reporter: Reporter
+) -> None:
     """Complain when the ledger is one of the files that the release reads."""
-    for what, path in inputs:
-        if same(ledger, path):
-            hint = "give the ledger a file of its own"
-            reporter.complain("E227", f"the ledger is {what}", ("ledger", "path"), hint)
+    clashes = [what for what, path in inputs if same(ledger, path)]
+    if data is not None and reads(data.source, ledger):
+        clashes.insert(0, "the data")
+    for what in clashes:
+        hint = "give the ledger a file of its own, away from the data"
+        reporter.complain("E227", f"the ledger is {what}", ("ledger", "path"), hint)
 
 
 def check_output(

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
-from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Expression, Grid
+from dprelease.model import Column, ColumnType, Expression, Grid, Source
+from dprelease.spec.bounds import read_grid
+from dprelease.spec.column_names import check_declared, check_names
 from dprelease.spec.domains import bin_label, bin_labels, read_bins, read_keys, read_keys_file
 from dprelease.spec.expressing import read_expression
 from dprelease.spec.models import ColumnSection
-from dprelease.spec.numbers import Refused, exact
-from dprelease.spec.paths import absolute
+from dprelease.spec.numbers import Refused
+from dprelease.spec.paths import absolute, reads
 from dprelease.spec.reporter import Reporter
 from dprelease.spec.structure import Part
-from dprelease.spec.values import UNPRINTABLE, canonical
+from dprelease.spec.values import canonical
 from dprelease.spec.wording import show
-
-_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,23 @@ class Known:
     keyless: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where relative paths start, and the data that must not be read."""
+
+    base: str
+    data: Source | None
+
+
 def resolve_columns(
-    parts: Mapping[str, Part[ColumnSection]], base: str, reporter: Reporter
+    parts: Mapping[str, Part[ColumnSection]], base: str, data: Source | None, reporter: Reporter
 ) -> dict[str, Known | None]:
-    """Make every declared column; None stands for a column whose type isn't known."""
-    _check_names(parts, reporter)
+    """Make every declared column; None stands for a column whose type isn't known.
+
+    Relative paths start at ``base``; a keys_file that is part of ``data`` is refused unread.
+    """
+    check_names(parts, reporter)
+    check_declared(parts, data, reporter)
     types = {
         name: ColumnType(part.model.type)
         for name, part in parts.items()
@@ -45,41 +57,27 @@ def resolve_columns(
     }
     base_types = {name: types[name] for name in types if parts[name].model.expression is None}
     return {
-        name: _Resolver(name, types[name], part, base, reporter).resolve(base_types)
+        name: _Resolver(part, types[name], Where(base, data), reporter).resolve(base_types)
         if name in types
         else None
         for name, part in parts.items()
     }
 
 
-def _check_names(parts: Mapping[str, Part[ColumnSection]], reporter: Reporter) -> None:
-    seen: dict[str, str] = {}
-    for name, part in parts.items():
-        if not name.strip() or UNPRINTABLE.search(name) or len(name) > _LONGEST_NAME:
-            message = f"{show(name)} can't be the name of a column"
-            hint = f"1 to {_LONGEST_NAME} characters, no control characters"
-            reporter.complain("E107", message, part.path, hint, "key")
-        folded = name.casefold()
-        if folded in seen:
-            message = f"columns {show(seen[folded])} and {show(name)} differ only in case"
-            hint = "rename one in the data: databases take them for the same"
-            reporter.complain("E231", message, part.path, hint, "key")
-        seen.setdefault(folded, name)
-
-
 class _Resolver:
     def __init__(
-        self, name: str, kind: ColumnType, part: Part[ColumnSection], base: str, reporter: Reporter
+        self, part: Part[ColumnSection], kind: ColumnType, where: Where, reporter: Reporter
     ) -> None:
-        self.name = name
+        self.name = str(part.path[-1])
         self.kind = kind
         self.part = part
         self.model = part.model
-        self.base = base
+        self.base = where.base
+        self.data = where.data
         self.reporter = reporter
 
     def resolve(self, base_types: Mapping[str, ColumnType]) -> Known:
-        grid, chosen = self._grid()
+        grid, chosen = read_grid(self.kind, self.part, self.reporter)
         keys, edges = self._keys(), self._edges()
         other = self._other(keys, edges)
         column = Column(
@@ -94,7 +92,6 @@ class _Resolver:
             self._expression(base_types),
             self.model.source,
         )
-        self._check_source()
         half = self.model.lower is None or self.model.upper is None
         return Known(
             column,
@@ -107,56 +104,6 @@ class _Resolver:
 
     def _refuse(self, key: str, refused: Refused) -> None:
         self._complain(key, refused.code, refused.message, refused.hint)
-
-    def _grid(self) -> tuple[Grid | None, bool]:
-        bounds = {
-            key: value
-            for key, value in (
-                ("lower", self.model.lower),
-                ("upper", self.model.upper),
-                ("step", self.model.step),
-            )
-            if value is not None
-        }
-        if self.kind is ColumnType.BOOLEAN or self.kind not in NUMERIC_TYPES:
-            for key in bounds:
-                self._complain(key, "E209", *self._no_bounds(key))
-            is_boolean = self.kind is ColumnType.BOOLEAN
-            return (Grid(Fraction(1), 0, 1) if is_boolean else None), False
-        if not bounds or not self.part.sound("lower", "upper", "step"):
-            return None, False
-        if "lower" not in bounds or "upper" not in bounds:
-            there = next(iter(bounds))
-            hint = "lower and upper come together, from a public rule"
-            self._complain(there, "E111", f"{there} without lower and upper", hint)
-            return None, False
-        return self._bounded()
-
-    def _bounded(self) -> tuple[Grid | None, bool]:
-        numbers = []
-        for key, value in (("lower", self.model.lower), ("upper", self.model.upper)):
-            try:
-                numbers.append(exact(value))
-            except Refused as refused:
-                self._refuse(key, refused)
-        if len(numbers) < 2:
-            return None, False
-        # Imported here for start-up: most columns have no bounds.
-        from dprelease.spec.grids import make_grid
-
-        try:
-            return make_grid(self.kind, numbers[0], numbers[1], self.model.step)
-        except Refused as refused:
-            self._refuse(refused.key, refused)
-            return None, False
-
-    def _no_bounds(self, key: str) -> tuple[str, str]:
-        if self.kind is ColumnType.BOOLEAN:
-            return f"a boolean column takes no {key}", "false counts as 0 and true as 1"
-        if self.kind is ColumnType.STRING:
-            return f"a string column takes no {key}", "keys lists its values"
-        hint = "sums and means of dates: derive a number by an expression; groups: use bins"
-        return f"a {self.kind.value} column takes no {key}", hint
 
     def _keys(self) -> tuple[str, ...] | None:
         inline, file = self.model.keys, self.model.keys_file
@@ -182,8 +129,13 @@ class _Resolver:
         return read_keys(self.kind, inline, complain)
 
     def _keys_of_file(self, file: str) -> tuple[str, ...] | None:
+        path = absolute(self.base, file)
+        if self.data is not None and reads(self.data, path):
+            hint = "keys from the data itself would leak; list them from a public rule"
+            self._complain("keys_file", "E227", "the keys_file is the data", hint)
+            return None
         try:
-            return read_keys_file(self.kind, absolute(self.base, file))
+            return read_keys_file(self.kind, path)
         except Refused as refused:
             self._refuse("keys_file", refused)
             return None
@@ -265,18 +217,6 @@ class _Resolver:
             return None
         path = (*self.part.path, "expression")
         return read_expression(text, base_types, "value", path, self.reporter)
-
-    def _check_source(self) -> None:
-        model = self.model
-        declared = [
-            key for key in ("lower", "keys", "keys_file", "bins") if getattr(model, key) is not None
-        ]
-        exempt = self.kind is ColumnType.BOOLEAN or model.expression is not None
-        if declared and model.source is None and not exempt and "source" not in self.part.bad:
-            what = {"lower": "bounds", "bins": "bins"}.get(declared[0], "keys")
-            message = f"nothing says where the {what} of {show(self.name)} come from"
-            hint = 'source = "public: ..."; what is read off the data itself would leak'
-            self.reporter.warn("W203", message, self.part.path, hint, "key")
 
 
 def _refuse_null(text: str, what: str, hint: str) -> NoReturn:

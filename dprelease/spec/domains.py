@@ -45,7 +45,9 @@ def read_keys_file(kind: ColumnType, path: str) -> tuple[str, ...]:
         raise Refused(f"the keys_file holds more than {MAX_KEYS} keys", "use fewer", "E222")
 
     def complain(position: int, refused: Refused) -> None:
-        message = f"line {lines[position][0]} of the keys_file: {refused.message}"
+        # The line itself is not shown: the file could be the wrong one, and private.
+        what = "repeats an earlier key" if refused.code == "E211" else f"is no {kind.value} key"
+        message = f"line {lines[position][0]} of the keys_file {what}"
         raise Refused(message, refused.hint, refused.code)
 
     return _unique(

@@ -9,7 +9,7 @@ from dprelease.spec.columns import Known
 from dprelease.spec.didyoumean import nearest
 from dprelease.spec.domains import bin_label, bin_labels
 from dprelease.spec.reporter import Reporter
-from dprelease.spec.tree import Path
+from dprelease.spec.tree import Path, dotted
 from dprelease.spec.wording import show
 
 
@@ -19,7 +19,11 @@ def find_column(
     """Look a declared column up; complain and give None when there is none."""
     if name not in columns:
         close = nearest(name, columns)
-        hint = f'did you mean "{close}"?' if close else f"declare it: [columns.{name}]"
+        hint = (
+            f"did you mean {show(close)}?"
+            if close
+            else f"declare it: [{dotted(('columns', name))}]"
+        )
         reporter.complain("E216", f"column {show(name)} is not declared", path, hint)
         return None
     return columns[name]

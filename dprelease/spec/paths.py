@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from fnmatch import fnmatchcase
+
+from dprelease.model import Source
 
 _WILD = re.compile(r"[*?\[]")
 
@@ -34,3 +37,16 @@ def holds(directory: str, path: str) -> bool:
     """Say whether a path lies inside of a directory or is that directory, links followed."""
     outer, inner = os.path.realpath(directory), os.path.realpath(path)
     return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
+
+
+def reads(source: Source, path: str) -> bool:
+    """Say whether a file is, or may be taken for, a part of the data. Nothing is opened."""
+    pattern = source.pattern
+    if not has_wildcards(pattern):
+        return holds(pattern, path)
+    found = os.path.realpath(path)
+    # The part without wildcards may be a link; a star doesn't cross directories, two do.
+    start = fixed_part(pattern)
+    wanted = os.path.realpath(start) + pattern[len(start.rstrip(os.sep)) :]
+    levels = "**" in pattern or found.count(os.sep) == wanted.count(os.sep)
+    return levels and fnmatchcase(found, wanted.replace("**/", "*"))

@@ -120,7 +120,7 @@ class _Resolver:
         name, statistic = self.model.column, self.model.statistic
         if not takes.column:
             if name is not None:
-                hint = f"where = '{name} IS NOT NULL' counts its values; histogram its groups"
+                hint = f"where = '{show(name)} IS NOT NULL' counts its values"
                 self._complain("column", "E217", f"{statistic} takes no column", hint)
         elif name is None and self.part.sound("column"):
             message, hint = f"{statistic} has no `column`", 'column = "..."'

@@ -20,7 +20,7 @@ from dprelease.spec.budgets import check_budgets
 from dprelease.spec.collisions import Named, check_ledger, check_output
 from dprelease.spec.columns import resolve_columns
 from dprelease.spec.models import OutputSection, ReportSection
-from dprelease.spec.paths import absolute, fixed_part
+from dprelease.spec.paths import absolute
 from dprelease.spec.queries import QueryContext, resolve_query
 from dprelease.spec.reporter import Reporter
 from dprelease.spec.sources import check_period, dataset_name, fill_period, resolve_data
@@ -40,7 +40,9 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     """Make the release. Raises ``Failure`` with every complaint, those of structure included."""
     period = check_period(period, parts.data, parts.output.model.path, reporter)
     data = resolve_data(parts.data, base, period, reporter)
-    columns = resolve_columns(parts.columns, base, reporter)
+    columns = resolve_columns(
+        parts.columns, base, data.source if data is not None else None, reporter
+    )
     types = {
         name: ColumnType(part.model.type)
         for name, part in parts.columns.items()
@@ -56,8 +58,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     output = _output(parts.output, base, period, reporter)
     formats = _formats(parts.report, reporter)
     inputs = _inputs(parts, base, reporter)
-    in_data = [("the data", fixed_part(data.source.pattern))] if data is not None else []
-    check_ledger(ledger.path, [*in_data, *inputs], reporter)
+    check_ledger(ledger.path, data, inputs, reporter)
     if output is not None:
         check_output(output.path, data, [("the ledger", ledger.path), *inputs], reporter)
     check_usage(parts, data, reporter)

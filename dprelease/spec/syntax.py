@@ -17,6 +17,7 @@ from dprelease.spec.wording import show
 
 MAX_BYTES = 4 * 1024 * 1024
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_DATA = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".zip", ".sqlite", ".db", ".xlsx")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key", "Cannot mutate")
 _EXPONENT = re.compile(r"(?P<front>[^eE]*)[eE](?P<sign>[+-]?)0*(?P<digits>[0-9]*)")
 _INLINE_KEY = re.compile(r"inline table key '(.+)'")
@@ -61,6 +62,10 @@ def read_decimal(text: str) -> Decimal:
 
 
 def _read(file: str) -> bytes:
+    if file.lower().endswith(_DATA):
+        # Not even opened: complaints about its text would show what is in it.
+        message = "this is the name of data, not of a spec"
+        _fail(Place(file, 1, 1), "E007", message, "name the TOML file")
     try:
         with open(file, "rb") as stream:
             content = stream.read(MAX_BYTES + 1)

@@ -39,15 +39,17 @@ def dotted(path: Path) -> str:
 def plain_tree(value: object, depth: int = 0) -> object:
     """Copy a tree given from Python into what TOML would have given.
 
-    Floats become the Decimal they print as, tuples become lists, paths become texts. Raises
-    ``TooDeep`` (cyclic trees included) and ``OddKey``.
+    Floats become the Decimal they print as, tuples become lists, paths become texts, keys with
+    None are left out. Raises ``TooDeep`` (cyclic trees included) and ``OddKey``.
     """
     if depth > MAX_DEPTH:
         raise TooDeep
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise OddKey
-        return {str(key): plain_tree(each, depth + 1) for key, each in value.items()}
+        return {
+            str(key): plain_tree(each, depth + 1) for key, each in value.items() if each is not None
+        }
     if isinstance(value, list | tuple):
         return [plain_tree(each, depth + 1) for each in value]
     if isinstance(value, float):

@@ -17,8 +17,29 @@ def check_usage(parts: Parts, data: Data | None, reporter: Reporter) -> None:
         message = "nothing says what one row stands for"
         hint = 'unit_description = "one employee"'
         reporter.warn("W202", message, ("privacy",), hint, "key")
+    for part in parts.columns.values():
+        _check_source(part, reporter)
     if data is not None and data.source.format == "csv":
         _check_keys(parts.columns, data, reporter)
+
+
+def _check_source(part: Part[ColumnSection], reporter: Reporter) -> None:
+    model = part.model
+    declared = [
+        what
+        for what, value in (
+            ("bounds", model.lower),
+            ("keys", model.keys),
+            ("keys", model.keys_file),
+            ("bins", model.bins),
+        )
+        if value is not None
+    ]
+    exempt = model.type == "boolean" or model.expression is not None
+    if declared and model.source is None and not exempt and part.sound("source"):
+        message = f"nothing says where the {declared[0]} of {show(part.path[-1])} come from"
+        hint = 'source = "public: ..."; what is read off the data itself would leak'
+        reporter.warn("W203", message, part.path, hint, "key")
 
 
 def _check_keys(columns: Mapping[str, Part[ColumnSection]], data: Data, reporter: Reporter) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from dprelease.finish.decimals import placed
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.writers.decimals import decimal_texts
 from dprelease.writers.keys import published_type
 
 # The last four are full-width forms, which some spreadsheets treat like the first four.
@@ -57,16 +57,26 @@ def _is_text(column: OutputColumn) -> bool:
 
 def _texts(column: OutputColumn) -> Iterator[str]:
     if column.kind == "number":
-        return decimal_texts(_numbers(column), column.decimals)
+        return _decimals(_numbers(column), column.decimals)
     if column.kind == "integer":
         return ("" if each is None else str(each) for each in column.values)
     return _labels(column)
 
 
+def _decimals(values: Iterable[int | None], places: int) -> Iterator[str]:
+    last: object = None
+    text = ""
+    for value in values:
+        if value is not last:  # runs of one object are cheap
+            last = value
+            text = "" if value is None else placed(value, places)
+        yield text
+
+
 def _numbers(column: OutputColumn) -> Iterable[int | None]:
     if any(isinstance(each, str) for each in column.values):
         raise TypeError("a column of numbers holds a text")
-    return column.values  # type: ignore[return-value]  # Fractions are int-like here
+    return column.values  # type: ignore[return-value]
 
 
 def _labels(column: OutputColumn) -> Iterator[str]:

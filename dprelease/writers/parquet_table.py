@@ -7,12 +7,10 @@ no metadata of other libraries. Integers widen beyond 64 bits only when a publis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.writers.decimals import rounded
 from dprelease.writers.keys import typed_labels
 
 if TYPE_CHECKING:
@@ -91,7 +89,7 @@ def _key_array(column: OutputColumn) -> pyarrow.Array:
     return pa.array(found, type=types[kind])
 
 
-def _integer_type(values: Sequence[str | int | Fraction | None]) -> pyarrow.DataType:
+def _integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
     import pyarrow as pa
 
     largest = max((abs(int(each)) for each in values if each is not None), default=0)
@@ -112,16 +110,16 @@ def _doubles(column: OutputColumn) -> list[float | None]:
     for value in column.values:
         if value is not last:  # runs of one object are cheap
             last = value
-            double = None if value is None else _double(value, column.decimals, unit)
+            double = None if value is None else _double(value, unit)
         found.append(double)
     return found
 
 
-def _double(value: str | int | Fraction, places: int, unit: int) -> float:
+def _double(value: str | int, unit: int) -> float:
     if isinstance(value, str):
         raise TypeError("a column of numbers holds a text")
     try:
-        return rounded(value, places) / unit  # correctly rounded by Python
+        return value / unit  # correctly rounded by Python
     except OverflowError:
         raise _too_large() from None
 

@@ -20,6 +20,7 @@ from dprelease.writers.target import (
     is_plain_file,
     our_names,
     place_problem,
+    prefix_beside,
 )
 
 __all__ = ["check_target", "publish"]
@@ -50,9 +51,8 @@ def publish(directory: str, files: Mapping[str, bytes]) -> dict[str, str]:
 
 def _appeared(target: str, files: Mapping[str, bytes]) -> bool:
     """Makes a new directory in one step; False when another process made it meanwhile."""
-    parent, base = os.path.split(target)
+    parent, prefix = os.path.dirname(target), prefix_beside(target)
     _make_directories(parent)
-    prefix = f".{base}{PREFIX}"
     remove_leftovers(parent, prefix)
     with staged(parent, prefix) as staging:
         staging.write(files)
@@ -73,6 +73,9 @@ def _update(target: str, files: Mapping[str, bytes]) -> None:
     if foreign:
         raise _failure(foreign_complaint(target, foreign[0]))
     ours = our_names(target)
+    parent = os.path.dirname(target)
+    if os.access(parent, os.R_OK | os.W_OK):  # of a run killed when the target was made
+        remove_leftovers(parent, prefix_beside(target))
     with staged(target, PREFIX) as staging:
         # First the manifest, then what earlier manifests say may go.
         staging.note(ours | files.keys())

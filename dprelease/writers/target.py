@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import time
 from collections.abc import Iterable, Set
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.writers.datapackage import GENERATOR, NAME
-from dprelease.writers.staging import noted_names
+from dprelease.writers.staging import noted_names, remove_leftovers
 
 PREFIX = ".dprelease-"  # of staging directories inside a target
 ELSEWHERE = "choose another output.path, or move what is there away"
@@ -25,8 +26,7 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
     found = list(names)
     complaint = bad_names(found) or place_problem(directory)
     if complaint is None:
-        foreign = foreign_names(directory, found)
-        complaint = foreign_complaint(directory, foreign[0]) if foreign else None
+        complaint = _foreign_problem(directory, found)
     if complaint is not None:
         raise Failure(ExitCode.SPEC, complaint)
 
@@ -60,11 +60,17 @@ def place_problem(directory: str) -> Complaint | None:
     return _write_problem(target, nearest)
 
 
+def prefix_beside(target: str) -> str:
+    """How staging directories are named that stand beside a target that is not there yet."""
+    return f".{os.path.basename(target)}{PREFIX}"
+
+
 def our_names(directory: str) -> set[str]:
     """The files in the directory that we published, or had begun to."""
     if not os.path.isdir(directory):
         return set()
-    return _described(os.path.join(directory, NAME)) | noted_names(directory, PREFIX)
+    found = _described(os.path.join(directory, NAME)) | noted_names(directory, PREFIX)
+    return {each for each in found if not bad_names([each])}
 
 
 def foreign_names(directory: str, names: Iterable[str], same: Set[str] = frozenset()) -> list[str]:
@@ -108,16 +114,29 @@ def _described(descriptor: str) -> set[str]:
         paths = [each["path"] for each in found["resources"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return set()  # not one of ours
-    return {each for each in paths if isinstance(each, str) and not bad_names([each])} | {NAME}
+    return {each for each in paths if isinstance(each, str)} | {NAME}
+
+
+def _foreign_problem(directory: str, names: list[str]) -> Complaint | None:
+    try:
+        foreign = foreign_names(directory, names)
+    except OSError as problem:
+        reason = os.strerror(problem.errno or 0)
+        return Complaint("E501", f"the output {directory} can't be read: {reason}", ELSEWHERE)
+    return foreign_complaint(directory, foreign[0]) if foreign else None
 
 
 def _write_problem(target: str, nearest: str) -> Complaint | None:
-    probe = os.path.join(nearest, f"{PREFIX}{os.getpid()}-{time.time_ns()}")
+    prefix = PREFIX if nearest == target else prefix_beside(target)
     try:
+        if nearest != target:  # in the target itself, leftovers tell what is ours
+            remove_leftovers(nearest, prefix)
+        probe = os.path.join(nearest, f"{prefix}{os.getpid()}-{time.time_ns()}")
         os.mkdir(probe, 0o700)
-        os.rmdir(probe)
     except OSError as problem:
         reason = os.strerror(problem.errno or 0)
         message = f"the output {target} can't be written: {nearest}: {reason}"
         return Complaint("E501", message, "make it writable, or choose another output.path")
+    # Another run may have removed it as a leftover already.
+    shutil.rmtree(probe, ignore_errors=True)
     return None

@@ -43,7 +43,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.noise.laws",
         "dprelease.privacy.shift",
     ),
-    "dprelease.finish": (*VOCABULARY, "dprelease.noise.laws", "dprelease.statistics"),
+    "dprelease.finish": VOCABULARY,
+    "dprelease.layout": (*VOCABULARY, "dprelease.statistics.registry"),
     "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
     "dprelease.planning": (
         *VOCABULARY,
@@ -58,8 +59,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.certify": (*VOCABULARY, "dprelease.privacy.witness", "dprelease.privacy.shift"),
     "dprelease.requests": VOCABULARY,
     "dprelease.ledger": VOCABULARY,
-    "dprelease.writers": VOCABULARY,
-    "dprelease.report": (*VOCABULARY, "dprelease.statistics.registry"),
+    "dprelease.writers": (*VOCABULARY, "dprelease.finish.decimals"),
+    "dprelease.report": (
+        *VOCABULARY,
+        "dprelease.finish",
+        "dprelease.statistics.registry",
+    ),
     # Sees rows and exact figures; draws nothing.
     "dprelease.engines": (*VOCABULARY, "dprelease.expressions"),
     # Draws randomness; sees nothing.
@@ -71,7 +76,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.versions": (),
     "dprelease.publication": (
         *VOCABULARY,
-        "dprelease.finish",
+        "dprelease.layout",
         "dprelease.ledger",
         "dprelease.report",
         "dprelease.sealed",

@@ -62,13 +62,13 @@ def test_eleven_tenths_do_not_fit_into_one_but_ten_do() -> None:
     with pytest.raises(Failure) as caught:
         planned({"epsilon": 1}, *[{"epsilon": 0.1}] * 11)
     assert caught.value.exit_code == ExitCode.SPEC
-    assert caught.value.complaints[0].code == "E302"
+    assert caught.value.complaints[0].code == "E311"
 
 
 def test_nothing_left_for_a_weight_is_said() -> None:
     with pytest.raises(Failure) as caught:
         planned({"epsilon": 1}, {"epsilon": 1}, {})
-    assert caught.value.complaints[0].code == "E303"
+    assert caught.value.complaints[0].code == "E312"
 
 
 def test_the_total_may_be_left_out() -> None:

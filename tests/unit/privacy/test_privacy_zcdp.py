@@ -84,7 +84,7 @@ def test_delta_of_matches_epsilon_of(rho: F, delta: F) -> None:
 @pytest.mark.parametrize("delta", ["1e-12", "0.5", "0.999"])
 def test_extremes_stay_consistent(epsilon: str, delta: str) -> None:
     rho = zcdp.rho_for(F(epsilon), F(delta))
-    assert 0 < rho
+    assert rho > 0
     assert zcdp.epsilon_of(rho, F(delta)) <= F(epsilon)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dprelease.finish.decimals import decimals_of, fixed_point, placed, places_for
 from dprelease.finish.text import number, plus_minus
-from dprelease.report.markdown import cell
+from dprelease.report.markup import cell
 from dprelease.report.meaning import beliefs, group_privacy, posterior
 from dprelease.report.numbers import root, text, upward
 

@@ -41,14 +41,21 @@ def test_the_default_step(lower, upper, step):
 NUMBERS = st.builds(Fraction, st.integers(-(10**9), 10**9), st.sampled_from([1, 10, 10**4, 10**9]))
 
 
+def refusal(lower, upper, step):
+    try:
+        make_grid(DECIMAL, lower, upper, step)
+    except Refused as refused:
+        return refused
+    return None
+
+
 @given(lower=NUMBERS, upper=NUMBERS)
 def test_default_grids_divide_and_are_the_coarsest_allowed(lower, upper):
-    try:
-        grid, chosen = make_grid(DECIMAL, lower, upper, None)
-    except Refused as refused:
-        assert (refused.code == "E206") == (lower >= upper)
-        assert refused.code in ("E206", "E208")
+    refused = refusal(lower, upper, None)
+    if refused is not None:
+        assert refused.code == ("E206" if lower >= upper else "E208")
         return
+    grid, chosen = make_grid(DECIMAL, lower, upper, None)
     assert chosen
     assert (grid.lower * grid.step, grid.upper * grid.step) == (lower, upper)
     assert grid.width >= LEAST_STEPS
@@ -62,13 +69,13 @@ def test_default_grids_divide_and_are_the_coarsest_allowed(lower, upper):
 def test_declared_steps_divide_or_the_hint_names_one_that_does(lower, upper, step):
     if lower >= upper or step <= 0:
         return
-    try:
+    refused = refusal(lower, upper, step)
+    if refused is None:
         grid, _ = make_grid(DECIMAL, lower, upper, step)
         assert (grid.lower * step, grid.upper * step) == (lower, upper)
-    except Refused as refused:
-        if refused.code == "E208":
-            assert max(abs(lower), abs(upper)) / step > LARGEST_STEPS
-            return
+    elif refused.code == "E208":
+        assert max(abs(lower), abs(upper)) / step > LARGEST_STEPS
+    else:
         assert refused.code == "E207"
         fitting = Fraction(refused.hint.split()[2])
         assert fitting <= step
@@ -144,6 +151,25 @@ def test_keys_files(load_text, complaints, simple, tmp_path, kind, content, keys
     (found,) = complaints(f"{simple}\n[columns.x]\nsource = 's'\n{text}")
     assert found.code in ("E112", "E210", "E211")
     assert (found.key, found.place.line) == ("columns.x.keys_file", 48)
+    assert found.hint
+
+
+@pytest.mark.parametrize("data", ["keys.csv", "*.csv", ".", "**/*.csv"])
+def test_a_keys_file_that_is_the_data_is_not_read(complaints, simple, tmp_path, data):
+    (tmp_path / "keys.csv").write_text("CANARY\nCANARY\n")
+    text = simple.replace('path = "staff.csv"', f'path = "{data}"\nformat = "csv"')
+    text = text.replace('path = "out/staff"', 'path = "../out"')
+    text = text.replace("_cap = 2.0", "_cap = 2.0\npath = '../l.sqlite'")
+    (found,) = complaints(f"{text}\n[columns.x]\ntype = 'string'\nkeys_file = 'keys.csv'")
+    assert (found.code, found.key) == ("E227", "columns.x.keys_file")
+
+
+def test_lines_of_a_keys_file_are_never_shown(complaints, simple, tmp_path):
+    (tmp_path / "k.txt").write_text("CANARY\nCANARY\n")
+    for kind in ("string", "integer"):
+        found = complaints(f"{simple}\n[columns.x]\ntype = '{kind}'\nkeys_file = 'k.txt'")
+        assert "CANARY" not in "".join(map(str, found))
+        assert "line " in found[0].message
 
 
 def test_a_keys_file_that_is_a_directory(complaints, simple):

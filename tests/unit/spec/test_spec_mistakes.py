@@ -199,6 +199,8 @@ QUERIES = [
 ]  # fmt: skip
 
 FILES = [
+    ('path = "staff.csv"', 'path = "s.csv"\nheader = false\nnames = ["region", "salry"]', "E216",
+     25, 1, '"salary" is not among the names', '"salry"'),
     ('path = "staff.csv"', 'path = "staff.csv.gz"', "E228", 7, 8, "compressed", "unpack"),
     ('path = "staff.csv"', 'path = "staff"', "E228", 7, 8, "without suffix", "format ="),
     ('path = "staff.csv"', 'path = "staff.dat"', "E228", 7, 8, '".dat"', "format ="),

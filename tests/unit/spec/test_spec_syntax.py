@@ -108,3 +108,12 @@ def test_decimals_beyond_any_range_are_only_marked():
     assert read_decimal("1e999999999999999999999").adjusted() > 10**6
     assert read_decimal("-1e-999999999999999999999").adjusted() < -(10**6)
     assert read_decimal("inf") == Decimal("Infinity")
+
+
+def test_data_named_as_the_spec_is_not_opened(tmp_path):
+    file = tmp_path / "staff.csv"
+    file.write_text("CANARY = CANARY\n")
+    with pytest.raises(Failure) as caught:
+        load(file)
+    assert [each.code for each in caught.value.complaints] == ["E007"]
+    assert "CANARY" not in str(caught.value)

@@ -56,7 +56,7 @@ def a_table(name: str = "by_region") -> OutputTable:
             key("day", ["2024-02-29", "2024-03-01"], ColumnType.DATE),
             key("hour", ["2024-02-29 10:00:00", "2024-02-29 11:00:00"], ColumnType.TIMESTAMP),
             OutputColumn("n", "integer", [-4, None], "Number of rows."),
-            OutputColumn("pay", "number", [Fraction(1, 3), None], "Mean pay.", 2),
+            OutputColumn("pay", "number", [33, None], "Mean pay.", 2),
             OutputColumn("pay_flag", "text", ["ok", "suppressed"], "How reliable."),
         ),
         title="Pay by region",

@@ -3,7 +3,6 @@
 import io
 from datetime import date, datetime
 from decimal import Decimal
-from fractions import Fraction
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,7 +66,7 @@ def test_integers(values: list[object], expected: pa.DataType) -> None:
 
 
 def test_numbers_are_the_doubles_next_to_the_printed_decimals() -> None:
-    values = [Fraction(1, 3), Fraction(1, 10), Fraction(-1, 1000), None, Fraction(10**25)]
+    values = [33, 10, 0, None, 10**27]
     made = column("number", values, decimals=2)
     kind, found = typed(made)
     printed = csv_bytes(OutputTable("t", (made,))).decode().split()[1:]
@@ -77,9 +76,7 @@ def test_numbers_are_the_doubles_next_to_the_printed_decimals() -> None:
     assert [None if each == '""' else float(each) for each in printed] == found
 
 
-@pytest.mark.parametrize(
-    "made", [column("integer", [10**76]), column("number", [Fraction(10**400)])]
-)
+@pytest.mark.parametrize("made", [column("integer", [10**76]), column("number", [10**400])])
 def test_what_no_type_holds_fails_with_a_remedy(made: OutputColumn) -> None:
     with pytest.raises(Failure, match=r"E504 .*hint: write format") as refused:
         parquet_bytes(OutputTable("t", (made,)))
@@ -96,7 +93,7 @@ def a_table() -> OutputTable:
         "by_region",
         (
             OutputColumn("region", "key", ["n", "s"], "Region.", type=ColumnType.STRING),
-            OutputColumn("pay", "number", [Fraction(1, 3), None], "Mean pay.", 2),
+            OutputColumn("pay", "number", [33, None], "Mean pay.", 2),
             OutputColumn("pay_flag", "text", ["ok", "suppressed"], ""),
         ),
         title="Pay by region",

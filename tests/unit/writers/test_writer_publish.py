@@ -256,11 +256,14 @@ def test_killed_at_any_step_there_is_all_or_nothing(tmp_path: Path) -> None:
     for at in range(1, steps + 1):
         base = tmp_path / str(at)
         target = base / "out"
+        if at % 2:  # with and without parents to be made
+            base.mkdir()
         assert child(target, at, "FIRST") is None
         assert not target.exists() or contents(target) == FIRST
         publish(str(target), FIRST)
         assert contents(target) == FIRST
         assert os.listdir(base) == ["out"]
+    assert [each for each in os.listdir(tmp_path) if each.startswith(".")] == []
 
 
 def test_killed_at_any_step_of_an_update_files_are_whole(tmp_path: Path) -> None:
@@ -398,12 +401,20 @@ for place in sys.argv[1:]:
         for each in (name, f"{name}/there"):
             os.chmod(each, 0o555)
         done = subprocess.run(
-            [sys.executable, "-c", script, f"{name}/new", f"{name}/there", f"{name}/a/b/c"],
+            [sys.executable, "-c", script, *(f"{name}/{at}" for at in ("new", "there", "a/b/c"))],
             capture_output=True,
             text=True,
             check=True,
         )
         assert done.stdout.split("\n") == ["2 E501", "5 E501"] * 3 + [""]
+        os.chmod(f"{name}/there", 0o333)  # may be written, but not read
+        done = subprocess.run(
+            [sys.executable, "-c", script, f"{name}/there"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout == "2 E501\n5 E502\n"
         os.chmod(name, 0o755)
         assert os.listdir(name) == ["there"]
 

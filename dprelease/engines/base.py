@@ -1,0 +1,65 @@
+"""What an engine is, and the fixed sentences it stops with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import AggregateRequest, ExactTable, InputColumn, Source
+
+
+class Engine(Protocol):
+    """Answers one aggregate request with exact integers.
+
+    ``inspect`` looks at structure only (names, types, headers) and fails with exit code 4.
+    ``aggregate`` runs after the charge. No value in the data makes it fail; it fails, with exit
+    code 5, only when the files can't be read at all.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in ``[data] engine``."""
+        ...
+
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+        """Check that the source has the declared columns; raises Failure(DATA)."""
+        ...
+
+    def aggregate(self, request: AggregateRequest) -> ExactTable:
+        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        ...
+
+
+def bad_data(code: str, message: str, hint: str) -> Failure:
+    """The data has not the declared shape; found before anything was charged."""
+    return Failure(ExitCode.DATA, Complaint(code, message, hint, key="data.path"))
+
+
+def lost(message: str = "the data could not be read to its end") -> Failure:
+    """Reading failed after the charge. The charge stands, and the same release is free to retry."""
+    hint = "check the files and the disk, then run the same spec again: it costs nothing more"
+    return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, hint, key="data.path"))
+
+
+def columns_read(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
+    """The inputs that come from the file."""
+    return tuple(each for each in inputs if each.expression is None)
+
+
+def columns_derived(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
+    """The inputs that are computed, each after those it reads."""
+    waiting = {each.name: each for each in inputs if each.expression is not None}
+    ordered: list[InputColumn] = []
+    while waiting:
+        ready = [
+            each
+            for each in waiting.values()
+            if each.expression and not set(each.expression.columns) & set(waiting)
+        ]
+        if not ready:
+            names = ", ".join(f'"{name}"' for name in waiting)
+            raise bad_data("E410", f"{names} are computed from each other", "break the circle")
+        for each in ready:
+            ordered.append(waiting.pop(each.name))
+    return tuple(ordered)

@@ -1,0 +1,66 @@
+"""Row expressions: `where` conditions and derived columns, on a whitelist.
+
+An expression is one SQL condition or value over the declared columns of one record. What it means:
+
+* Integer columns are 64-bit integers; float and decimal columns, and literals with a point or an
+  exponent, are doubles. An integer beside a double becomes a double.
+* ``/`` always divides doubles. ``%`` takes the sign of its left operand. ``ROUND`` rounds half away
+  from zero, ``CAST(x AS integer)`` half to even.
+* Every expression is total: division by zero, integer overflow and NaN give null; a double that is
+  too large becomes an infinity. Null follows SQL's three-valued logic; ``GREATEST``, ``LEAST``
+  and ``CONCAT`` pass over nulls, ``||`` does not.
+* Text compares by code points and ``LIKE`` minds case; ``LENGTH`` and ``SUBSTRING`` (from 1)
+  count characters; ``TRIM`` removes spaces; ``LOWER`` and ``UPPER`` map single characters.
+* ``DATE_DIFF('day', a, b)`` counts midnights from a to b. Dates and timestamps have no zone.
+
+Names are matched as written, quoted if they hold odd characters: ``"marital-status" = 'single'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from dprelease.expressions.nodes import ExpressionError, Node
+from dprelease.model import ColumnType, Expression
+
+__all__ = ["ExpressionError", "Node", "fits", "parse", "result_type", "tree"]
+
+
+def tree(text: str, types: Mapping[str, ColumnType]) -> Node:
+    """The typed tree of an expression over columns of the given types; raises ExpressionError."""
+    from dprelease.expressions.grammar import read
+
+    return read(text, types)
+
+
+def parse(
+    text: str, types: Mapping[str, ColumnType], want: Literal["condition", "value"]
+) -> Expression:
+    """Check an expression; a condition must be boolean. Raises ExpressionError."""
+    node = tree(text, types)
+    if want == "condition" and node.type not in (ColumnType.BOOLEAN, None):
+        raise ExpressionError(
+            f"a condition is true or false, this is {node.type}",
+            "compare it with something, such as age >= 18",
+        )
+    return Expression(text, node.columns())
+
+
+def result_type(text: str, types: Mapping[str, ColumnType]) -> ColumnType | None:
+    """Type of an expression's value (decimals count as float); None for a bare NULL."""
+    return tree(text, types).type
+
+
+def fits(result: ColumnType | None, declared: ColumnType) -> bool:
+    """Whether an expression of type ``result`` can fill a derived column declared ``declared``.
+
+    Numbers and booleans fill numeric columns (in an integer column, values that aren't whole are
+    null where they are keys); dates fill timestamps; all else must match.
+    """
+    numeric = (ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.DECIMAL)
+    if result is None or result is declared:
+        return True
+    if declared in numeric:
+        return result in (*numeric, ColumnType.BOOLEAN)
+    return declared is ColumnType.TIMESTAMP and result is ColumnType.DATE

@@ -1,0 +1,157 @@
+"""From text to the typed tree: which syntax is accepted, and what is said about the rest."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dprelease.expressions.nodes import INSIDE, ExpressionError, Node
+from dprelease.model import ColumnType
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+MAX_LENGTH = 4000
+MAX_DEPTH = 60
+MAX_NODES = 2000
+
+ALLOWED = (
+    "columns, literals, + - * / %, comparisons, AND OR NOT, IS NULL, BETWEEN, IN (list), LIKE, "
+    "CASE, COALESCE, NULLIF, ABS, FLOOR, CEIL, ROUND, GREATEST, LEAST, LOWER, UPPER, TRIM, LENGTH, "
+    "SUBSTRING, CONCAT, YEAR, MONTH, DAY, HOUR, DATE_DIFF('day', a, b) and CAST to integer or float"
+)
+
+
+def read(text: str, types: Mapping[str, ColumnType]) -> Node:
+    """Parse and type-check one expression over the declared columns; raises ExpressionError."""
+    _check_text(text)
+    tree = _parse(text)
+    _check_size(tree)
+    return Reader(types).node(tree)
+
+
+def _check_text(text: str) -> None:
+    """Refuse what should never reach a parser: long, deep or odd text, comments, statements."""
+    from sqlglot import tokenize
+    from sqlglot.errors import SqlglotError
+
+    if not text.strip():
+        raise ExpressionError("the expression is empty", "write a condition or a value")
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(
+            f"the expression has more than {MAX_LENGTH} characters", "make it shorter", MAX_LENGTH
+        )
+    odd = re.search(r"[^\x20-\x7e\t\n\r\u00a0-\ud7ff\ue000-\ufefe\uff00-\U0010ffff]", text)
+    if odd:
+        raise ExpressionError(
+            f"character U+{ord(odd.group()):04X} is not allowed in an expression",
+            "remove it",
+            odd.start(),
+        )
+    try:
+        tokens = tokenize(text, dialect="duckdb")
+    except (SqlglotError, RecursionError):
+        raise ExpressionError("the expression can't be read", "check its quotes") from None
+    end = 0
+    depth = 0
+    for token in tokens:
+        gap = text[end : token.start]
+        if gap.strip() or token.comments:
+            raise _hidden(end)
+        if token.token_type.name == "SEMICOLON":
+            raise ExpressionError(
+                "an expression holds no semicolon", "write one expression", token.start
+            )
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token.text, 0)
+        depth += token.text.upper() == "CASE"
+        if depth > MAX_DEPTH:
+            raise ExpressionError(
+                f"the expression is nested more than {MAX_DEPTH} deep", "simplify it", token.start
+            )
+        end = token.end + 1
+    if text[end:].strip():
+        raise _hidden(end)
+
+
+def _hidden(offset: int) -> ExpressionError:
+    return ExpressionError(
+        "an expression holds no comments", "put the comment into the TOML file", offset
+    )
+
+
+def _parse(text: str) -> exp.Expr:
+    from sqlglot import exp, parse_one
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return parse_one(text, dialect="duckdb", into=exp.Condition)
+    except SqlglotError:
+        pass
+    except (RecursionError, ValueError, TypeError, AttributeError, IndexError, KeyError):
+        # The parser is not ours: odd text must end in a refusal, not in a traceback.
+        pass
+    raise ExpressionError(
+        "this is not a row expression",
+        "write one SQL condition or value, such as age >= 18 AND sex = 'F'",
+    )
+
+
+def _check_size(tree: exp.Expr) -> None:
+    """Bound size and depth before anything recursive walks the tree."""
+    level: list[exp.Expr] = [tree]
+    depth = nodes = 0
+    while level:
+        depth += 1
+        nodes += len(level)
+        if depth > 2 * MAX_DEPTH or nodes > MAX_NODES:
+            raise ExpressionError("the expression is too large", "simplify it")
+        level = [child for node in level for child in node.iter_expressions()]
+
+
+class Reader:
+    """Turns parser nodes into typed nodes, one method a shape; anything unknown is refused."""
+
+    def __init__(self, types: Mapping[str, ColumnType]) -> None:
+        self.types = types
+
+    def node(self, tree: exp.Expr) -> Node:
+        """The typed node of a parser node."""
+        from dprelease.expressions.shapes import SHAPES
+
+        shape = SHAPES.get(type(tree).__name__)
+        if shape is None:
+            raise refuse(tree)
+        unexpected = {
+            key
+            for key, value in tree.args.items()
+            if value not in (None, False, []) and key not in shape.args
+        }
+        if unexpected:
+            raise refuse(tree)
+        return shape.build(self, tree)
+
+    def column(self, tree: exp.Expr) -> Node:
+        """A declared column, by its plain or quoted name (case matters)."""
+        name = tree.name
+        if name in self.types:
+            return Node("column", INSIDE[self.types[name]], (), name)
+        close = difflib.get_close_matches(name, list(self.types), 1)
+        hint = f'did you mean "{close[0]}"?' if close else "declare it under [columns]"
+        raise ExpressionError(f'unknown column "{name}"', hint, offset(tree))
+
+
+def offset(tree: exp.Expr) -> int:
+    """Where in the text the node (or the first name inside it) begins, or 0."""
+    return min(
+        (node.meta["start"] for node in tree.walk() if "start" in node.meta),
+        default=0,
+    )
+
+
+def refuse(tree: exp.Expr) -> ExpressionError:
+    """The refusal of a piece of SQL that is not on the list, by its name."""
+    kind = type(tree).__name__
+    name = tree.name.upper() + "()" if kind == "Anonymous" else kind
+    return ExpressionError(f"{name} is not allowed in an expression", ALLOWED, offset(tree))

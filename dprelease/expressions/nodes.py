@@ -1,0 +1,82 @@
+"""The small typed tree that an accepted expression becomes.
+
+Nothing outside these operations reaches an engine: the SQL and the plain-Python evaluator are both
+made from this tree, never from the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from dprelease.model import ColumnType
+
+Value = bool | int | float | str | date | datetime | None
+
+# What a declared type is inside an expression: decimals are binary doubles there.
+INSIDE = {
+    ColumnType.INTEGER: ColumnType.INTEGER,
+    ColumnType.FLOAT: ColumnType.FLOAT,
+    ColumnType.DECIMAL: ColumnType.FLOAT,
+    ColumnType.STRING: ColumnType.STRING,
+    ColumnType.BOOLEAN: ColumnType.BOOLEAN,
+    ColumnType.DATE: ColumnType.DATE,
+    ColumnType.TIMESTAMP: ColumnType.TIMESTAMP,
+}
+
+NUMBERS = (ColumnType.INTEGER, ColumnType.FLOAT)
+TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
+
+
+class ExpressionError(Exception):
+    """An expression is refused: what is wrong, what to do, and where (0-based) in the text."""
+
+    def __init__(self, message: str, hint: str = "", offset: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation. ``type`` is one of the values of ``INSIDE``, or None for a bare NULL.
+
+    ``op`` "column" has its name and "literal" its value in ``value``; all others have operands.
+    Every operation is total: it gives a value or null for all operands, never an error.
+    """
+
+    op: str
+    type: ColumnType | None
+    args: tuple[Node, ...] = ()
+    value: Value = None
+
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns read, each once, in order of appearance."""
+        found: dict[str, None] = {}
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.op == "column":
+                found[str(node.value)] = None
+            stack.extend(reversed(node.args))
+        return tuple(found)
+
+
+def literal(value: Value, kind: ColumnType | None) -> Node:
+    """A constant of the given type."""
+    return Node("literal", kind, (), value)
+
+
+def as_float(node: Node) -> Node:
+    """The operand as a double."""
+    return node if node.type is ColumnType.FLOAT else Node("to_float", ColumnType.FLOAT, (node,))
+
+
+def as_type(node: Node, kind: ColumnType | None) -> Node:
+    """The operand widened to ``kind`` (integer to float, date to timestamp); nulls fit anywhere."""
+    if node.type is kind or kind is None:
+        return node
+    if node.type is None:
+        return Node("literal", kind)
+    return Node("to_float" if kind is ColumnType.FLOAT else "to_timestamp", kind, (node,))

@@ -1,0 +1,146 @@
+"""The report's parts for a reviewer: noise, budget, bounds, hazards, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from dprelease.report.markup import cell, grid
+
+Facts = Mapping[str, Any]
+
+
+def accounting(report: Facts) -> Iterator[str]:
+    accounting, ledger = report["accounting"], report["ledger"]
+    yield "## The budget"
+    yield ""
+    yield (
+        f"Composition: {cell(accounting['method'])}. The cells of a table are disjoint: a query "
+        "costs what one row can change in them, not a sum over the cells."
+    )
+    yield ""
+    rows = [
+        ("this release", accounting["epsilon"], accounting["delta"]),
+        ("plain addition would say", accounting["basic_epsilon"], accounting["basic_delta"]),
+        ("dataset before", ledger["before"]["epsilon"], ledger["before"]["delta"]),
+        ("dataset after", ledger["after"]["epsilon"], ledger["after"]["delta"]),
+        ("cap", ledger["cap"]["epsilon"], ledger["cap"]["delta"]),
+    ]
+    yield from grid(("", "epsilon", "delta"), rows)
+    yield ""
+    yield f"Dataset in the ledger: {cell(ledger['dataset'])}, entry {ledger['entry']}."
+
+
+def columns(report: Facts) -> Iterator[str]:
+    yield "## Where bounds and groups come from"
+    yield ""
+    yield from grid(
+        ("column", "type", "lower", "upper", "step", "groups", "nulls", "source"),
+        (
+            (
+                column["name"],
+                column["type"],
+                column["lower"],
+                column["upper"],
+                f"{column['step']} (chosen)" if column["step_chosen_by_tool"] else column["step"],
+                _groups(column),
+                column["nulls"],
+                column["source"] or column["expression"],
+            )
+            for column in report["columns"]
+        ),
+    )
+
+
+def _groups(column: Facts) -> str:
+    if column["bins"]:
+        return f"{len(column['bins']) - 1} bins"
+    if column["keys"]:
+        other = f", others as {column['other']}" if column["other"] else ""
+        return f"{column['keys']} keys{other}"
+    return "-"
+
+
+def hazards(report: Facts) -> Iterator[str]:
+    yield "## Hazards gone through"
+    yield ""
+    yield "After NIST SP 800-226. `attested` rows are outside the tool's reach."
+    yield ""
+    yield from grid(
+        ("hazard", "status", "note"),
+        ((row["hazard"], row["status"], row["note"]) for row in report["hazards"]),
+    )
+
+
+def provenance(report: Facts) -> Iterator[str]:
+    known = report["provenance"]
+    yield "## Provenance"
+    yield ""
+    rows: list[tuple[str, object]] = [
+        ("run", known["run_id"]),
+        ("snapshot", known["snapshot"]),
+        ("period", known["period"]),
+        *((f"version of {name}", version) for name, version in known["versions"].items()),
+        *((f"sha256 of {name}", digest) for name, digest in known["files"].items()),
+    ]
+    yield from grid(("", ""), rows)
+    for note in (*report["notes"], *report["warnings"]):
+        yield ""
+        yield f"Note: {cell(note)}"
+
+
+def queries(report: Facts) -> Iterator[str]:
+    yield "## How the noise was made"
+    yield ""
+    yield from grid(
+        ("query", "statistic", "by", "cells", "noise", "expected error", "epsilon", "delta"),
+        (
+            (
+                query["name"],
+                _statistic(query),
+                ", ".join(query["by"]) or "overall",
+                f"{query['cells']:,}",
+                query["mechanism"],
+                query["expected_error"],
+                query["epsilon"],
+                query["delta"],
+            )
+            for query in report["queries"]
+        ),
+    )
+    yield ""
+    level = float(report["provenance"]["interval"]) * 100
+    yield f"The expected error is the half-width of the {level:g}% noise interval."
+    yield ""
+    yield "### Sensitivity and scale"
+    yield ""
+    yield "How far one row can move all released figures of a query together, and why."
+    yield ""
+    yield from grid(
+        ("query", "L1", "L2", "because", "scale of the noise", "granularity"),
+        (
+            (
+                query["name"],
+                query["sensitivity"]["l1"],
+                query["sensitivity"]["l2"],
+                query["sensitivity"]["derivation"],
+                query["scale"],
+                query["granularity"],
+            )
+            for query in report["queries"]
+        ),
+    )
+
+
+def _statistic(query: Facts) -> str:
+    said = str(query["statistic"])
+    if query["column"]:
+        said += f" of {query['column']}"
+    return f"{said} where {query['where']}" if query["where"] else said
+
+
+def bullets(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f"## {title}"
+    yield ""
+    for line in lines:
+        yield f"- {cell(line)}"

@@ -1,0 +1,24 @@
+"""Markdown that a value can't break."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+
+def cell(value: object) -> str:
+    """Write a value so that it can't break a Markdown table or smuggle markup in."""
+    if value is None:
+        return "-"
+    text = re.sub(r"[\\|*`<>\[\]#~]", r"\\\g<0>", str(value))
+    # an underscore inside a word is no markup, and names are full of them
+    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)
+    return " ".join(text.split())
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Lay out a Markdown table."""
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + " --- |" * len(head)
+    for row in rows:
+        yield "| " + " | ".join(cell(value) for value in row) + " |"

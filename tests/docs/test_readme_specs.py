@@ -1,0 +1,89 @@
+"""Every spec in the README, and every piece of one, loads and can be planned."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import tomli
+from readme_blocks import blocks, readme
+from spec_reference import BEGIN, END, replaced, sections
+from spec_words import WORDS
+
+import dprelease
+from dprelease.errors import ExitCode
+from dprelease.expressions.grammar import ALLOWED
+from dprelease.spec.queries import MAX_CELLS
+from dprelease.spec.statistic_keys import STATISTICS
+
+
+def read(text: str) -> dict[str, Any]:
+    return tomli.loads(text, parse_float=Decimal)
+
+
+def merged(base: Any, piece: Any) -> Any:
+    """A piece laid over a spec: tables key by key, queries and other values as a whole."""
+    if isinstance(base, dict) and isinstance(piece, dict):
+        return base | {
+            key: merged(base[key], value) if key in base else value for key, value in piece.items()
+        }
+    return piece
+
+
+@pytest.mark.parametrize("block", blocks("toml"), ids=lambda block: f"line {block.line}")
+def test_every_toml_block_loads_over_the_first(block):
+    spec = merged(read(blocks("toml")[0].text), read(block.text))
+    period = "2026-01" if "{period}" in block.text else None
+    release = dprelease.load(spec, period=period)
+    assert release.warnings == ()
+    assert dprelease.plan(release).epsilon > 0
+
+
+def test_pieces_are_laid_over_by_this_rule():
+    base = {"a": {"b": 1, "c": 2}, "query": [1]}
+    assert merged(base, {"a": {"c": 3}, "query": [2]}) == {"a": {"b": 1, "c": 3}, "query": [2]}
+
+
+def test_the_spec_reference_is_what_the_models_say():
+    text = readme()
+    assert replaced(text) == text, "run: python tests/docs/spec_reference.py"
+    assert text.count(BEGIN) == text.count(END) == 1
+
+
+def test_every_key_is_described_and_nothing_else():
+    assert list(WORDS) == [section.__name__ for section in sections()]
+    for section in sections():
+        words = WORDS[section.__name__]
+        assert list(words) == list(section.model_fields)
+        assert {key for key, (absent, _) in words.items() if absent == "required"} == set(
+            section.REQUIRED
+        )
+
+
+def test_stated_defaults_are_those_of_the_models():
+    for section in sections():
+        for key, field in section.model_fields.items():
+            if field.default is not None:
+                assert WORDS[section.__name__][key][0] == f'"{field.default}"'
+
+
+def test_the_reference_notices_a_new_type_of_key():
+    from spec_reference import kind
+
+    with pytest.raises(KeyError):
+        kind(complex)
+
+
+def test_everything_an_expression_may_hold_is_listed():
+    text = " ".join(readme().split())
+    assert ALLOWED in text.replace("> ", "")
+
+
+def test_numbers_and_names_that_the_readme_states():
+    text = readme()
+    for code in ExitCode:
+        assert f"| {int(code)} |" in text
+    for name, keys in STATISTICS.items():
+        assert f"| `{name}` |" in text
+        for suffix in keys.suffixes:
+            assert f"`<query>{suffix}`" in text
+    assert f"at most {MAX_CELLS:,} cells" in text

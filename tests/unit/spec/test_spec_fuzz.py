@@ -1,0 +1,176 @@
+"""Whatever is written, a spec loads or is refused with exit code 2, places and remedies."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+from decimal import Decimal
+
+import pytest
+import tomli
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dprelease.errors import ExitCode, Failure
+from dprelease.model import Release
+from dprelease.spec import load
+
+EXTRA = """
+[columns.age]
+type = "integer"
+bins = [0, 18, 65]
+other = "older"
+nulls = "older"
+source = "public"
+
+[columns.paid]
+type = "decimal"
+lower = 0
+upper = 1000.5
+step = 0.5
+nulls = 3
+source = "public"
+
+[[query]]
+name = "paid"
+statistic = "sum"
+column = "paid"
+by = ["age", "region"]
+weight = 2
+mechanism = "gaussian"
+delta = 1e-9
+table = "extra"
+
+[[query]]
+name = "ages"
+statistic = "histogram"
+column = "age"
+bins = [0, 10]
+rho = 0.1
+
+[report]
+formats = ["md", "json"]
+"""
+ODD = [
+    None, True, 0, -1, 10**30, Decimal("NaN"), Decimal("-Infinity"), Decimal("1e999999"), 1.5, "",
+    "\x00", "\ud800", "x" * 20_000, "../..", "{period}", [], [[]], [1, "a", None], ["", ""],
+    ["region", "age"], {}, {"a": {"b": 1}}, datetime.date(2026, 1, 1), datetime.time(1),
+    datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), b"x", object(), {1}, 1j, "mean", "gaussian",
+]  # fmt: skip
+
+
+def outcome(spec):
+    """Load, and give the complaints; anything but a release or a refusal escapes."""
+    failure = refusal(spec)
+    if failure is None:
+        return []
+    assert failure.exit_code is ExitCode.SPEC
+    assert failure.complaints
+    for complaint in failure.complaints:
+        assert complaint.hint
+        assert str(complaint).isprintable()
+        str(complaint).encode()
+    return failure.complaints
+
+
+def refusal(spec):
+    try:
+        assert isinstance(load(spec), Release)
+    except Failure as failure:
+        return failure
+    return None
+
+
+def leaves(tree, path=()):
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    for key, value in items:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from leaves(value, (*path, key))
+
+
+def test_the_spec_to_spoil_is_good(simple, tmp_path):
+    file = tmp_path / "spec.toml"
+    file.write_text(simple + EXTRA)
+    assert outcome(file) == []
+
+
+def test_any_odd_value_anywhere(simple):
+    whole = tomli.loads(simple + EXTRA, parse_float=Decimal)
+    for path in leaves(whole):
+        for value in ODD:
+            tree = copy.deepcopy(whole)
+            parent = tree
+            for key in path[:-1]:
+                parent = parent[key]
+            parent[path[-1]] = value
+            outcome(tree)
+
+
+def test_any_part_left_out(simple):
+    whole = tomli.loads(simple + EXTRA, parse_float=Decimal)
+    for path in leaves(whole):
+        tree = copy.deepcopy(whole)
+        parent = tree
+        for key in path[:-1]:
+            parent = parent[key]
+        del parent[path[-1]]
+        outcome(tree)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz")
+
+
+PIECES = st.sampled_from(
+    ["", "[", "]", "=", '"', "'", "\n", "#", ",", ".", "{", "}", "\\", "\t", "\x00", "\r", "é", "1",
+     "-", "e", "[[query]]", "nan", "\ufeff", "\u2028", '"""', "by = []", "_"]
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(edits=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 30), PIECES), max_size=3))
+def test_any_damage_to_the_text(edits, folder):
+    text = TEXT
+    for place, length, piece in edits:
+        start = place % (len(text) + 1)
+        text = text[:start] + piece + text[start + length :]
+    file = folder / "spec.toml"
+    file.write_bytes(text.encode())
+    lines = text.replace("\r\n", "\n").split("\n")
+    for complaint in outcome(file):
+        place = complaint.place
+        assert place.file == str(file)
+        assert 1 <= place.line <= len(lines)
+        assert 1 <= place.column <= len(lines[place.line - 1]) + 1
+
+
+TEXT = """\
+[release]
+name = "r"
+[data]
+path = "staff.csv"
+[privacy]
+unit = "row"
+adjacency = "add-remove"
+epsilon = 1.0
+[columns.region]
+type = "string"
+keys = ["north", "south", "east"]
+[columns."pay scale"]
+type = "decimal"
+lower = 0
+upper = 10.5
+[[query]]
+name = "headcount"
+statistic = "count"
+by = ["region"]
+[[query]]
+name = "mean"
+statistic = "mean"
+column = "pay scale"
+epsilon = 0.6
+[output]
+path = "out/staff"
+""" + EXTRA.replace("[columns.age]", '[columns . "age"]')
