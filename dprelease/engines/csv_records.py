@@ -16,9 +16,10 @@ The fast reader of DuckDB is used instead where it would read the same (see ``cs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dprelease.engines.csv_line import split_line
 from dprelease.engines.files import BOM, LINE_LIMIT, Layout
 from dprelease.model import Dialect
 
@@ -28,72 +29,23 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20  # bytes read at once
 
 
-def split_line(line: str, delimiter: str, quote: str) -> list[str] | None:
-    """The fields of one line, or None if it is malformed."""
-    if not quote or quote not in line:
-        return line.split(delimiter)
-    fields: list[str] = []
-    place = 0
-    while True:
-        start = _skip_spaces(line, place, delimiter)
-        if line.startswith(quote, start):
-            field, place = _quoted(line, start + 1, delimiter, quote)
-            if place < 0:
-                return None
-        else:
-            end = line.find(delimiter, place)
-            field, place = (line[place:end], end) if end >= 0 else (line[place:], len(line))
-        fields.append(field)
-        if place == len(line):
-            return fields
-        place += len(delimiter)
-
-
-def _skip_spaces(line: str, place: int, delimiter: str) -> int:
-    if delimiter == " ":
-        return place
-    while line.startswith(" ", place):
-        place += 1
-    return place
-
-
-def _quoted(line: str, place: int, delimiter: str, quote: str) -> tuple[str, int]:
-    """A quoted field from after its opening quote, and where it ends; -1 if it is malformed."""
-    pieces: list[str] = []
-    while True:
-        end = line.find(quote, place)
-        if end < 0:
-            return "", -1
-        pieces.append(line[place:end])
-        place = end + 1
-        if not line.startswith(quote, place):
-            break
-        pieces.append(quote)
-        place += 1
-    place = _skip_spaces(line, place, delimiter)
-    if place < len(line) and not line.startswith(delimiter, place):
-        return "", -1
-    return "".join(pieces), place
-
-
 def blocks(path: str, header: bool) -> Iterator[tuple[bytes, int]]:
     """Whole lines of a file, about ``CHUNK`` bytes at a time, and how many over-long lines were
-    left out since the last block. The header line and a byte order mark are skipped.
+    left out before them. The header line and a byte order mark are skipped.
     """
-    with open(path, "rb", buffering=0) as stream:
+    with open(path, "rb") as stream:
+        if stream.read(len(BOM)) != BOM:
+            stream.seek(0)
+        if header:
+            stream.readline()
         rest = b""
-        first = True
         skipping = False  # inside an over-long line
         while chunk := stream.read(CHUNK):
-            if first:
-                chunk = _beginning(chunk, stream.read).removeprefix(BOM)  # noqa: PLW2901
-                first = False
             data = rest + chunk
             overlong = 0
             if skipping:
                 cut = data.find(b"\n")
                 if cut < 0:
-                    rest = b""
                     continue
                 data, skipping, overlong = data[cut + 1 :], False, 1
             end = data.rfind(b"\n") + 1
@@ -102,13 +54,6 @@ def blocks(path: str, header: bool) -> Iterator[tuple[bytes, int]]:
                 rest, skipping = b"", True
             yield data[:end], overlong
         yield rest, int(skipping)
-
-
-def _beginning(chunk: bytes, read: Callable[[int], bytes]) -> bytes:
-    """At least enough bytes to see a byte order mark."""
-    while len(chunk) < len(BOM) and (more := read(len(BOM))):
-        chunk += more
-    return chunk
 
 
 class Splitter:
@@ -126,23 +71,20 @@ class Splitter:
         The order of the records is not kept.
         """
         delimiter, quote, width = self.dialect.delimiter, self.dialect.quote, self.width
-        plain = [
-            line
-            for line in lines
-            if line.count(delimiter) == width - 1 and not (quote and quote in line)
-        ]
+        plain: list[str] = []
+        odd: list[str] = []
+        for line in lines:
+            easy = line.count(delimiter) == width - 1 and not (quote and quote in line)
+            (plain if easy else odd).append(line)
         fields = delimiter.join(plain).split(delimiter) if plain else []
         found: list[list[str | None]] = [list(fields[place::width]) for place in self.wanted]
-        if len(plain) < len(lines):
-            for line in lines:
-                if line.count(delimiter) == width - 1 and not (quote and quote in line):
-                    continue
-                record = split_line(line, delimiter, quote)
-                if record is None or len(record) != width:
-                    broken += 1
-                    continue
-                for column, place in zip(found, self.wanted, strict=True):
-                    column.append(record[place])
+        for line in odd:
+            record = split_line(line, delimiter, quote)
+            if record is None or len(record) != width:
+                broken += 1
+                continue
+            for column, place in zip(found, self.wanted, strict=True):
+                column.append(record[place])
         for column in found:
             column.extend([None] * broken)
         return found
@@ -152,16 +94,18 @@ class Splitter:
         raw = block.split(b"\n")
         if not raw[-1]:
             raw.pop()  # what follows the last line feed is no line
-        if block.find(b"\r") >= 0:
-            raw = [line.removesuffix(b"\r") for line in raw]
         overlong = 0
         if len(block) > LINE_LIMIT:
             kept = [line for line in raw if len(line) <= LINE_LIMIT]
             overlong = len(raw) - len(kept)
             raw = kept
+        if b"\r" in block:
+            raw = [line.removesuffix(b"\r") for line in raw]
         if self.width > 1:
             raw = [line for line in raw if line]
-        return b"\n".join(raw).decode(self.encoding, "replace").split("\n") if raw else [], overlong
+        if not raw:
+            return [], overlong
+        return b"\n".join(raw).decode(self.encoding, "replace").split("\n"), overlong
 
 
 def batches(
@@ -173,8 +117,7 @@ def batches(
     splitter = Splitter(dialect, layout, wanted)
     schema = pa.schema([(name, pa.string()) for name in names])
     for path in layout.paths:
-        header = dialect.header
-        for block, overlong in blocks(path, header):
+        for block, overlong in blocks(path, dialect.header):
             lines, longer = splitter.lines(block)
             columns = splitter.columns(lines, overlong + longer)
             yield pa.record_batch([pa.array(c, pa.string()) for c in columns], schema=schema)

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dprelease.engines.base import bad_data
+from dprelease.engines.csv_line import split_line
 from dprelease.model import Dialect, InputColumn, Source
 
 BOM = b"\xef\xbb\xbf"
+_ASCII = "".join(map(chr, range(128)))
 LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
 
 
@@ -106,8 +108,6 @@ def _names(
 
 
 def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
-    from dprelease.engines.csv_records import split_line
-
     problem = bad_data(
         "E404",
         f"the header line of {pattern} can't be read",
@@ -131,10 +131,12 @@ def _encoding(name: str) -> str:
     """Python's name of the encoding, which must hold ASCII as it is (so that lines are lines)."""
     try:
         codec = codecs.lookup(name).name
-        if bytes(range(128)).decode(codec) != "".join(map(chr, range(128))):
+        text = bytes(range(256)).decode(codec, "replace")
+        one_byte = len(text) == 256
+        if not text.startswith(_ASCII) or not (one_byte or codec in ("utf-8", "utf-8-sig")):
             raise LookupError
     except (LookupError, UnicodeDecodeError):
         raise bad_data(
             "E408", f'encoding "{name}" is not supported', "utf-8, latin-1 or cp1252"
         ) from None
-    return "utf-8" if codec in ("utf-8-sig", "ascii") else codec
+    return "utf-8" if codec == "utf-8-sig" else codec

@@ -32,6 +32,7 @@ from dprelease.noise.interval import (
 from dprelease.noise.series import gaussian_weights
 
 SUMMED = 2500
+_GUARD = 64  # extra bits for the rounding of a few thousand operations
 
 
 def enclose_mass(noise: Noise, value: int, bits: int) -> Interval:
@@ -48,8 +49,9 @@ def enclose_mass(noise: Noise, value: int, bits: int) -> Interval:
             bits,
         )
         return multiply(zero, power, bits)
-    weight = exp_negative(Fraction(value * value) / (2 * noise.parameter), bits)
-    return divide(weight, _enclose_total(noise.parameter, bits), bits)
+    work = bits + _GUARD
+    weight = exp_negative(Fraction(value * value) / (2 * noise.parameter), work)
+    return divide(weight, _enclose_total(noise.parameter, work), work).shifted(_GUARD)
 
 
 def enclose_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
@@ -104,12 +106,13 @@ def _enclose_total(sigma2: Fraction, bits: int) -> Interval:
 @lru_cache(maxsize=32)
 def _sum_outside(sigma2: Fraction, bits: int) -> tuple[Interval, ...]:
     """P(|X| > h) for h = 0, 1, ... up to the last summed weight."""
-    total = _enclose_total(sigma2, bits)
-    weights, rest = gaussian_weights(sigma2, bits)
+    work = bits + _GUARD
+    total = _enclose_total(sigma2, work)
+    weights, rest = gaussian_weights(sigma2, work)
     lows = accumulate((2 * each.low for each in reversed(weights[1:])), initial=0)
     highs = accumulate((2 * each.high for each in reversed(weights[1:])), initial=2 * rest)
     suffixes = [Interval(low, high) for low, high in zip(lows, highs, strict=True)]
-    return tuple(divide(each, total, bits) for each in reversed(suffixes))
+    return tuple(divide(each, total, work).shifted(_GUARD) for each in reversed(suffixes))
 
 
 def _compare_normal(sigma2: Fraction, halfwidth: int, bits: int) -> Interval:

@@ -141,19 +141,21 @@ def _shrink(curve: Callable[[Fraction], Fraction], target: Fraction, ceiling: Fr
     at_low, at_high = _log(curve(low), target), _log(curve(high), target)
     if at_high > 0:
         return ceiling
-    aim = 1
+    aim = 0
     for _ in range(80):
         if high - low <= high * 4 * _HAIR:
             break
         share = Fraction(at_low / (at_low - at_high)) if at_low > at_high else Fraction(1, 2)
-        # A hair beyond the estimate, on the side of the end that has not moved of late.
+        # An end that stays put twice counts for half, and is aimed at a hair beyond the estimate.
         middle = low + (high - low) * share + aim * high * _HAIR
         middle = round_up(min(max(middle, low + high * _HAIR), high * (1 - _HAIR)), 17)
         at_middle = _log(curve(middle), target)
         if at_middle <= 0:
-            high, at_high, at_low, aim = middle, at_middle, at_low / 2, -1
+            at_low /= 2 if aim < 0 else 1
+            high, at_high, aim = middle, at_middle, -1
         else:
-            low, at_low, at_high, aim = middle, at_middle, at_high / 2, 1
+            at_high /= 2 if aim > 0 else 1
+            low, at_low, aim = middle, at_middle, 1
     return high
 
 

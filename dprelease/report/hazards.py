@@ -33,9 +33,9 @@ def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
         _row(
             "size of epsilon",
             "attention" if large else "pass",
-            f"above {HIGH_EPSILON}: the table of beliefs below shows how little it promises"
+            f"above {HIGH_EPSILON}: the table of beliefs shows how little it promises"
             if large
-            else f"at most {HIGH_EPSILON}; the table of beliefs below says what it promises",
+            else f"at most {HIGH_EPSILON}; the table of beliefs says what it promises",
         ),
         _row(
             "size of delta",
@@ -47,8 +47,8 @@ def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
         _row(
             "unit of privacy",
             "attention",
-            "one row is protected: a person with several rows is protected less, see the group "
-            "table below"
+            "one row is protected: a person with several rows is protected less, see the "
+            "group table"
             + (
                 f"; the curator says a row is: {release.privacy.unit_description}"
                 if release.privacy.unit_description

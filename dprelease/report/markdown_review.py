@@ -11,17 +11,18 @@ Facts = Mapping[str, Any]
 
 
 def accounting(report: Facts) -> Iterator[str]:
-    accounting, ledger = report["accounting"], report["ledger"]
+    """Say what was spent, how it adds up, and where the ledger stands."""
+    spent, ledger = report["accounting"], report["ledger"]
     yield "## The budget"
     yield ""
     yield (
-        f"Composition: {cell(accounting['method'])}. The cells of a table are disjoint: a query "
+        f"Composition: {cell(spent['method'])}. The cells of a table are disjoint: a query "
         "costs what one row can change in them, not a sum over the cells."
     )
     yield ""
     rows = [
-        ("this release", accounting["epsilon"], accounting["delta"]),
-        ("plain addition would say", accounting["basic_epsilon"], accounting["basic_delta"]),
+        ("this release", spent["epsilon"], spent["delta"]),
+        ("plain addition would say", spent["basic_epsilon"], spent["basic_delta"]),
         ("dataset before", ledger["before"]["epsilon"], ledger["before"]["delta"]),
         ("dataset after", ledger["after"]["epsilon"], ledger["after"]["delta"]),
         ("cap", ledger["cap"]["epsilon"], ledger["cap"]["delta"]),
@@ -32,6 +33,7 @@ def accounting(report: Facts) -> Iterator[str]:
 
 
 def columns(report: Facts) -> Iterator[str]:
+    """Say where bounds and groups come from."""
     yield "## Where bounds and groups come from"
     yield ""
     yield from grid(
@@ -62,6 +64,7 @@ def _groups(column: Facts) -> str:
 
 
 def hazards(report: Facts) -> Iterator[str]:
+    """Go through the hazards."""
     yield "## Hazards gone through"
     yield ""
     yield "After NIST SP 800-226. `attested` rows are outside the tool's reach."
@@ -73,6 +76,7 @@ def hazards(report: Facts) -> Iterator[str]:
 
 
 def provenance(report: Facts) -> Iterator[str]:
+    """Say what made the release, and give the hashes."""
     known = report["provenance"]
     yield "## Provenance"
     yield ""
@@ -90,6 +94,7 @@ def provenance(report: Facts) -> Iterator[str]:
 
 
 def queries(report: Facts) -> Iterator[str]:
+    """Say how large the noise is, and why."""
     yield "## How the noise was made"
     yield ""
     yield from grid(
@@ -140,6 +145,7 @@ def _statistic(query: Facts) -> str:
 
 
 def bullets(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """List sentences under a heading."""
     yield f"## {title}"
     yield ""
     for line in lines:

@@ -58,5 +58,5 @@ def _null_label(
     if value is None or value == column.other:
         return value
     if keys is not None:
-        return value if value in keys else column.other
+        return value  # the column's checks made sure that it is a key
     return bin_label(column.type, edges or (), value) or column.other

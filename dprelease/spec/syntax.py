@@ -120,7 +120,8 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
 
 
 def _explain(file: str, error: tomli.TOMLDecodeError) -> NoReturn:
-    doc, at = error.doc, error.pos
+    # Text that breaks off can put the parser's position behind its end.
+    doc, at = error.doc, min(error.pos, len(error.doc))
     if error.msg.startswith(_TWICE):
         start = _statement(doc, at, error.msg)
         key = doc[start:].split("\n", 1)[0].split("=", 1)[0].strip()

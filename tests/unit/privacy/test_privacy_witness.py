@@ -90,3 +90,14 @@ def test_nonsense_is_refused() -> None:
     assert witness.gaussian_delta_upper(F(0), shifts.zero(), F(1)) == 0
     assert witness.zcdp_delta_upper(F(2), F(1)) == 1
     assert witness.zcdp_delta_upper(F(0), F(1)) == 0
+
+
+@pytest.mark.parametrize("sigma2", ["0.7", "6", "40", "1e5"])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
+@pytest.mark.parametrize("entries", [1, 4, 9])
+def test_two_arithmetics_meet(sigma2: str, epsilon: str, entries: int) -> None:
+    """The smoothing bound in either arithmetic, its toll included."""
+    shift = shifts.general(9, entries)
+    first = discrete_gaussian.delta_of(F(sigma2), shift, F(epsilon))
+    second = witness.gaussian_delta_upper(F(sigma2), shift, F(epsilon))
+    assert abs(first - second) <= F("1e-9") * first + F("1e-60")

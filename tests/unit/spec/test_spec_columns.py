@@ -265,3 +265,14 @@ def test_nulls_outside_the_bins_of_a_histogram_are_undeclared(load_text, simple)
         'statistic = "count"', 'statistic = "histogram"\ncolumn = "salary"\nbins = [0, 9]'
     )
     assert load_text(text).queries[0].groups[1].null_label is None
+
+
+def test_the_grid_ends_where_exact_conversion_does():
+    whole = ColumnType.INTEGER
+    zero, last = Fraction(0), Fraction(2**53 - 1)
+    assert refusal(zero, last, Fraction(1)) is None
+    assert refusal(-last, zero, Fraction(1)) is None
+    assert refusal(zero, last + 1, Fraction(1)).code == "E208"
+    with pytest.raises(Refused) as caught:
+        make_grid(whole, -last - 1, zero, None)
+    assert (caught.value.code, caught.value.key) == ("E208", "upper")

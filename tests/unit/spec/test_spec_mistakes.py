@@ -313,3 +313,17 @@ def test_default_tables_that_collide_ask_for_a_name(complaints, simple):
     text = text.replace('by = ["region"]\nepsilon = 0.6', 'by = ["a_b"]\nepsilon = 0.6')
     (found,) = complaints(text)
     assert (found.code, found.key) == ("E221", "query[1].name")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("keys =", "kes ="),
+        ("lower =", "lowr ="),
+        ("epsilon = 1.0", "epsilonn = 1.0"),
+        ('column = "salary"', 'colum = "salary"'),
+    ],
+)
+def test_a_misspelt_key_is_not_also_called_missing(complaints, simple, before, after):
+    text = simple.replace("epsilon = 0.4", "").replace(before, after)
+    assert [each.code for each in complaints(text)] == ["E102"]

@@ -35,6 +35,7 @@ def test_a_key_without_a_value(spoilt):
         ("x = 1\nname = 'staff\ny = 1", "E001", 2, 8, "not closed"),
         ("x = [1,\n\ny = 2", "E001", 3, 1, ""),
         ("a = [1, ", "E001", 1, 9, ""),
+        ('a = ["\\', "E001", 1, 8, ""),
         ("name", "E001", 1, 5, "Expected '='"),
         ("a = 1\nb = 2\n  a = 3", "E002", 3, 3, '"a" is written a second time'),
         ("a = 1\na = 2\n\nb = 3", "E002", 2, 1, '"a" is written a second time'),

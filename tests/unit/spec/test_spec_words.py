@@ -12,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dprelease.spec
+from dprelease.errors import Place
+from dprelease.model import Source
 from dprelease.spec.codes import CODE_TABLE, CODES
 from dprelease.spec.didyoumean import nearest
 from dprelease.spec.models import QuerySection
 from dprelease.spec.numbers import Refused, budget, exact, probability
-from dprelease.spec.paths import absolute, fixed_part, holds
+from dprelease.spec.paths import absolute, fixed_part, holds, reads
+from dprelease.spec.positions import find_positions
+from dprelease.spec.reporter import Reporter
 from dprelease.spec.statistic_keys import LATER_STATISTICS, STATISTICS
 from dprelease.spec.structure import choices_of
 from dprelease.spec.wording import listed, plain, show
@@ -126,3 +130,29 @@ def test_paths(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert holds(str(tmp_path / "link"), str(tmp_path / "real" / "x"))
     assert not holds(str(tmp_path / "rea"), str(tmp_path / "real"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "part"),
+    [
+        ("/d/*.csv", "/d/a.csv", True),
+        ("/d/*.csv", "/d/e/a.csv", False),
+        ("/d/**/*.csv", "/d/e/f/a.csv", True),
+        ("/d/**/*.csv", "/d/a.csv", True),
+        ("/d/*.csv", "/d/a.txt", False),
+        ("/d", "/d/e/a", True),
+        ("/d/a.csv", "/d/a.csv", True),
+        ("/d/a.csv", "/d/a.csv2", False),
+    ],
+)
+def test_what_the_data_takes_in(pattern, path, part):
+    assert reads(Source(pattern, "csv"), path) == part
+
+
+def test_what_is_absent_is_placed_at_the_nearest_table():
+    reporter = Reporter("f", find_positions("[a]\n[a.b]\nc = 1"))
+    assert reporter.place(("a", "b", "x", "y")) == Place("f", 2, 1)
+    assert reporter.place(("a", "b", "c")) == Place("f", 3, 5)
+    assert reporter.place(("a", "b", "c"), "key") == Place("f", 3, 1)
+    assert reporter.place(("z",)) == Place("f", 1, 1)
+    assert Reporter("f", None).place(("a",)) is None

@@ -1,0 +1,116 @@
+"""What a field of text means, by declared type: the one definition both engines follow.
+
+Blanks are space, tab, line feed, vertical tab, form feed and carriage return.
+
+* number (integer, float, decimal): optional blanks around ``[+][-]digits[.digits][e[+-]digits]`` or
+  ``[+][-].digits[...]``, where digits are ASCII and may be parted by single underscores, or
+  ``inf``, ``infinity``, ``nan`` in any case with the same sign. It is the nearest double; too large
+  is an infinity. NaN is null. As a quantity the double goes onto the grid; decimals are no
+  different, so a decimal halfway between two grid points falls where its double falls.
+* integer as a key or in an expression: the double if it is whole and below 2^53 in size; beyond
+  that only plain digits with an optional sign, exact, within 64 bits; else null.
+* boolean: ``true t yes y 1`` and ``false f no n 0``, in any case, no blanks.
+* date: ``YYYY-MM-DD``, a day of the calendar from year 1 to 9999, no blanks.
+* timestamp: ``YYYY-MM-DD HH:MM:SS`` or with ``T``, with up to nine decimals of a second (digits
+  after the sixth are dropped), hours to 23, no zone, no blanks.
+* string: the text itself.
+
+All other text is null. This module is the plain-Python side, for the reference engine.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import date, datetime
+
+from dprelease.expressions.nodes import Value
+from dprelease.model import ColumnType
+
+BLANKS = " \t\n\v\f\r"
+_DIGITS = r"[0-9]+(?:_[0-9]+)*"
+_NUMBER = re.compile(
+    rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
+    r"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN]"
+)
+_PLAIN = re.compile(r"[+-]?[0-9]+")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
+)
+_BOOLEANS = dict.fromkeys(("true", "t", "yes", "y", "1"), True) | dict.fromkeys(
+    ("false", "f", "no", "n", "0"), False
+)
+EXACT = 2**53
+
+
+def parse_number(text: str) -> float | None:
+    """The double that a text means, or None; never NaN."""
+    body = text.strip(BLANKS)
+    body = body.removeprefix("+")
+    sign = -1.0 if body.startswith("-") else 1.0
+    body = body.removeprefix("-")
+    if not _NUMBER.fullmatch(body):
+        return None
+    value = sign * float(body)
+    return None if math.isnan(value) else value
+
+
+def parse_integer(text: str) -> int | None:
+    """The 64-bit integer that a text means, or None."""
+    value = parse_number(text)
+    if value is None:
+        return None
+    if abs(value) < EXACT:
+        return int(value) if value.is_integer() else None
+    plain = text.strip(BLANKS)
+    if len(plain) > 1000 or not _PLAIN.fullmatch(plain):
+        return None
+    exact = int(plain)
+    return exact if -(2**63) <= exact < 2**63 else None
+
+
+def parse_boolean(text: str) -> bool | None:
+    """The boolean that a text means, or None."""
+    return _BOOLEANS.get(text.lower()) if text.isascii() else None
+
+
+def parse_date(text: str) -> date | None:
+    """The day that a text means, or None."""
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None  # not in the calendar
+
+
+def parse_timestamp(text: str) -> datetime | None:
+    """The moment that a text means, to the microsecond, or None."""
+    match = _TIMESTAMP.fullmatch(text)
+    if not match:
+        return None
+    day, clock, fraction = match.groups()
+    try:
+        return datetime.fromisoformat(f"{day} {clock}.{(fraction or '0')[:6]:0<6}")
+    except ValueError:
+        return None  # not in the calendar or not on the clock
+
+
+_PARSERS = {
+    ColumnType.INTEGER: parse_integer,
+    ColumnType.FLOAT: parse_number,
+    ColumnType.DECIMAL: parse_number,
+    ColumnType.BOOLEAN: parse_boolean,
+    ColumnType.DATE: parse_date,
+    ColumnType.TIMESTAMP: parse_timestamp,
+}
+
+
+def parse_value(text: str | None, kind: ColumnType) -> Value:
+    """The typed value of a field, or None."""
+    if text is None:
+        return None
+    if kind is ColumnType.STRING:
+        return text
+    return _PARSERS[kind](text)
