@@ -29,7 +29,7 @@ PICTURE = ROOT / "docs" / "pictures" / "report.svg"
 SPEC = ROOT / "release_specs" / "clinic_visits.toml"
 TABLE = "by_region.csv"
 RELEASED_AT = "2026-01-15T09:30:00Z"
-END = "### Sensitivity and scale"
+END = "Several rows of one person"
 
 PAPER = TerminalTheme(
     (255, 255, 255),
@@ -86,7 +86,10 @@ def released() -> tuple[str, list[list[str]]]:
         rows = list(csv.reader(StringIO((folder / "out" / TABLE).read_text(encoding="utf-8"))))
     report = result.report
     report["provenance"]["released_at"] = RELEASED_AT
-    return render(report, {}).split(END)[0].rstrip(), rows
+    text, found, _ = render(report, {}).partition(END)
+    if not found:
+        raise ValueError(f"the report no longer holds: {END}")
+    return text.rstrip(), rows
 
 
 def table_of(rows: Sequence[Sequence[str]]) -> Table:
@@ -94,7 +97,7 @@ def table_of(rows: Sequence[Sequence[str]]) -> Table:
     table = Table(title=TABLE, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
     for heading in rows[0]:
         numbers = not heading.endswith(("region", "flag"))
-        table.add_column(heading, justify="right" if numbers else "left")
+        table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
     for row in rows[1:]:
         table.add_row(*row)
     return table
@@ -110,7 +113,7 @@ def draw() -> str:
     console.print()
     console.print(table_of(rows))
     return console.export_svg(
-        title="", theme=PAPER, code_format=TEMPLATE, unique_id="report", font_aspect_ratio=0.6
+        title="", theme=PAPER, code_format=TEMPLATE, unique_id="report", font_aspect_ratio=0.61
     )
 
 
