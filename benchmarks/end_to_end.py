@@ -21,8 +21,8 @@ TARGETS = {"csv": 1.3, "parquet": 2.0}
 MOST_MEMORY = 1000.0
 
 READERS = {
-    "csv": f"read_csv('{{path}}', header = true, auto_detect = false, columns = {COLUMNS})",
-    "parquet": "read_parquet('{path}')",
+    "csv": f"read_csv('PATH', header = true, auto_detect = false, columns = {COLUMNS})",
+    "parquet": "read_parquet('PATH')",
 }
 QUERY = """
 import duckdb
@@ -47,7 +47,7 @@ def release(table: Path) -> Cost:
 def plain(table: Path, kind: str) -> Cost:
     """The query by hand."""
     with TemporaryDirectory(dir=table.parent) as name:
-        script = QUERY.format(reader=READERS[kind].format(path=table))
+        script = QUERY.format(reader=READERS[kind].replace("PATH", str(table)))
         return measure([sys.executable, "-c", script], Path(name))
 
 

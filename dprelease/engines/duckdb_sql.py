@@ -1,32 +1,116 @@
-"""One aggregate request as one SQL statement.
+"""The outer half of the statement: counts and sums, then cells.
 
-From the inside out, each a subquery with names of its own making (no name of the data is SQL):
-fields ``f0..``, their text ``t0..``, typed values ``v0..`` with numbers ``n0..``, then per record
-the group keys ``g0..`` and grid integers ``k0..`` and conditions ``w0..``, then counts and sums,
-then cells. Keys are looked up in tables ``keys0..`` (columns ``v`` and ``i``), bins in ``edges0..``.
+Group keys are looked up in tables ``keys0..`` (columns ``v``, ``i``); the answer has one row for each
+cell that occurs, and cell -1 for records that belong to none: the cell, the number of records, then
+the measures. Sums are 128-bit integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
 from sqlglot import exp
 
-from dprelease.engines import duckdb_values as values
-from dprelease.engines.base import columns_derived, columns_read
-from dprelease.expressions import tree
-from dprelease.expressions.sql import SQL_TYPES, call, cast, compile_sql, double, number, paren
-from dprelease.model import (
-    NUMERIC_TYPES,
-    AggregateRequest,
-    ColumnType,
-    Dialect,
-    Expression,
-    Group,
-    InputColumn,
-    Measure,
-    MeasureKind,
-    Quantity,
-)
-"""(continued below)"""
+from dprelease.engines.duckdb_rows import Rows, name, null_label, other_label
+from dprelease.expressions.sql import call, cast, number, paren
+from dprelease.model import AggregateRequest, Group, Measure, MeasureKind
+
+
+def statement(request: AggregateRequest, rows: Rows, grouped_first: bool) -> str:
+    """The SQL of the answer.
+
+    ``grouped_first`` aggregates by the values of the keys and looks up the few groups that remain:
+    faster when values repeat. Otherwise each record is looked up, and memory is bounded by the
+    number of cells whatever the values are. The integers are the same.
+    """
+    partial = _grouped(request, rows) if grouped_first else _single(request, rows)
+    cells = exp.select(exp.alias_(_cell(request), "cell"), exp.column("total"))
+    cells = cells.select(*(name("m", index) for index in range(len(request.measures))))
+    cells = cells.from_(partial.subquery("p"))
+    for index, group in enumerate(request.groups):
+        if group.edges is None:
+            match = exp.EQ(this=exp.column("v", f"keys{index}"), expression=name("g", index))
+            cells = cells.join(exp.to_table(f"keys{index}"), on=match, join_type="left")
+    sums = [call("SUM", exp.column("total"))]
+    sums += [call("SUM", name("m", index)) for index in range(len(request.measures))]
+    answer = exp.select(exp.column("cell"), *sums).from_(cells.subquery("c"))
+    return _render(answer.group_by(exp.column("cell")))
+
+
+def probe(rows: Rows, size: int) -> str:
+    """SQL that counts the distinct keys among ``size`` of the records."""
+    keys = [exp.column(key) for key in rows.groups]
+    some = exp.select(*keys).from_(rows.query.subquery("r")).limit(size)
+    distinct = exp.select(*(key.copy() for key in keys)).distinct().from_(some.subquery("s"))
+    return _render(exp.select(exp.Count(this=exp.Star())).from_(distinct.subquery("d")))
+
+
+def _render(query: exp.Select) -> str:
+    return query.sql(dialect="duckdb", normalize_functions=False, copy=False)
+
+
+def _grouped(request: AggregateRequest, rows: Rows) -> exp.Select:
+    """One row for each combination of key values."""
+    keys = [exp.column(key) for key in rows.groups]
+    columns = [exp.alias_(_count_all(), "total")]
+    for index, measure in enumerate(request.measures):
+        value = _aggregate(measure, rows)
+        if measure.where is not None:
+            condition = exp.Where(this=exp.column(rows.conditions[measure.where]))
+            value = exp.Filter(this=value, expression=condition)
+        columns.append(exp.alias_(value, f"m{index}"))
+    query = exp.select(*keys, *columns).from_(rows.query.subquery("r"))
+    return query.group_by(*(key.copy() for key in keys)) if keys else query
+
+
+def _count_all() -> exp.Expr:
+    return exp.Count(this=exp.Star())
+
+
+def _aggregate(measure: Measure, rows: Rows) -> exp.Expr:
+    if measure.quantity is None:
+        return _count_all()
+    value = exp.column(rows.quantities[measure.quantity])
+    return call("COUNT" if measure.kind is MeasureKind.VALUES else "SUM", value)
+
+
+def _single(request: AggregateRequest, rows: Rows) -> exp.Select:
+    """One row for each record, with what it adds to each measure."""
+    columns = [exp.alias_(number(1), "total")]
+    for index, measure in enumerate(request.measures):
+        conditions: list[exp.Expr] = []
+        value: exp.Expr = number(1)
+        if measure.quantity is not None:
+            key = exp.column(rows.quantities[measure.quantity])
+            present = exp.Not(this=paren(exp.Is(this=key, expression=exp.Null())))
+            conditions.append(present)
+            value = key.copy() if measure.kind is MeasureKind.SUM else value
+        if measure.where is not None:
+            conditions.append(exp.column(rows.conditions[measure.where]))
+        if conditions:
+            value = exp.Case(ifs=[exp.If(this=exp.and_(*conditions), true=value)])
+        columns.append(exp.alias_(cast(value, "BIGINT"), f"m{index}"))
+    keys = [exp.column(key) for key in rows.groups]
+    return exp.select(*keys, *columns).from_(rows.query.subquery("r"))
+
+
+def _cell(request: AggregateRequest) -> exp.Expr:
+    """Row-major index of the cell, -1 for none."""
+    total: exp.Expr = number(0)
+    for index, group in enumerate(request.groups):
+        scaled = exp.Mul(this=paren(total), expression=number(len(group.labels)))
+        total = exp.Add(this=scaled, expression=_label(index, group))
+    return call("COALESCE", cast(paren(total), "BIGINT"), number(-1))
+
+
+def _label(index: int, group: Group) -> exp.Expr:
+    """Position of the record's label in the group, or NULL."""
+    value = name("g", index)
+    if group.edges is not None:
+        return value
+    found = exp.column("i", f"keys{index}")
+    ifs = [
+        exp.If(this=exp.Is(this=value, expression=exp.Null()), true=null_label(group)),
+        exp.If(
+            this=exp.Not(this=paren(exp.Is(this=found, expression=exp.Null()))), true=found.copy()
+        ),
+    ]
+    return exp.Case(ifs=ifs, default=other_label(group))

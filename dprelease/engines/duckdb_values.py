@@ -38,8 +38,9 @@ def field_text(field: exp.Expr, dialect: Dialect) -> exp.Expr:
 
 
 def number_of_text(value: exp.Expr) -> exp.Expr:
-    """The DOUBLE that a text means."""
-    return without_nan(try_cast(value, "DOUBLE"))
+    """The DOUBLE that a text means. DuckDB would let some underscores pass, so they are ruled out."""
+    clean = exp.Not(this=call("CONTAINS", value, text("_")))
+    return without_nan(when(clean, try_cast(value.copy(), "DOUBLE")))
 
 
 def value_of_text(value: exp.Expr, kind: ColumnType, as_number: exp.Expr | None) -> exp.Expr:
@@ -47,7 +48,9 @@ def value_of_text(value: exp.Expr, kind: ColumnType, as_number: exp.Expr | None)
     if kind is ColumnType.STRING:
         return value
     if kind is ColumnType.INTEGER and as_number is not None:
-        exact = when(call("REGEXP_FULL_MATCH", value, text(INTEGER_TEXT)), try_cast(value, "BIGINT"))
+        exact = when(
+            call("REGEXP_FULL_MATCH", value, text(INTEGER_TEXT)), try_cast(value, "BIGINT")
+        )
         return whole(as_number, exact)
     if as_number is not None:
         return as_number
@@ -95,9 +98,7 @@ def in_calendar(value: exp.Expr, kind: ColumnType) -> exp.Expr:
     """The date or timestamp if its year is from 1 to 9999, else null."""
     sql = SQL_TYPES[kind]
     last = "9999-12-31" if kind is ColumnType.DATE else "9999-12-31 23:59:59.999999"
-    inside = exp.Between(
-        this=value, low=cast(text("0001-01-01"), sql), high=cast(text(last), sql)
-    )
+    inside = exp.Between(this=value, low=cast(text("0001-01-01"), sql), high=cast(text(last), sql))
     return when(inside, value.copy())
 
 

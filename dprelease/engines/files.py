@@ -85,9 +85,7 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
     return Layout(paths, len(names), {name: names.index(name) for name in wanted}, encoding)
 
 
-def _names(
-    paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str
-) -> tuple[str, ...]:
+def _names(paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
     """Column names in file order: the declared ones, or the one header all files share."""
     names = dialect.names
     if dialect.header:
@@ -119,7 +117,9 @@ def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[s
         text = line.removeprefix(BOM).decode(encoding)
     except (OSError, UnicodeDecodeError):
         raise problem from None
-    fields = split_line(text.removesuffix("\n").removesuffix("\r"), dialect.delimiter, dialect.quote)
+    fields = split_line(
+        text.removesuffix("\n").removesuffix("\r"), dialect.delimiter, dialect.quote
+    )
     if fields is None or len(line) == LINE_LIMIT:
         raise problem
     if dialect.strip:

@@ -58,7 +58,7 @@ def _remainder(args: Args) -> Value:
     if right == 0:
         return None
     if isinstance(left, int):
-        size = abs(left) % abs(right)
+        size: int = abs(left) % abs(right)
         return -size if left < 0 else size
     return math.nan if math.isinf(left) else math.fmod(left, right)
 
@@ -90,9 +90,19 @@ def _like(args: Args) -> Value:
     return re.fullmatch(pattern, args[0], re.DOTALL) is not None
 
 
-def _fold(change: Callable[[str], str]) -> Callable[[Args], Value]:
-    """Case mapping character by character: characters without a single counterpart stay."""
-    return lambda args: "".join(new if len(new := change(char)) == 1 else char for char in args[0])
+def _lower(args: Args) -> Value:
+    """Character by character (the one that has two lower-case letters keeps the first)."""
+    return "".join(char.lower()[0] for char in args[0])
+
+
+def _upper(args: Args) -> Value:
+    """Character by character: the single upper- or title-case letter, if there is one."""
+    return "".join(_capital(char) for char in args[0])
+
+
+def _capital(char: str) -> str:
+    forms = ("\u1e9e" if char == "\xdf" else char.upper(), char.title())
+    return next((form for form in forms if len(form) == 1), char)
 
 
 def _day(moment: date) -> date:
@@ -122,8 +132,8 @@ _STRICT: dict[str, Callable[[Args], Value]] = {
     "floor": _whole(math.floor),
     "ceil": _whole(math.ceil),
     "round": _round,
-    "lower": _fold(str.lower),
-    "upper": _fold(str.upper),
+    "lower": _lower,
+    "upper": _upper,
     "trim": lambda args: args[0].strip(" "),
     "length": lambda args: len(args[0]),
     "substring": lambda args: args[0][args[1] - 1 : args[1] - 1 + args[2]],

@@ -1,0 +1,173 @@
+"""The embedded engine: DuckDB, streaming, in bounded memory, exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dprelease.engines.base import columns_read, lost
+from dprelease.engines.csv_scan import LineCount
+from dprelease.engines.duckdb_session import session
+from dprelease.engines.files import Layout, lay_out, resolve
+from dprelease.engines.parquet_files import physical_types
+from dprelease.errors import Failure
+from dprelease.model import (
+    NUMERIC_TYPES,
+    AggregateRequest,
+    ColumnType,
+    ExactTable,
+    Group,
+    InputColumn,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from dprelease.engines.duckdb_rows import Fields
+
+SAMPLE = 100_000  # records looked at to choose how keys are looked up
+MANY = 50_000  # distinct keys among them from which records are looked up one by one
+
+Answer = list[tuple[Any, ...]]  # cell, records, measures
+
+
+class DuckDB:
+    """See ``Engine``. CSV is read fast if every line is one clean record, else with care."""
+
+    name = "duckdb"
+
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+        """Check names and types against headers and footers; raises Failure(DATA)."""
+        if source.format == "csv":
+            lay_out(source, inputs)
+            return
+        paths = resolve(source)
+        with session(paths) as connection:
+            physical_types(connection, paths, source.pattern, inputs)
+
+    def aggregate(self, request: AggregateRequest) -> ExactTable:
+        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        import duckdb
+
+        try:
+            rows = _parquet(request) if request.source.format == "parquet" else _csv(request)
+        except (duckdb.Error, OSError, MemoryError, Failure):
+            raise lost() from None
+        return _table(request, rows)
+
+
+ENGINE = DuckDB()
+
+
+def _parquet(request: AggregateRequest) -> Answer:
+    from dprelease.engines.duckdb_sources import parquet_fields
+
+    source = request.source
+    paths = resolve(source)
+    with session(paths) as connection:
+        types = physical_types(connection, paths, source.pattern, request.inputs)
+        return _ask(connection, request, parquet_fields(paths, types), repeatable=True)
+
+
+def _csv(request: AggregateRequest) -> Answer:
+    layout = lay_out(request.source, request.inputs)
+    answer = _csv_fast(request, layout) if layout.encoding == "utf-8" else None
+    return _csv_careful(request, layout) if answer is None else answer
+
+
+def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
+    """The answer by DuckDB's reader if it saw one record in every line, else None."""
+    import duckdb
+
+    from dprelease.engines.duckdb_sources import csv_fields
+
+    dialect = request.source.dialect
+    with session(layout.paths) as connection:
+        answer: Answer | None = None
+        count = LineCount(layout.paths, connection.interrupt)
+        count.start()
+        try:
+            answer = _ask(connection, request, csv_fields(layout, dialect), repeatable=True)
+        except duckdb.Error:
+            answer = None
+        finally:
+            if answer is None:
+                count.stop()
+            count.join()
+    if answer is None:
+        return None
+    headers = len(layout.paths) if dialect.header else 0
+    records = sum(row[1] or 0 for row in answer)
+    return answer if count.lines is not None and count.lines - headers == records else None
+
+
+def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
+    """The answer by the careful reader, whose records stream into the same statement."""
+    import pyarrow as pa
+
+    from dprelease.engines.csv_records import batches
+    from dprelease.engines.duckdb_sources import RECORDS, record_fields
+
+    dialect = request.source.dialect
+    wanted = sorted(layout.position[each.name] for each in columns_read(request.inputs)) or [0]
+    names = [f"f{place}" for place in wanted]
+    schema = pa.schema([(name, pa.string()) for name in names])
+    stream = batches(dialect, layout, names, wanted)
+    reader = pa.RecordBatchReader.from_batches(schema, stream)
+    with session(()) as connection:
+        connection.register(RECORDS, reader)
+        return _ask(connection, request, record_fields(layout, dialect), repeatable=False)
+
+
+def _ask(
+    connection: DuckDBPyConnection, request: AggregateRequest, fields: Fields, repeatable: bool
+) -> Answer:
+    """Run the statement; ``repeatable`` says that the fields can be read more than once."""
+    from dprelease.engines.duckdb_rows import build_rows
+    from dprelease.engines.duckdb_sql import probe, statement
+
+    _put_labels(connection, request.groups)
+    rows = build_rows(request, fields)
+    grouped_first = not any(_open(group) for group in request.groups)
+    if not grouped_first and repeatable:
+        found = connection.execute(probe(rows, SAMPLE)).fetchall()
+        grouped_first = bool(found[0][0] < MANY)
+    return connection.execute(statement(request, rows, grouped_first)).fetchall()
+
+
+def _open(group: Group) -> bool:
+    """Whether the data can hold any number of distinct values of the key."""
+    return group.edges is None and group.type is not ColumnType.BOOLEAN
+
+
+def _put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
+    """Tables of declared keys and edges, typed."""
+    from dprelease.expressions.sql import SQL_TYPES
+
+    for index, group in enumerate(groups):
+        if group.edges is not None:
+            kind = "DOUBLE" if group.type in NUMERIC_TYPES else SQL_TYPES[group.type]
+            connection.execute(
+                f"CREATE TEMP TABLE edges{index} AS SELECT CAST($1 AS {kind}[]) AS e{index}",
+                [list(group.edges)],
+            )
+        else:
+            # Two texts of one value would count a record twice: the first one has it.
+            connection.execute(
+                f"CREATE TEMP TABLE keys{index} AS SELECT v, MIN(i) AS i FROM ("  # noqa: S608
+                f"SELECT TRY_CAST(t AS {SQL_TYPES[group.type]}) AS v, i FROM ("
+                "SELECT UNNEST(CAST($1 AS VARCHAR[])) AS t, UNNEST(RANGE($2)) AS i)"
+                ") GROUP BY v",
+                [list(group.keys or ()), len(group.keys or ())],
+            )
+
+
+def _table(request: AggregateRequest, answer: Answer) -> ExactTable:
+    """Every cell in order, zero where no record fell."""
+    measures = [[0] * request.cells for _ in request.measures]
+    for cell, _, *found in answer:
+        if cell is not None and cell >= 0:
+            for column, value in zip(measures, found, strict=True):
+                column[cell] = int(value or 0)
+    return ExactTable(measures)

@@ -1,0 +1,67 @@
+"""What the statement selects from: CSV files by the fast reader, CSV records, Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from dprelease.engines.duckdb_rows import Fields
+from dprelease.engines.files import Layout
+from dprelease.expressions.sql import number, text
+from dprelease.model import Dialect
+
+RECORDS = "records"  # the registered stream of the careful reader
+
+
+def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
+    """All fields as text by DuckDB's reader: nothing sniffed, nothing converted, no nulls."""
+    columns = exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=text(f"f{place}"), expression=text("VARCHAR"))
+            for place in range(layout.width)
+        ]
+    )
+    options: dict[str, exp.Expr] = {
+        "columns": columns,
+        "auto_detect": exp.Boolean(this=False),
+        "header": exp.Boolean(this=False),
+        "skip": number(1 if dialect.header else 0),
+        "delim": text(dialect.delimiter),
+        "quote": text(dialect.quote),
+        "escape": text(dialect.quote),
+        "strict_mode": exp.Boolean(this=True),
+        "nullstr": text("\n"),  # no field of one line can be this
+    }
+    relation = _function("read_csv", layout.paths, options)
+    return Fields(relation, _fields(layout), {}, dialect)
+
+
+def record_fields(layout: Layout, dialect: Dialect) -> Fields:
+    """The same fields from the careful reader's stream."""
+    return Fields(exp.to_table(RECORDS), _fields(layout), {}, dialect)
+
+
+def parquet_fields(paths: Sequence[str], types: Mapping[str, str]) -> Fields:
+    """Columns of Parquet files with their DuckDB types."""
+    options: dict[str, exp.Expr] = {
+        "hive_partitioning": exp.Boolean(this=False),
+        "union_by_name": exp.Boolean(this=False),
+    }
+    columns = {name: exp.column(name, quoted=True) for name in types}
+    return Fields(_function("read_parquet", paths, options), columns, types)
+
+
+def _fields(layout: Layout) -> dict[str, exp.Expr]:
+    return {name: exp.column(f"f{place}") for name, place in layout.position.items()}
+
+
+def _function(name: str, paths: Sequence[str], options: Mapping[str, exp.Expr]) -> exp.Expr:
+    files = exp.Array(expressions=[text(literal_path(path)) for path in paths])
+    given = [exp.EQ(this=exp.column(key), expression=value) for key, value in options.items()]
+    return exp.Table(this=exp.Anonymous(this=name, expressions=[files, *given]))
+
+
+def literal_path(path: str) -> str:
+    """The path, with the characters that DuckDB would take for a pattern made literal."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)

@@ -1,0 +1,99 @@
+"""Names and physical types of Parquet files against the declared ones. Footers only."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dprelease.engines.base import bad_data, columns_read
+from dprelease.model import ColumnType, InputColumn
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_WHOLE = r"U?(?:TINY|SMALL|BIG)INT|U?INTEGER"
+_NUMBER = rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)"
+
+# DuckDB types that can hold each declared type
+HOLDS = {
+    ColumnType.INTEGER: _NUMBER,
+    ColumnType.FLOAT: _NUMBER,
+    ColumnType.DECIMAL: _NUMBER,
+    ColumnType.STRING: r"VARCHAR|ENUM\(.*\)",
+    ColumnType.BOOLEAN: "BOOLEAN",
+    ColumnType.DATE: "DATE",
+    ColumnType.TIMESTAMP: "TIMESTAMP|TIMESTAMP_S|TIMESTAMP_MS|TIMESTAMP_NS",
+}
+
+
+def physical_types(
+    connection: DuckDBPyConnection,
+    paths: Sequence[str],
+    pattern: str,
+    inputs: Sequence[InputColumn],
+) -> dict[str, str]:
+    """DuckDB type of each column to be read, the same in all files; raises Failure(DATA)."""
+    import duckdb
+
+    found: list[dict[str, str]] = []
+    for path in paths:
+        try:
+            found.append(_types(connection, path, pattern, inputs))
+        except duckdb.Error:
+            raise bad_data(
+                "E409", f"{pattern} is no readable Parquet file", "it may be cut short or damaged"
+            ) from None
+    if any(types != found[0] for types in found):
+        raise bad_data(
+            "E407", f"the files of {pattern} have different columns", "make them the same"
+        )
+    for each in columns_read(inputs):
+        if not re.fullmatch(HOLDS[each.type], found[0][each.name], re.DOTALL):
+            raise bad_data(
+                "E412",
+                f'column "{each.name}" of {pattern} can\'t be read as {each.type}',
+                "declare the type that the file has, or write the file with the declared type",
+            )
+    return found[0]
+
+
+def _types(
+    connection: DuckDBPyConnection, path: str, pattern: str, inputs: Sequence[InputColumn]
+) -> dict[str, str]:
+    from dprelease.engines.duckdb_sources import literal_path
+
+    place = [literal_path(path)]
+    rows = connection.execute("SELECT name, num_children FROM parquet_schema($1)", place).fetchall()
+    names = _top_names([(str(name), int(children or 0)) for name, children in rows])
+    folded = Counter(name.lower() for name in names)
+    described = connection.execute(
+        "DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning = false)", place
+    ).fetchall()
+    types = {str(row[0]): str(row[1]) for row in described}
+    for each in columns_read(inputs):
+        if each.name not in names:
+            raise bad_data(
+                "E405",
+                f'{pattern} has no column "{each.name}"',
+                "it must have exactly this name, upper and lower case included",
+            )
+        if folded[each.name.lower()] > 1:
+            raise bad_data(
+                "E406", f'{pattern} has several columns "{each.name}"', "rename one of them"
+            )
+    return {each.name: types[each.name] for each in columns_read(inputs)}
+
+
+def _top_names(rows: Sequence[tuple[str, int]]) -> list[str]:
+    """Names of the root's children in a depth-first listing of (name, number of children)."""
+    names: list[str] = []
+    inside = 0  # how many nodes of nested columns are still to come
+    for name, children in rows[1:]:
+        if inside == 0:
+            names.append(name)
+            inside = children
+        else:
+            inside += children - 1
+    return names
