@@ -16,10 +16,11 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of wall time, and MiB of resident memory at the peak."""
+    """Seconds of wall time, MiB of resident memory at the peak, and seconds of all cores."""
 
     seconds: float
     mebibytes: float
+    cpu: float
 
 
 def measure(command: Sequence[str], folder: Path, quiet: bool = True) -> Cost:
@@ -39,12 +40,16 @@ def measure(command: Sequence[str], folder: Path, quiet: bool = True) -> Cost:
     if not quiet:
         print(text)
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss: bytes there, KiB on Linux
-    return Cost(seconds, usage.ru_maxrss * unit / MIB)
+    return Cost(seconds, usage.ru_maxrss * unit / MIB, usage.ru_utime + usage.ru_stime)
 
 
 def middle(costs: Sequence[Cost]) -> Cost:
-    """The median time, and the largest peak."""
-    return Cost(median(cost.seconds for cost in costs), max(cost.mebibytes for cost in costs))
+    """The median times, and the largest peak."""
+    return Cost(
+        median(cost.seconds for cost in costs),
+        max(cost.mebibytes for cost in costs),
+        median(cost.cpu for cost in costs),
+    )
 
 
 def verdict(value: float, most: float) -> str:

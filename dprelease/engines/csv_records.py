@@ -30,8 +30,9 @@ CHUNK = 1 << 20  # bytes read at once
 
 
 def blocks(path: str, header: bool) -> Iterator[tuple[bytes, int]]:
-    """Whole lines of a file, about ``CHUNK`` bytes at a time, and how many over-long lines were
-    left out before them. The header line and a byte order mark are skipped.
+    """Whole lines of a file, about ``CHUNK`` bytes at a time, without byte order mark and header.
+
+    Beside each block: how many over-long lines were left out before it.
     """
     with open(path, "rb") as stream:
         if stream.read(len(BOM)) != BOM:

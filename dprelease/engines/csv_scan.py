@@ -1,7 +1,7 @@
 """Whether the fast CSV reader may be believed: a count of physical lines, by bytes.
 
-DuckDB's reader is fast, but not local: an unclosed quote joins lines, and line ends are guessed from
-the file. Its records end at line feeds, however, so if it raised nothing and found as many
+DuckDB's reader is fast, but not local: an unclosed quote joins lines, and line ends are guessed
+from the file. Its records end at line feeds, however, so if it raised nothing and found as many
 records as there are lines, then each line was one record. The scan runs beside the query.
 """
 

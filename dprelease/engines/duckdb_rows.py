@@ -101,7 +101,9 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
     for each in read:
         place = places[each.name]
         field, text = fields.columns[each.name], name("t", place)
-        raw[f"t{place}"] = values.field_text(field, fields.dialect) if fields.dialect else field
+        if fields.dialect:
+            field = values.field_text(field, fields.dialect, each.type)
+        raw[f"t{place}"] = field
         as_number = None
         if each.type in NUMERIC_TYPES and each.type is not ColumnType.BOOLEAN:
             made = values.number_of_text if fields.dialect else values.number_of_typed
@@ -200,6 +202,7 @@ def grid_integer(value: exp.Expr, quantity: Quantity) -> exp.Expr:
     Casting a DOUBLE to BIGINT rounds half to even, and the bounds are exact in a DOUBLE.
     """
     grid = quantity.grid
+    is_null = exp.Is(this=value.copy(), expression=exp.Null())
     times, over = scale_of(grid)
     if times != 1.0:
         value = paren(exp.Mul(this=value, expression=double(times)))
@@ -209,5 +212,4 @@ def grid_integer(value: exp.Expr, quantity: Quantity) -> exp.Expr:
     clamped = cast(call("LEAST", low, double(float(grid.upper))), "BIGINT")
     # GREATEST and LEAST pass over nulls, so these are put back.
     fill = exp.Null() if quantity.null_fill is None else number(quantity.null_fill)
-    is_null = exp.Is(this=value.copy(), expression=exp.Null())
     return exp.Case(ifs=[exp.If(this=is_null, true=fill)], default=clamped)

@@ -1,8 +1,8 @@
 """The outer half of the statement: counts and sums, then cells.
 
-Group keys are looked up in tables ``keys0..`` (columns ``v``, ``i``); the answer has one row for each
-cell that occurs, and cell -1 for records that belong to none: the cell, the number of records, then
-the measures. Sums are 128-bit integers.
+Group keys are looked up in tables ``keys0..`` (columns ``v``, ``i``). The answer has one row for
+each cell that occurs, and cell -1 for records that belong to none: the cell, the number of records,
+then the measures. Sums are 128-bit integers.
 """
 
 from __future__ import annotations

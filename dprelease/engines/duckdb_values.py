@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dprelease.engines.values import EXACT
+from dprelease.engines.values import EXACT, parse_number, parse_value
 from dprelease.expressions.sql import (
     SQL_TYPES,
     call,
@@ -19,7 +19,7 @@ from dprelease.expressions.sql import (
     try_cast,
     without_nan,
 )
-from dprelease.model import ColumnType, Dialect
+from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect
 
 INTEGER_TEXT = "[[:space:]]*[+-]?[0-9]+[[:space:]]*"
 TIMESTAMP_TEXT = (
@@ -27,18 +27,24 @@ TIMESTAMP_TEXT = (
 )
 
 
-def field_text(field: exp.Expr, dialect: Dialect) -> exp.Expr:
+def field_text(field: exp.Expr, dialect: Dialect, kind: ColumnType) -> exp.Expr:
     """The field after stripping blanks and turning the declared null texts into null."""
     value = call("TRIM", field, text(" \t")) if dialect.strip else field
-    if len(dialect.null_values) == 1:
-        return call("NULLIF", value, text(dialect.null_values[0]))
     for null in dialect.null_values:
-        value = call("NULLIF", value, text(null))
+        if kind is ColumnType.STRING or _means_something(null, kind):
+            value = call("NULLIF", value, text(null))
     return value
 
 
+def _means_something(null: str, kind: ColumnType) -> bool:
+    """Whether a null text would otherwise be read as a value: if not, it is null anyway."""
+    if kind in NUMERIC_TYPES and parse_number(null) is not None:
+        return True
+    return parse_value(null, kind) is not None
+
+
 def number_of_text(value: exp.Expr) -> exp.Expr:
-    """The DOUBLE that a text means. DuckDB would let some underscores pass, so they are ruled out."""
+    """The DOUBLE that a text means. DuckDB lets some underscores pass: they are ruled out."""
     clean = exp.Not(this=call("CONTAINS", value, text("_")))
     return without_nan(when(clean, try_cast(value.copy(), "DOUBLE")))
 

@@ -19,8 +19,10 @@ LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
 
 
 def resolve(source: Source) -> tuple[str, ...]:
-    """The files, sorted by path: the file itself, what the glob matches, or the directory's own
-    ``*.csv`` (``*.parquet``) files. Each is a readable regular file that is not empty.
+    """The files, sorted by path; each is a readable regular file that is not empty.
+
+    They are the file itself, what the glob matches, or the directory's own ``*.csv`` (or
+    ``*.parquet``) files. Raises Failure(DATA).
     """
     pattern = source.pattern
     try:

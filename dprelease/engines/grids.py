@@ -7,8 +7,10 @@ from dprelease.model import Grid
 
 
 def scale_of(grid: Grid) -> tuple[float, float]:
-    """(q, p) of a step p/q: a value x has the grid position ``x * q / p``, in this order, in double
-    precision, rounded half to even and then clamped to the bounds.
+    """Give (q, p) of a step p/q, as doubles; raises Failure if they are beyond a double.
+
+    A value x has the grid position ``x * q / p``, computed in this order in double precision, then
+    rounded half to even and clamped to the bounds.
     """
     try:
         return float(grid.step.denominator), float(grid.step.numerator)
