@@ -8,14 +8,16 @@ no cost, and a repeated run gives the sealed numbers again.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dprelease import sealed
 from dprelease.certify import CertifiedPlan, certify
 from dprelease.engines import Engine, get
+from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.ledger import Ledger, Reservation, State, run_id
 from dprelease.ledger.records import Caps
 from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
@@ -26,6 +28,7 @@ from dprelease.publication import Publication, assemble, file_names
 from dprelease.report.steps import step_detail
 from dprelease.requests import Job, all_inputs, jobs_of
 from dprelease.spec import load
+from dprelease.spec.relocation import relocated
 from dprelease.versions import versions
 from dprelease.writers.publish import check_target, publish
 
@@ -72,7 +75,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     Raises Failure with every complaint and an exit code.
     """
     tell = progress or (lambda _step: None)
-    release = _placed(spec if isinstance(spec, Release) else load(spec), ledger, output)
+    release = relocated(spec if isinstance(spec, Release) else load(spec), ledger, output)
     tell("plan")
     certified = certify(make_plan(release))
     check_target(release.output.path, file_names(certified.plan))
@@ -84,28 +87,35 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
             engine.inspect(release.data.source, all_inputs(release))
         tell("charge the budget")
         reservation = _charge(book, certified, name)
-        if reservation.state is State.SEALED:
-            payload = book.sealed(name)
-        else:
-            noisy = _compute(certified, reservation, engine, entropy or SystemEntropy(), tell)
-            tell("seal")
-            payload = book.seal(reservation, sealed.to_bytes(certified.plan, noisy, versions()))
-        tell("write")
-        return _publish(book, certified.plan, reservation, payload or b"")
+        with _charged():
+            payload = book.sealed(name) if reservation.state is State.SEALED else None
+            if payload is None:
+                noisy = _compute(certified, reservation, engine, entropy or SystemEntropy(), tell)
+                tell("seal")
+                payload = book.seal(reservation, sealed.to_bytes(certified.plan, noisy, versions()))
+            tell("write")
+            return _publish(book, certified.plan, reservation, payload)
 
 
-def _placed(
-    release: Release,
-    ledger: str | os.PathLike[str] | None,
-    output: str | os.PathLike[str] | None,
-) -> Release:
-    if ledger is not None:
-        path = os.path.abspath(ledger)
-        release = replace(release, ledger=replace(release.ledger, path=path))
-    if output is not None:
-        path = os.path.abspath(output)
-        release = replace(release, output=replace(release.output, path=path))
-    return release
+@contextmanager
+def _charged() -> Iterator[None]:
+    """Turn whatever goes wrong after the charge into exit code 5: repeating it is free.
+
+    The exception is named by its class alone: its text could hold a value of the data.
+    """
+    try:
+        yield
+    except Failure:
+        raise
+    except Exception as problem:
+        raise Failure(
+            ExitCode.AFTER_CHARGE,
+            Complaint(
+                "E599",
+                f"internal error ({type(problem).__name__}) after the budget was charged",
+                "this is a bug in dprelease; running the same release again costs nothing",
+            ),
+        ) from None
 
 
 def _identity(book: Ledger, release: Release, new_noise: bool) -> str:
@@ -131,7 +141,12 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
         release.about.name,
         plan.loss,
         Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
-        {"method": plan.method, "steps": [step_detail(step) for step in plan.steps]},
+        {
+            "unit": release.privacy.unit,
+            "adjacency": str(release.privacy.adjacency),
+            "method": plan.method,
+            "steps": [step_detail(step) for step in plan.steps],
+        },
         place=release.place("privacy.epsilon"),
     )
 
