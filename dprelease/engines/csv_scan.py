@@ -1,76 +1,105 @@
-"""Whether the fast CSV reader may be believed: a count of physical lines, by bytes.
+"""Whether the fast CSV reader may be believed: a look at the bytes, beside the query.
 
 DuckDB's reader is fast, but not local: an unclosed quote joins lines, and line ends are guessed
-from the file. Its records end at line feeds, however, so if it raised nothing and found as many
-records as there are lines, then each line was one record. The scan runs beside the query.
+from the file. Its records end at line feeds, however. So where no quote occurs each line is one
+record, and where quotes occur each line was one if the reader raised nothing and found as many
+records as there are lines.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from dprelease.engines.files import LINE_LIMIT
+from dprelease.engines.files import LINE_LIMIT, Layout
+from dprelease.model import Dialect
 
 CHUNK = LINE_LIMIT // 2  # a line beyond the limit fills at least one aligned chunk
 
 
-class LineCount(threading.Thread):
-    """Counts the lines of the files in a thread; ``join`` it, then ask ``lines``.
+class LineScan(threading.Thread):
+    """Scans the files in a thread; ``join`` it, then ask ``confirms``.
 
-    ``lines`` is None when only the careful reader will do: carriage returns other than before
-    every line feed, NUL bytes, or a line that could be over-long. Then ``on_doubt`` is called at
-    once. ``failed`` says that a file could not be read.
+    Only the careful reader will do for carriage returns other than before every line feed, NUL
+    bytes, and lines that could be over-long: then ``on_doubt`` is called at once.
     """
 
-    def __init__(self, paths: Sequence[str], on_doubt: Callable[[], None]) -> None:
+    def __init__(self, layout: Layout, dialect: Dialect, on_doubt: Callable[[], None]) -> None:
         super().__init__(daemon=True)
-        self.paths = paths
-        self.on_doubt = on_doubt
-        self.lines: int | None = None
-        self.failed = False
+        self._layout = layout
+        self._quote = dialect.quote.encode()
+        self._header = dialect.header
+        self._on_doubt = on_doubt
         self._stopped = False
+        self._doubted = True  # until the scan has come to its end
+        self._records: int | None = None  # None: no need to count
 
     def stop(self) -> None:
         """End the scan early: its answer is no longer wanted."""
         self._stopped = True
 
-    def run(self) -> None:
-        """Count all files."""
-        total = 0
-        ends: set[bool] = set()  # whether line feeds follow carriage returns
-        try:
-            for path in self.paths:
-                count = self._count(path, ends)
-                if count is None or len(ends) > 1:
-                    self.on_doubt()
-                    return
-                total += count
-        except OSError:
-            self.failed = True
-            self.on_doubt()
-            return
-        self.lines = total
+    def confirms(self, records: int) -> bool:
+        """Whether a reader that raised nothing and found this many records is right."""
+        return not self._doubted and self._records in (None, records)
 
-    def _count(self, path: str, ends: set[bool]) -> int | None:
+    def run(self) -> None:
+        """Scan all files; a file that can't be read is for the careful reader to report."""
+        try:
+            # In a table of one column the reader passes over empty lines, which are records.
+            counted = self._layout.width == 1 or any(map(self._has_quote, self._layout.paths))
+            counts = [self._lines(path, counted) for path in self._layout.paths]
+        except (OSError, _DoubtError):
+            self._on_doubt()
+            return
+        ends = {returns for _, returns in counts if returns is not None}
+        if len(ends) > 1:
+            self._on_doubt()
+            return
+        if counted:
+            headers = len(counts) if self._header else 0
+            self._records = sum(lines for lines, _ in counts) - headers
+        self._doubted = False
+
+    def _has_quote(self, path: str) -> bool:
+        """Whether a quote occurs after the header line."""
+        if not self._quote:
+            return False
+        with open(path, "rb") as stream:
+            if self._header:
+                stream.readline()
+            while chunk := stream.read(CHUNK):
+                if self._stopped:
+                    raise _DoubtError
+                if self._quote in chunk:
+                    return True
+        return False
+
+    def _lines(self, path: str, counted: bool) -> tuple[int, bool | None]:
+        """Number of lines (0 if not wanted), and whether they end in carriage returns."""
         feeds = returns = pairs = 0
         last = b""
         buffer = bytearray(CHUNK)
         with open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
-                if self._stopped:
-                    return None
-                found = buffer.count(b"\n", 0, size)
-                if (size == CHUNK and not found) or buffer.find(b"\0", 0, size) >= 0:
-                    return None
-                feeds += found
-                if last == b"\r" or buffer.find(b"\r", 0, size) >= 0:
+                if self._stopped or buffer.find(b"\0", 0, size) >= 0:
+                    raise _DoubtError
+                if size == CHUNK and buffer.find(b"\n") < 0:
+                    raise _DoubtError
+                some = last == b"\r" or buffer.find(b"\r", 0, size) >= 0
+                if some and not counted:
+                    return self._lines(path, True)
+                if counted:
+                    feeds += buffer.count(b"\n", 0, size)
+                if some:
                     returns += buffer.count(b"\r", 0, size)
                     pairs += buffer.count(b"\r\n", 0, size)
                     pairs += last == b"\r" and buffer.startswith(b"\n")
                 last = bytes(buffer[size - 1 : size])
         if returns and not returns == feeds == pairs:
-            return None
-        if feeds:
-            ends.add(bool(returns))
-        return feeds + (last != b"\n")
+            raise _DoubtError
+        lines = feeds + (last != b"\n")
+        return lines, bool(returns) if feeds or not counted else None
+
+
+class _DoubtError(Exception):
+    """The scan has seen what only the careful reader may read."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read, lost
-from dprelease.engines.csv_scan import LineCount
+from dprelease.engines.csv_scan import LineScan
 from dprelease.engines.duckdb_session import session
 from dprelease.engines.files import Layout, lay_out, resolve
 from dprelease.engines.parquet_files import physical_types
@@ -85,21 +85,19 @@ def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
     dialect = request.source.dialect
     with session(layout.paths) as connection:
         answer: Answer | None = None
-        count = LineCount(layout.paths, connection.interrupt)
-        count.start()
+        scan = LineScan(layout, dialect, connection.interrupt)
+        scan.start()
         try:
             answer = _ask(connection, request, csv_fields(layout, dialect), repeatable=True)
         except duckdb.Error:
             answer = None
         finally:
             if answer is None:
-                count.stop()
-            count.join()
+                scan.stop()
+            scan.join()
     if answer is None:
         return None
-    headers = len(layout.paths) if dialect.header else 0
-    records = sum(row[1] or 0 for row in answer)
-    return answer if count.lines is not None and count.lines - headers == records else None
+    return answer if scan.confirms(sum(row[1] or 0 for row in answer)) else None
 
 
 def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:

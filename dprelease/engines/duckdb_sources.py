@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from dprelease.engines.duckdb_rows import Fields
+from dprelease.engines.duckdb_session import literal_path
 from dprelease.engines.files import Layout
 from dprelease.expressions.sql import number, text
 from dprelease.model import Dialect
@@ -15,7 +17,13 @@ RECORDS = "records"  # the registered stream of the careful reader
 
 
 def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
-    """All fields as text by DuckDB's reader: nothing sniffed, nothing converted, no nulls."""
+    """All fields as text by DuckDB's reader: nothing sniffed, nothing converted.
+
+    The reader itself compares with the null texts, unless blanks are to be stripped first.
+    """
+    never = ("\n",)  # no field of one line can be this
+    nulls, left = (never, dialect.null_values) if dialect.strip else (dialect.null_values, ())
+    nulls = nulls or never
     columns = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=text(f"f{place}"), expression=text("VARCHAR"))
@@ -31,10 +39,10 @@ def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
         "quote": text(dialect.quote),
         "escape": text(dialect.quote),
         "strict_mode": exp.Boolean(this=True),
-        "nullstr": text("\n"),  # no field of one line can be this
+        "nullstr": exp.Array(expressions=[text(null) for null in nulls]),
     }
     relation = _function("read_csv", layout.paths, options)
-    return Fields(relation, _fields(layout), {}, dialect)
+    return Fields(relation, _fields(layout), {}, replace(dialect, null_values=left))
 
 
 def record_fields(layout: Layout, dialect: Dialect) -> Fields:
@@ -60,8 +68,3 @@ def _function(name: str, paths: Sequence[str], options: Mapping[str, exp.Expr]) 
     files = exp.Array(expressions=[text(literal_path(path)) for path in paths])
     given = [exp.EQ(this=exp.column(key), expression=value) for key, value in options.items()]
     return exp.Table(this=exp.Anonymous(this=name, expressions=[files, *given]))
-
-
-def literal_path(path: str) -> str:
-    """The path, with the characters that DuckDB would take for a pattern made literal."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in path)

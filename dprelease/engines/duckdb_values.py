@@ -44,9 +44,8 @@ def _means_something(null: str, kind: ColumnType) -> bool:
 
 
 def number_of_text(value: exp.Expr) -> exp.Expr:
-    """The DOUBLE that a text means. DuckDB lets some underscores pass: they are ruled out."""
-    clean = exp.Not(this=call("CONTAINS", value, text("_")))
-    return without_nan(when(clean, try_cast(value.copy(), "DOUBLE")))
+    """The DOUBLE that a text means."""
+    return without_nan(try_cast(value, "DOUBLE"))
 
 
 def value_of_text(value: exp.Expr, kind: ColumnType, as_number: exp.Expr | None) -> exp.Expr:
@@ -74,7 +73,8 @@ def value_of_text(value: exp.Expr, kind: ColumnType, as_number: exp.Expr | None)
 
 def number_of_typed(value: exp.Expr) -> exp.Expr:
     """The DOUBLE of a typed number or boolean."""
-    return without_nan(cast(value, "DOUBLE"))
+    made = cast(value, "DOUBLE")
+    return when(exp.Not(this=call("ISNAN", made)), made.copy())
 
 
 def value_of_typed(value: exp.Expr, kind: ColumnType, physical: str) -> exp.Expr:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dprelease.engines.base import bad_data, columns_read
+from dprelease.engines.duckdb_session import literal_path
 from dprelease.model import ColumnType, InputColumn
 
 if TYPE_CHECKING:
@@ -62,8 +63,6 @@ def physical_types(
 def _types(
     connection: DuckDBPyConnection, path: str, pattern: str, inputs: Sequence[InputColumn]
 ) -> dict[str, str]:
-    from dprelease.engines.duckdb_sources import literal_path
-
     place = [literal_path(path)]
     rows = connection.execute("SELECT name, num_children FROM parquet_schema($1)", place).fetchall()
     names = _top_names([(str(name), int(children or 0)) for name, children in rows])

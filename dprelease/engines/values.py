@@ -3,7 +3,8 @@
 Blanks are space, tab, line feed, vertical tab, form feed and carriage return.
 
 * number (integer, float, decimal): optional blanks around ``[+][-]digits[.digits][e[+-]digits]`` or
-  ``[+][-].digits[...]``, where digits are ASCII, or ``inf``, ``infinity``, ``nan`` in any case with
+  ``[+][-].digits[...]``, where digits are ASCII and may be parted by single underscores (beyond 15
+  digits DuckDB may take such a text for null), or ``inf``, ``infinity``, ``nan`` in any case with
   the same sign. It is the nearest double; too large is an infinity. NaN is null. As a quantity the
   double goes onto the grid; decimals are no different, so a decimal halfway between two grid points
   falls where its double falls.
@@ -28,8 +29,9 @@ from dprelease.expressions.nodes import Value
 from dprelease.model import ColumnType
 
 BLANKS = " \t\n\v\f\r"
+_DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _NUMBER = re.compile(
-    r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
     r"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN]"
 )
 _PLAIN = re.compile(r"[+-]?[0-9]+")

@@ -34,7 +34,7 @@ def table() -> dict[str, list[str]]:
 
 def value(figure: str, grid: Grid) -> float:
     """A figure of the table for a grid: 1, M, 2K, √2·K, max(K, M), with words after a comma."""
-    text = figure.split(", published")[0].replace("√2", f"{math.sqrt(2)}").replace("·", "*")
+    text = figure.partition(", published")[0].replace("√2", f"{math.sqrt(2)}").replace("·", "*")
     for letter, number in (("M", grid.magnitude), ("K", grid.width)):
         text = text.replace(f"2{letter}", f"2*{number}").replace(letter, str(number))
     return float(eval(text, {"max": max}))
