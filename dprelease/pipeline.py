@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dprelease import sealed
@@ -82,7 +84,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     with Ledger.open(release.ledger.path, wait) as book:
         name = _identity(book, release, new_noise)
         engine = get(release.data.engine)
-        if not _is_sealed(book, name):
+        if name not in _sealed_runs(book):
             tell("check the structure of the data")
             engine.inspect(release.data.source, all_inputs(release))
         tell("charge the budget")
@@ -120,16 +122,16 @@ def _charged() -> Iterator[None]:
 
 def _identity(book: Ledger, release: Release, new_noise: bool) -> str:
     """Find the run this is: the last one sealed, or with ``new_noise`` the next one."""
-    attempt = 0
-    while _is_sealed(book, run_id(release, attempt)):
-        attempt += 1
-    if new_noise or attempt == 0:
-        return run_id(release, attempt)
-    return run_id(release, attempt - 1)
+    sealed_runs = _sealed_runs(book)
+    attempt, name = 0, run_id(release, 0)
+    last = name
+    while name in sealed_runs:
+        attempt, last, name = attempt + 1, name, run_id(release, attempt + 1)
+    return name if new_noise else last
 
 
-def _is_sealed(book: Ledger, name: str) -> bool:
-    return any(run.run_id == name and run.seal is not None for run in book.entries())
+def _sealed_runs(book: Ledger) -> set[str]:
+    return {run.run_id for run in book.entries() if run.seal is not None}
 
 
 def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
@@ -160,6 +162,8 @@ def _compute(
 ) -> NoisyTable:
     """Read and add noise, table by table. The reservation is the permission to read."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
+    # what the samplers need is imported while the engine reads
+    Thread(target=import_module, args=("dprelease.noise.lanes",), daemon=True).start()
     for job in jobs_of(certified.plan.release, certified.plan.steps):
         tell(f"read the data for {job.steps[0].query.table}")
         exact = _aggregate(reservation, engine, job)

@@ -28,6 +28,7 @@ class LineScan(threading.Thread):
         super().__init__(daemon=True)
         self._layout = layout
         self._quote = dialect.quote.encode()
+        self._delimiter = dialect.delimiter.encode()[-1:]
         self._header = dialect.header
         self._on_doubt = on_doubt
         self._stopped = False
@@ -97,6 +98,8 @@ class LineScan(threading.Thread):
                 last = bytes(buffer[size - 1 : size])
         if returns and not returns == feeds == pairs:
             raise _DoubtError
+        if last == self._delimiter:
+            raise _DoubtError  # a delimiter too many goes unnoticed at the very end of a file
         lines = feeds + (last != b"\n")
         return lines, bool(returns) if feeds or not counted else None
 

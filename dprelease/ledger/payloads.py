@@ -8,7 +8,7 @@ import zlib
 
 def packed(payload: bytes) -> bytes:
     """The payload, compressed."""
-    return zlib.compress(payload, level=6)
+    return zlib.compress(payload, level=1)
 
 
 def unpacked(stored: bytes, sha256: str, size: int) -> bytes:

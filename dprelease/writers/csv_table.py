@@ -6,6 +6,7 @@ an apostrophe before any apostrophes and one of ``FORMULA`` is always an added o
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 
@@ -44,7 +45,7 @@ def is_escaped(column: OutputColumn) -> bool:
     """Whether any cell of the column is written with an added apostrophe."""
     if not _is_text(column):
         return False
-    labels = {str(each) for each in column.values if each is not None}
+    labels = {str(each) for each in dict.fromkeys(column.values) if each is not None}
     return any(escaped(each) != each for each in labels)
 
 
@@ -59,22 +60,29 @@ def _texts(column: OutputColumn) -> Iterator[str]:
     if column.kind == "number":
         return _decimals(_numbers(column), column.decimals)
     if column.kind == "integer":
-        return ("" if each is None else str(each) for each in column.values)
+        return iter(["" if each is None else str(each) for each in column.values])
     return _labels(column)
 
 
 def _decimals(values: Iterable[int | None], places: int) -> Iterator[str]:
     last: object = None
     text = ""
+    unit = 10**places if places else math.inf
     for value in values:
         if value is not last:  # runs of one object are cheap
             last = value
-            text = "" if value is None else placed(value, places)
+            if value is None:
+                text = ""
+            elif value >= unit:  # most numbers, without the care that small ones need
+                digits = str(value)
+                text = f"{digits[:-places]}.{digits[-places:]}"
+            else:
+                text = placed(value, places)
         yield text
 
 
 def _numbers(column: OutputColumn) -> Iterable[int | None]:
-    if any(isinstance(each, str) for each in column.values):
+    if str in set(map(type, column.values)):
         raise TypeError("a column of numbers holds a text")
     return column.values  # type: ignore[return-value]
 

@@ -26,7 +26,8 @@ def published_type(column: OutputColumn) -> ColumnType:
 
 def typed_labels(column: OutputColumn) -> tuple[ColumnType, dict[str, KeyValue]]:
     """The published type, and the value of each distinct label (None left out)."""
-    labels = dict.fromkeys(str(each) for each in column.values if each is not None)
+    distinct = dict.fromkeys(column.values)  # first: labels repeat, and there may be many rows
+    labels = dict.fromkeys(str(each) for each in distinct if each is not None)
     reader = _READERS.get(column.type) if column.type else None
     if column.type is None or reader is None:
         return ColumnType.STRING, {each: each for each in labels}
