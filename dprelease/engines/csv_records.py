@@ -26,6 +26,8 @@ from dprelease.model import Dialect
 if TYPE_CHECKING:
     import pyarrow
 
+# What the Arrow reader would take for the end of a line, or drop.
+_ODD = ("\r", "\0", "\ufeff")
 CHUNK = 1 << 20  # bytes read at once
 
 
@@ -66,29 +68,61 @@ class Splitter:
         self.encoding = layout.encoding
         self.wanted = wanted
 
-    def columns(self, lines: list[str], broken: int) -> list[list[str | None]]:
-        """The wanted fields of the lines, one list a column; ``broken`` records are all null.
+    def tables(self, lines: list[str], broken: int) -> Iterator[list[pyarrow.Array]]:
+        """The wanted fields of the lines, a list of columns at a time.
 
-        The order of the records is not kept.
+        ``broken`` more records are all null. The order of the records is not kept.
         """
-        delimiter, quote, width = self.dialect.delimiter, self.dialect.quote, self.width
+        import pyarrow as pa
+
+        plain, odd = self._sort(lines)
+        if plain:
+            yield self._plain(plain)
+        found: list[list[str | None]] = [[None] * broken for _ in self.wanted]
+        for line in odd:
+            fields = split_line(line, self.dialect.delimiter, self.dialect.quote)
+            whole = fields is not None and len(fields) == self.width
+            for column, place in zip(found, self.wanted, strict=True):
+                column.append(fields[place] if fields is not None and whole else None)
+        yield [pa.array(column, pa.string()) for column in found]
+
+    def _sort(self, lines: list[str]) -> tuple[list[str], list[str]]:
+        """Lines that are nothing but fields and delimiters, and the others."""
+        between, delimiter = self.width - 1, self.dialect.delimiter
+        text = "".join(lines)
+        marks = [mark for mark in (self.dialect.quote, *_ODD) if mark and mark in text]
+        if not marks and all(line.count(delimiter) == between for line in lines):
+            return lines, []
         plain: list[str] = []
         odd: list[str] = []
         for line in lines:
-            easy = line.count(delimiter) == width - 1 and not (quote and quote in line)
+            easy = line.count(delimiter) == between and not any(mark in line for mark in marks)
             (plain if easy else odd).append(line)
-        fields = delimiter.join(plain).split(delimiter) if plain else []
-        found: list[list[str | None]] = [list(fields[place::width]) for place in self.wanted]
-        for line in odd:
-            record = split_line(line, delimiter, quote)
-            if record is None or len(record) != width:
-                broken += 1
-                continue
-            for column, place in zip(found, self.wanted, strict=True):
-                column.append(record[place])
-        for column in found:
-            column.extend([None] * broken)
-        return found
+        return plain, odd
+
+    def _plain(self, lines: list[str]) -> list[pyarrow.Array]:
+        """Split by the Arrow reader, which does it right when there is nothing to misread."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        if self.width == 1:
+            return [pa.array(lines, pa.string()) for _ in self.wanted]
+        data = "\n".join(lines).encode()
+        names = [str(place) for place in range(self.width)]
+        wanted = [str(place) for place in self.wanted]
+        table = csv.read_csv(
+            pa.BufferReader(data),
+            csv.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1),
+            csv.ParseOptions(
+                delimiter=self.dialect.delimiter, quote_char=False, ignore_empty_lines=False
+            ),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=wanted,
+                strings_can_be_null=False,
+            ),
+        )
+        return [table.column(name).combine_chunks() for name in wanted]
 
     def lines(self, block: bytes) -> tuple[list[str], int]:
         """The decoded lines of a block, and the number of over-long ones left out."""
@@ -120,5 +154,5 @@ def batches(
     for path in layout.paths:
         for block, overlong in blocks(path, dialect.header):
             lines, longer = splitter.lines(block)
-            columns = splitter.columns(lines, overlong + longer)
-            yield pa.record_batch([pa.array(c, pa.string()) for c in columns], schema=schema)
+            for columns in splitter.tables(lines, overlong + longer):
+                yield pa.record_batch(columns, schema=schema)

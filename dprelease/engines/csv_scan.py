@@ -28,11 +28,11 @@ class LineScan(threading.Thread):
         super().__init__(daemon=True)
         self._layout = layout
         self._quote = dialect.quote.encode()
-        self._delimiter = dialect.delimiter.encode()[-1:]
         self._header = dialect.header
         self._on_doubt = on_doubt
         self._stopped = False
         self._doubted = True  # until the scan has come to its end
+        self.refuted = False  # whether the scan itself has seen that the fast reader won't do
         self._records: int | None = None  # None: no need to count
 
     def stop(self) -> None:
@@ -50,16 +50,20 @@ class LineScan(threading.Thread):
             counted = self._layout.width == 1 or any(map(self._has_quote, self._layout.paths))
             counts = [self._lines(path, counted) for path in self._layout.paths]
         except (OSError, _DoubtError):
-            self._on_doubt()
+            self._doubt()
             return
         ends = {returns for _, returns in counts if returns is not None}
         if len(ends) > 1:
-            self._on_doubt()
+            self._doubt()
             return
         if counted:
             headers = len(counts) if self._header else 0
             self._records = sum(lines for lines, _ in counts) - headers
         self._doubted = False
+
+    def _doubt(self) -> None:
+        self.refuted = not self._stopped
+        self._on_doubt()
 
     def _has_quote(self, path: str) -> bool:
         """Whether a quote occurs after the header line."""
@@ -98,8 +102,6 @@ class LineScan(threading.Thread):
                 last = bytes(buffer[size - 1 : size])
         if returns and not returns == feeds == pairs:
             raise _DoubtError
-        if last == self._delimiter:
-            raise _DoubtError  # a delimiter too many goes unnoticed at the very end of a file
         lines = feeds + (last != b"\n")
         return lines, bool(returns) if feeds or not counted else None
 

@@ -10,6 +10,7 @@ from dprelease.engines.csv_scan import LineScan
 from dprelease.engines.duckdb_session import session
 from dprelease.engines.files import Layout, lay_out, resolve
 from dprelease.engines.parquet_files import physical_types
+from dprelease.engines.values import parse_number
 from dprelease.errors import Failure
 from dprelease.model import (
     NUMERIC_TYPES,
@@ -71,33 +72,66 @@ def _parquet(request: AggregateRequest) -> Answer:
 
 
 def _csv(request: AggregateRequest) -> Answer:
+    """The first answer that holds: numbers read at once, fields as text, the careful reader.
+
+    All three give the same integers where they answer.
+    """
     layout = lay_out(request.source, request.inputs)
-    answer = _csv_fast(request, layout) if layout.encoding == "utf-8" else None
-    return _csv_careful(request, layout) if answer is None else answer
+    if layout.encoding == "utf-8" and request.source.dialect.delimiter != " ":
+        for numbers in (pure_numbers(request), frozenset[str]()):
+            answer, hopeless = _csv_fast(request, layout, numbers)
+            if answer is not None:
+                return answer
+            if hopeless or not numbers:
+                break
+    return _csv_careful(request, layout)
 
 
-def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
-    """The answer by DuckDB's reader if it saw one record in every line, else None."""
+def pure_numbers(request: AggregateRequest) -> frozenset[str]:
+    """Numeric columns whose DOUBLE is all that is wanted of them.
+
+    Not the integers that are keys or in expressions (these may be beyond 2^53), and none if a null
+    text is a number.
+    """
+    dialect = request.source.dialect
+    exact = {group.column for group in request.groups if group.keys is not None}
+    texts = [each.expression for each in request.inputs] + [m.where for m in request.measures]
+    exact.update(name for text in texts if text is not None for name in text.columns)
+    doubtful = any(parse_number(null) is not None for null in dialect.null_values)
+    return frozenset(
+        each.name
+        for each in columns_read(request.inputs)
+        if each.type in (ColumnType.FLOAT, ColumnType.DECIMAL)
+        or (each.type is ColumnType.INTEGER and each.name not in exact)
+        if not doubtful
+    )
+
+
+def _csv_fast(
+    request: AggregateRequest, layout: Layout, numbers: frozenset[str]
+) -> tuple[Answer | None, bool]:
+    """The answer by DuckDB's reader if every line was one record, and whether to give it up."""
     import duckdb
 
     from dprelease.engines.duckdb_sources import csv_fields
 
     dialect = request.source.dialect
+    fields = csv_fields(layout, dialect, numbers)
     with session(layout.paths) as connection:
         answer: Answer | None = None
         scan = LineScan(layout, dialect, connection.interrupt)
         scan.start()
         try:
-            answer = _ask(connection, request, csv_fields(layout, dialect), repeatable=True)
+            answer = _ask(connection, request, fields, repeatable=True)
         except duckdb.Error:
             answer = None
         finally:
             if answer is None:
                 scan.stop()
             scan.join()
-    if answer is None:
-        return None
-    return answer if scan.confirms(sum(row[1] or 0 for row in answer)) else None
+    if answer is not None and scan.confirms(sum(row[1] or 0 for row in answer)):
+        return answer, False
+    return None, answer is not None or scan.refuted
 
 
 def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
@@ -128,7 +162,7 @@ def _ask(
     _put_labels(connection, request.groups)
     rows = build_rows(request, fields)
     grouped_first = not any(_open(group) for group in request.groups)
-    if not grouped_first and repeatable:
+    if repeatable and (fields.types or not grouped_first):
         found = connection.execute(probe(rows, SAMPLE)).fetchall()
         grouped_first = bool(found[0][0] < MANY)
     return connection.execute(statement(request, rows, grouped_first)).fetchall()

@@ -8,7 +8,7 @@ keys ``g0..``, grid integers ``k0..`` and conditions ``w0..``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -33,13 +33,13 @@ from dprelease.model import (
 class Fields:
     """A table of raw columns: what to select from, the SQL of each column, and its DuckDB type.
 
-    ``dialect`` is set when the columns are texts of a CSV file.
+    Columns without a type are texts of a CSV file in the ``dialect``.
     """
 
     relation: exp.Expr
     columns: Mapping[str, exp.Expr]
     types: Mapping[str, str]
-    dialect: Dialect | None = None
+    dialect: Dialect = field(default_factory=Dialect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +100,20 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
     typed: dict[str, exp.Expr] = {}
     for each in read:
         place = places[each.name]
-        field, text = fields.columns[each.name], name("t", place)
-        if fields.dialect:
-            field = values.field_text(field, fields.dialect, each.type)
-        raw[f"t{place}"] = field
+        column, text = fields.columns[each.name], name("t", place)
+        physical = fields.types.get(each.name)
+        if physical is None:
+            column = values.field_text(column, fields.dialect, each.type)
+        raw[f"t{place}"] = column
         as_number = None
         if each.type in NUMERIC_TYPES and each.type is not ColumnType.BOOLEAN:
-            made = values.number_of_text if fields.dialect else values.number_of_typed
+            made = values.number_of_typed if physical else values.number_of_text
             numbers[f"n{place}"] = made(text)
             as_number = name("n", place)
-        if fields.dialect:
+        if physical is None:
             typed[f"v{place}"] = values.value_of_text(text, each.type, as_number)
         else:
-            typed[f"v{place}"] = values.value_of_typed(text, each.type, fields.types[each.name])
+            typed[f"v{place}"] = values.value_of_typed(text, each.type, physical)
     query = layer(fields.relation, raw or {"nothing": number(0)}, keep=False)
     query = layer(layer(query, numbers), typed)
     truths = {

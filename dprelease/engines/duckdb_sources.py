@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -16,17 +15,17 @@ from dprelease.model import Dialect
 RECORDS = "records"  # the registered stream of the careful reader
 
 
-def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
-    """All fields as text by DuckDB's reader: nothing sniffed, nothing converted.
+def csv_fields(layout: Layout, dialect: Dialect, numbers: Collection[str] = ()) -> Fields:
+    """All fields by DuckDB's reader, nothing sniffed: text, but DOUBLE for the columns ``numbers``.
 
-    The reader itself compares with the null texts, unless blanks are to be stripped first.
+    A field of these that is no number makes the reader fail; all others give what the text gives.
     """
-    never = ("\n",)  # no field of one line can be this
-    nulls, left = (never, dialect.null_values) if dialect.strip else (dialect.null_values, ())
-    nulls = nulls or never
+    typed = {layout.position[name] for name in numbers}
     columns = exp.Struct(
         expressions=[
-            exp.PropertyEQ(this=text(f"f{place}"), expression=text("VARCHAR"))
+            exp.PropertyEQ(
+                this=text(f"f{place}"), expression=text("DOUBLE" if place in typed else "VARCHAR")
+            )
             for place in range(layout.width)
         ]
     )
@@ -39,10 +38,13 @@ def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
         "quote": text(dialect.quote),
         "escape": text(dialect.quote),
         "strict_mode": exp.Boolean(this=True),
-        "nullstr": exp.Array(expressions=[text(null) for null in nulls]),
+        # With a null text the reader lets surplus fields pass that hold it. No field of one line
+        # can be a line feed.
+        "nullstr": text("\n"),
     }
     relation = _function("read_csv", layout.paths, options)
-    return Fields(relation, _fields(layout), {}, replace(dialect, null_values=left))
+    types = dict.fromkeys(numbers, "DOUBLE")
+    return Fields(relation, _fields(layout), types, dialect)
 
 
 def record_fields(layout: Layout, dialect: Dialect) -> Fields:

@@ -36,10 +36,12 @@ def statement(request: AggregateRequest, rows: Rows, grouped_first: bool) -> str
 
 
 def probe(rows: Rows, size: int) -> str:
-    """SQL that counts the distinct keys among ``size`` of the records."""
+    """SQL that counts the distinct keys among ``size`` of the records, reading all they hold."""
     keys = [exp.column(key) for key in rows.groups]
-    some = exp.select(*keys).from_(rows.query.subquery("r")).limit(size)
-    distinct = exp.select(*(key.copy() for key in keys)).distinct().from_(some.subquery("s"))
+    some = exp.select(exp.Star()).from_(rows.query.subquery("r")).limit(size)
+    sums = [call("SUM", exp.column(key)) for key in rows.quantities.values()]
+    distinct = exp.select(*keys, *sums).from_(some.subquery("s"))
+    distinct = distinct.group_by(*(key.copy() for key in keys)) if keys else distinct
     return _render(exp.select(exp.Count(this=exp.Star())).from_(distinct.subquery("d")))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import glob
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from dprelease.engines.base import bad_data
 from dprelease.engines.csv_line import split_line
@@ -49,7 +49,7 @@ def _matches(pattern: str, suffix: str) -> list[str]:
 
 def _check_file(path: str, pattern: str) -> None:
     """Follows links (a loop is an OSError); refuses what is not a plain file with content."""
-    if not Path(path).resolve(strict=True).is_file():
+    if not stat.S_ISREG(os.stat(path).st_mode):
         raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")
     with open(path, "rb") as stream:
         if not stream.read(1):

@@ -1,0 +1,91 @@
+"""One line into fields: the two splitters, written apart, agree; blocks and scans are right."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dprelease.engines import csv_records
+from dprelease.engines.csv_line import split_line
+from dprelease.engines.csv_scan import LineScan
+from dprelease.engines.files import Layout
+from dprelease.engines.reference import read_fields
+from dprelease.model import Dialect
+
+
+@given(
+    st.text(alphabet=',," "a\tb;é\\\r', max_size=14),
+    st.sampled_from([",", ";", "\t", " "]),
+    st.sampled_from(['"', "'", ""]),
+)
+@settings(max_examples=2000, deadline=None, derandomize=True)
+def test_both_splitters_agree(line: str, delimiter: str, quote: str) -> None:
+    assert split_line(line, delimiter, quote) == read_fields(line, delimiter, quote)
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        ("a,b", ["a", "b"]),
+        (",", ["", ""]),
+        ('"a,""b""",c', ['a,"b"', "c"]),
+        ('a"b,c', ['a"b', "c"]),
+        (' "a" ,c', ["a", "c"]),
+        ('"a"b,c', None),
+        ('"a,c', None),
+        ('"', None),
+    ],
+)
+def test_quoting(line: str, fields: list[str] | None) -> None:
+    assert split_line(line, ",", '"') == fields
+
+
+@given(st.lists(st.sampled_from([b"ab", b"\n", b"c", b"\r\n", b"ddddddddd"]), max_size=40))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_blocks_hold_every_line_once(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "blocks.csv"
+    body = b"".join(parts)
+    path.write_bytes(b"\xef\xbb\xbfhead\n" + body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_records, "CHUNK", 3)
+        assert b"".join(block for block, _ in csv_records.blocks(str(path), True)) == body
+        patch.setattr(csv_records, "LINE_LIMIT", 5)
+        layout = Layout((str(path),), 1, {}, "utf-8")
+        splitter = csv_records.Splitter(Dialect(), layout, [0])
+        lines: list[str] = []
+        skipped = 0
+        for block, overlong in csv_records.blocks(str(path), True):
+            kept, longer = splitter.lines(block)
+            lines += kept
+            skipped += overlong + longer
+    raw = body.split(b"\n")[: -1 if body.endswith(b"\n") or not body else None]
+    short = [line.removesuffix(b"\r").decode() for line in raw if len(line) <= 5]
+    assert lines == short
+    assert skipped == len(raw) - len(short)
+
+
+@pytest.mark.parametrize(
+    ("body", "records", "believed"),
+    [
+        (b"a,b\n", 5, True),  # no quote: nothing to count
+        (b'a,"b"\n', 1, True),
+        (b'a,"b"\n', 2, False),
+        (b'a,"b\nc"\n', 1, False),
+        (b"a,b\r\n", 1, False),  # the header has no carriage return
+        (b"a\rb,c\n", 1, False),
+        (b"a,b\0\n", 1, False),
+        (b"a," + b"x" * (2 << 20), 1, False),
+    ],
+)
+def test_when_the_fast_reader_is_believed(
+    tmp_path: Path, body: bytes, records: int, believed: bool
+) -> None:
+    path = tmp_path / "scan.csv"
+    path.write_bytes(b"s,n\n" + body)
+    scan = LineScan(Layout((str(path),), 2, {}, "utf-8"), Dialect(), lambda: None)
+    scan.start()
+    scan.join()
+    assert scan.confirms(records) is believed

@@ -1,0 +1,68 @@
+"""The text grammar: the plain-Python side and its SQL, on many short strings."""
+
+import random
+from datetime import date, datetime
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+from dprelease.engines import duckdb_values, values
+from dprelease.engines.duckdb_rows import layer
+from dprelease.model import ColumnType as T
+
+SEEDS = ["9007199254740993", "9223372036854775807", "1e400", "12.0", "12.7", "true", "FALSE", "inf"]
+SEEDS += ["nan", "-Infinity", "2020-01-01", "9999-12-31", "0000-01-01", "2020-02-30", "10000-01-01"]
+SEEDS += ["2020-01-01 10:00:00", "2020-01-01T23:59:59.123456789", "2020-01-01 24:00:00", "epoch"]
+
+
+def strings() -> list[str]:
+    chance = random.Random(11)
+    alphabet = "0123456789+-.eE xXnaifNIT,:TZ\t\0é"
+    found = ["".join(chance.choices(alphabet, k=chance.randint(0, 8))) for _ in range(20_000)]
+    for _ in range(20_000):
+        text = list(chance.choice(SEEDS))
+        for _ in range(chance.randint(0, 2)):
+            text[chance.randrange(len(text))] = chance.choice("0123456789-+: T.eE")
+        found.append(chance.choice(["", "", " ", "+"]) + "".join(text) + chance.choice(["", " "]))
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("kind", [T.INTEGER, T.FLOAT, T.DECIMAL, T.BOOLEAN, T.DATE, T.TIMESTAMP])
+def test_both_engines_read_texts_alike(kind: T) -> None:
+    texts = strings()
+    number = exp.column("n") if kind in (T.INTEGER, T.FLOAT, T.DECIMAL) else None
+    query = layer(exp.to_table("s"), {"n": duckdb_values.number_of_text(exp.column("t"))})
+    query = layer(query, {"v": duckdb_values.value_of_text(exp.column("t"), kind, number)})
+    with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("CREATE TABLE s AS SELECT UNNEST(CAST($1 AS VARCHAR[])) AS t", [texts])
+        for text, number_found, found in connection.execute(query.sql(dialect="duckdb")).fetchall():
+            assert (text, found) == (text, values.parse_value(text, kind))
+            assert (text, number_found) == (text, values.parse_number(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("12.0", T.INTEGER, 12),
+        ("12.7", T.INTEGER, None),
+        ("9007199254740993", T.INTEGER, 9007199254740993),
+        ("9223372036854775808", T.INTEGER, None),
+        ("1e400", T.FLOAT, float("inf")),
+        ("nan", T.FLOAT, None),
+        ("0x1F", T.FLOAT, None),
+        ("\u0661", T.FLOAT, None),
+        (" 1 ", T.FLOAT, 1.0),
+        ("Yes", T.BOOLEAN, True),
+        (" true", T.BOOLEAN, None),
+        ("2024-02-29", T.DATE, date(2024, 2, 29)),
+        ("2023-02-29", T.DATE, None),
+        ("2024-2-9", T.DATE, None),
+        ("2024-02-29T01:02:03.5", T.TIMESTAMP, datetime(2024, 2, 29, 1, 2, 3, 500000)),
+        ("2024-02-29 01:02:03Z", T.TIMESTAMP, None),
+        ("", T.STRING, ""),
+    ],
+)
+def test_documented_texts(text: str, kind: T, value: object) -> None:
+    assert values.parse_value(text, kind) == value

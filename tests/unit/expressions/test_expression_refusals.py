@@ -1,0 +1,101 @@
+"""What the whitelist refuses, and that hostile text ends in a refusal."""
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dprelease.expressions import ExpressionError, fits, parse, result_type
+from dprelease.model import ColumnType
+
+TYPES = {
+    "age": ColumnType.INTEGER,
+    "cost": ColumnType.DECIMAL,
+    "sex": ColumnType.STRING,
+    "paid": ColumnType.BOOLEAN,
+    "day": ColumnType.DATE,
+    "at": ColumnType.TIMESTAMP,
+    "marital-status": ColumnType.STRING,
+}
+
+REFUSED = """
+(SELECT 1)|age IN (SELECT 1)|SUM(age)|COUNT(*)|ROW_NUMBER() OVER ()|*|$1|?|random()|now()
+CURRENT_DATE|read_csv('x')|getenv('HOME')|age[1]|sex.x|t.age|{'a': 1}|[1, 2]|x -> x + 1
+age IS TRUE|uuid()|age; DROP TABLE x|age -- hidden|age /* hidden */|SELECT 1|age age
+sex LIKE 'a' ESCAPE 'x'|sex LIKE sex|TRY_CAST(sex AS integer)|CAST(sex AS integer)
+CAST(age AS varchar)|CAST(age AS decimal(3, 1))|E'a'|$$a$$|CASE age WHEN 1 THEN 2 END
+IF(paid, 1, 2)|age IN (age)|age IN (NULL)|SUBSTRING(sex, 0, 1)|SUBSTRING(sex, age)
+ROUND(cost, age)|ROUND(cost, 99)|DATE_DIFF('month', day, day)|EXTRACT(week FROM day)|HOUR(day)
+DATE '2026-02-30'|DATE 'x'|TIMESTAMP '2026-01-01 25:00:00'|day + INTERVAL 1 DAY|1e999
+99999999999999999999|age = '18'|sex = 1|sex > day|day = '2026-01-01'|paid + 1|paid AND age
+NOT age|-sex|age < 1 < 2|LOWER(age)|TRIM(BOTH 'x' FROM sex)|sex COLLATE x|age = ANY(sex)
+sex SIMILAR TO 'a'|sex ILIKE 'a'|regexp_matches(sex, 'a')|age & 1|age // 2|age ** 2|sqrt(age)
+hash(sex)|COALESCE(age, sex)|sex GLOB 'a'|COLUMNS(*)|age IS DISTINCT FROM 1|'unclosed|"unclosed
+)|(|,
+""".replace("\n", "|").split("|")
+
+
+@pytest.mark.parametrize(
+    "text", [*filter(None, REFUSED), "", "  ", "age\x00", "age\x07", "age||", "sex || sex ||"]
+)
+def test_refused_by_name_with_a_remedy(text: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse(text, TYPES, "value")
+    assert caught.value.message
+    assert caught.value.hint
+    assert 0 <= caught.value.offset <= len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 100_000,
+        "(" * 1500 + "age" + ")" * 1500,
+        "NOT " * 900 + "paid",
+        "-" * 3999 + "1",
+        "- " * 1900 + "1",
+        "age + " * 900 + "1",
+        "CASE WHEN paid THEN " * 190,
+        "age" * 400_000,
+        "'" * 3999,
+        "a.b" * 1000,
+        "::integer" * 400,
+    ],
+)
+def test_hostile_text_is_refused_quickly(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        parse(text, TYPES, "value")
+
+
+@given(st.text(alphabet="age cost(),'\"+-*/%<>=.;:[]{}$?!|&\\0123456789ENDOR\n\x00é", max_size=40))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_any_text_is_accepted_or_refused(text: str) -> None:
+    with contextlib.suppress(ExpressionError):
+        assert parse(text, TYPES, "value").text == text
+
+
+def test_an_unknown_column_is_named_with_its_place_and_the_nearest_one() -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse("age > 1 AND sx = 'F'", TYPES, "condition")
+    assert caught.value.message == 'unknown column "sx"'
+    assert caught.value.hint == 'did you mean "sex"?'
+    assert caught.value.offset == 12
+
+
+def test_a_condition_is_boolean_and_lists_its_columns() -> None:
+    found = parse("\"marital-status\" = 'x' OR age BETWEEN 18 AND 65", TYPES, "condition")
+    assert found.columns == ("marital-status", "age")
+    with pytest.raises(ExpressionError, match="true or false"):
+        parse("age + 1", TYPES, "condition")
+
+
+def test_result_types_and_what_they_fill() -> None:
+    assert result_type("age / 2", TYPES) is ColumnType.FLOAT
+    assert result_type("age % 2", TYPES) is ColumnType.INTEGER
+    assert result_type("YEAR(at)", TYPES) is ColumnType.INTEGER
+    assert result_type("NULL", TYPES) is None
+    assert fits(ColumnType.FLOAT, ColumnType.DECIMAL)
+    assert fits(ColumnType.DATE, ColumnType.TIMESTAMP)
+    assert not fits(ColumnType.TIMESTAMP, ColumnType.DATE)
+    assert not fits(ColumnType.STRING, ColumnType.INTEGER)
