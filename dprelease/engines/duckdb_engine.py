@@ -157,7 +157,7 @@ def _ask(
 ) -> Answer:
     """Run the statement; ``repeatable`` says that the fields can be read more than once."""
     from dprelease.engines.duckdb_rows import build_rows
-    from dprelease.engines.duckdb_sql import probe, statement
+    from dprelease.engines.duckdb_sql import fits_narrow, probe, statement
 
     _put_labels(connection, request.groups)
     rows = build_rows(request, fields)
@@ -165,7 +165,22 @@ def _ask(
     if repeatable and (fields.types or not grouped_first):
         found = connection.execute(probe(rows, SAMPLE)).fetchall()
         grouped_first = bool(found[0][0] < MANY)
-    return connection.execute(statement(request, rows, grouped_first)).fetchall()
+    narrow = repeatable and _adds_narrow(connection)
+    answer = connection.execute(statement(request, rows, grouped_first, narrow)).fetchall()
+    if narrow and not fits_narrow(request, sum(row[1] or 0 for row in answer)):
+        answer = connection.execute(statement(request, rows, grouped_first)).fetchall()
+    return answer
+
+
+def _adds_narrow(connection: DuckDBPyConnection) -> bool:
+    """Whether this DuckDB has the sum that its own optimizer uses where nothing can overflow."""
+    import duckdb
+
+    try:
+        connection.execute("SELECT sum_no_overflow(1::BIGINT)")
+    except duckdb.Error:
+        return False
+    return True
 
 
 def _open(group: Group) -> bool:

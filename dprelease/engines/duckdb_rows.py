@@ -81,8 +81,10 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
             columns[f"g{index}"] = name("b", index)
     wanted = dict.fromkeys(m.quantity for m in request.measures if m.quantity is not None)
     quantities = {quantity: f"k{index}" for index, quantity in enumerate(wanted)}
+    read = {each.name for each in columns_read(request.inputs)}
     for quantity, key in quantities.items():
-        columns[key] = grid_integer(name("n", places[quantity.column]), quantity)
+        raw = quantity.column in read and types[quantity.column] is not ColumnType.BOOLEAN
+        columns[key] = grid_integer(name("r" if raw else "n", places[quantity.column]), quantity)
     filters = dict.fromkeys(m.where for m in request.measures if m.where is not None)
     conditions = {where: f"w{index}" for index, where in enumerate(filters)}
     inside = {key: name("v", place) for key, place in places.items()}
@@ -110,6 +112,9 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
             made = values.number_of_typed if physical else values.number_of_text
             numbers[f"n{place}"] = made(text)
             as_number = name("n", place)
+            # the raw number may be NaN; what is put on a grid sorts that out by itself
+            as_double = values.double_of_typed if physical else values.double_of_text
+            numbers[f"r{place}"] = as_double(text)
         if physical is None:
             typed[f"v{place}"] = values.value_of_text(text, each.type, as_number)
         else:
@@ -200,17 +205,29 @@ def other_label(group: Group) -> exp.Expr:
 def grid_integer(value: exp.Expr, quantity: Quantity) -> exp.Expr:
     """``clamp(rint(x / step))``, as rint of the clamp: the same, since the bounds are integers.
 
-    Casting a DOUBLE to BIGINT rounds half to even, and the bounds are exact in a DOUBLE.
+    Casting a DOUBLE to BIGINT rounds half to even, and the bounds are exact in a DOUBLE. NaN,
+    which DuckDB sorts above everything, and null take what nulls take.
     """
     grid = quantity.grid
-    is_null = exp.Is(this=value.copy(), expression=exp.Null())
     times, over = scale_of(grid)
     if times != 1.0:
         value = paren(exp.Mul(this=value, expression=double(times)))
     if over != 1.0:
         value = paren(exp.Div(this=value, expression=double(over)))
-    low = call("GREATEST", value, double(float(grid.lower)))
-    clamped = cast(call("LEAST", low, double(float(grid.upper))), "BIGINT")
-    # GREATEST and LEAST pass over nulls, so these are put back.
+    low, high = double(float(grid.lower)), double(float(grid.upper))
+    inside = exp.And(
+        this=exp.GTE(this=value.copy(), expression=low),
+        expression=exp.LTE(this=value.copy(), expression=high),
+    )
+    above = exp.And(
+        this=exp.GT(this=value.copy(), expression=high.copy()),
+        expression=exp.Not(this=call("ISNAN", value.copy())),
+    )
+    below = exp.LT(this=value.copy(), expression=low.copy())
+    ifs = [
+        exp.If(this=inside, true=cast(value, "BIGINT")),
+        exp.If(this=below, true=number(grid.lower)),
+        exp.If(this=above, true=number(grid.upper)),
+    ]
     fill = exp.Null() if quantity.null_fill is None else number(quantity.null_fill)
-    return exp.Case(ifs=[exp.If(this=is_null, true=fill)], default=clamped)
+    return exp.Case(ifs=ifs, default=fill)

@@ -43,6 +43,16 @@ def _means_something(null: str, kind: ColumnType) -> bool:
     return parse_value(null, kind) is not None
 
 
+def double_of_text(value: exp.Expr) -> exp.Expr:
+    """The DOUBLE that a text means, NaN included."""
+    return try_cast(value, "DOUBLE")
+
+
+def double_of_typed(value: exp.Expr) -> exp.Expr:
+    """The DOUBLE of a typed number, NaN included."""
+    return cast(value, "DOUBLE")
+
+
 def number_of_text(value: exp.Expr) -> exp.Expr:
     """The DOUBLE that a text means."""
     return without_nan(try_cast(value, "DOUBLE"))
