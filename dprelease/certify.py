@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.executable import is_executable
 from dprelease.model import Adjacency, Loss, Measure, MeasureKind, NoiseFamily, Plan, Step
 from dprelease.privacy import witness
 from dprelease.privacy.shift import MAX_SHAPES, Shift
@@ -44,6 +45,7 @@ def certify(plan: Plan) -> CertifiedPlan:
 
     Raises Failure (exit code 70: a bug of ours, nothing was released) when it can't.
     """
+    _confirm(is_executable(plan), "that it means what it says")
     for step in plan.steps:
         worst = worst_change(step, plan.release.privacy.adjacency)
         _confirm(_step_holds(step, worst), f'the loss of "{step.query.name}"')
@@ -187,6 +189,8 @@ def _total_holds(plan: Plan) -> bool:
     """Confirm the composed loss by any one of three arguments, each enough by itself."""
     losses = [step.loss for step in plan.steps]
     claimed = plan.loss
+    if claimed.rho is not None and not _rho_holds(losses, claimed.rho):
+        return False
     pure = [loss for loss in losses if loss.delta == 0]
     others = [loss for loss in losses if loss.delta > 0]
     if _added(losses, claimed.epsilon, claimed.delta):
@@ -199,6 +203,11 @@ def _total_holds(plan: Plan) -> bool:
     rho = sum((loss.rho or Fraction(0) for loss in others), Fraction(0))
     left = claimed.epsilon - sum((loss.epsilon for loss in pure), Fraction(0))
     return left > 0 and witness.zcdp_delta_upper(rho, left) <= claimed.delta
+
+
+def _rho_holds(losses: Sequence[Loss], claimed: Fraction) -> bool:
+    rhos = [loss.rho for loss in losses if loss.rho is not None]
+    return len(rhos) == len(losses) and sum(rhos, Fraction(0)) <= claimed
 
 
 def _added(losses: Sequence[Loss], epsilon: Fraction, delta: Fraction) -> bool:

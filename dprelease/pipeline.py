@@ -181,8 +181,10 @@ def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable
 
 def _publish(book: Ledger, plan: Plan, reservation: Reservation, payload: bytes) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
-    run = next(each for each in book.entries() if each.run_id == reservation.run_id)
-    made: Publication = assemble(plan, reservation, payload, run.sealed_at or run.charged_at)
+    run = reservation.run
+    # The time of the charge, which is before any value was read: the time of the seal would tell
+    # how long reading took, and with it something of the data.
+    made: Publication = assemble(plan, reservation, payload, run.charged_at)
     publish(plan.release.output.path, made.files)
     book.published(reservation, made.hashes)
     return Result(
@@ -191,6 +193,6 @@ def _publish(book: Ledger, plan: Plan, reservation: Reservation, payload: bytes)
         output=plan.release.output.path,
         files=tuple(made.files),
         already_released=reservation.state is State.SEALED,
-        released_at=run.sealed_at or run.charged_at,
+        released_at=run.charged_at,
         output_tables=made.tables,
     )

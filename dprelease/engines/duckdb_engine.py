@@ -165,7 +165,8 @@ def _ask(
     if repeatable and (fields.types or not grouped_first):
         found = connection.execute(probe(rows, SAMPLE)).fetchall()
         grouped_first = bool(found[0][0] < MANY)
-    narrow = repeatable and _adds_narrow(connection)
+    # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
+    narrow = repeatable and fits_narrow(request) and _adds_narrow(connection)
     answer = connection.execute(statement(request, rows, grouped_first, narrow)).fetchall()
     if narrow and not fits_narrow(request, sum(row[1] or 0 for row in answer)):
         answer = connection.execute(statement(request, rows, grouped_first)).fetchall()

@@ -53,7 +53,11 @@ def _render(query: exp.Select) -> str:
     return query.sql(dialect="duckdb", normalize_functions=False, copy=False)
 
 
-def fits_narrow(request: AggregateRequest, records: int) -> bool:
+MANY_RECORDS = 2**40
+"""More records than any file will hold."""
+
+
+def fits_narrow(request: AggregateRequest, records: int = MANY_RECORDS) -> bool:
     """Whether no sum over this many records can leave 64 bits: each record adds at most a bound."""
     sizes = [each.quantity.grid.magnitude for each in request.measures if each.quantity]
     return max(sizes, default=0) * records < 2**63

@@ -95,7 +95,8 @@ def value_of_typed(value: exp.Expr, kind: ColumnType, physical: str) -> exp.Expr
         return try_cast(value, "BIGINT")
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return number_of_typed(value)
-    made = cast(value, SQL_TYPES[kind])
+    # a timestamp in milliseconds can be beyond those in microseconds: null then
+    made = try_cast(value, SQL_TYPES[kind])
     return in_calendar(made, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else made
 
 

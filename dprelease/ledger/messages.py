@@ -37,6 +37,16 @@ def over_cap(  # noqa: PLR0913 - the numbers and names of one sentence
     )
 
 
+def nothing_promised(dataset: str, place: Place | None) -> Complaint:
+    """The deltas of all releases reach 1: that promises nothing, whatever the caps say."""
+    return Complaint(
+        "E303",
+        f'with this release the deltas charged to "{dataset}" would reach 1',
+        "choose deltas far below one over the number of rows",
+        place,
+    )
+
+
 def other_cost(release: str, charged: Loss, asked: Loss, place: Place | None) -> Failure:
     """The run is in the ledger at another price: its claim and its charge would differ."""
     return Failure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dprelease.errors import ExitCode, Failure, Place
-from dprelease.ledger.messages import over_cap
+from dprelease.ledger.messages import nothing_promised, over_cap
 from dprelease.ledger.records import Account, Book, Caps, Run, State, total
 from dprelease.model import Loss
 
@@ -54,5 +54,7 @@ def check_caps(account: Account, asked: Loss, caps: Caps, place: Place | None) -
         for what, more, spent, cap in amounts
         if cap is not None and more + spent > cap
     ]
+    if asked.delta + account.spent.delta >= 1:
+        complaints.append(nothing_promised(account.dataset, place))
     if complaints:
         raise Failure(ExitCode.BUDGET, complaints)

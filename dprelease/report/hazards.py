@@ -27,6 +27,9 @@ def _row(hazard: str, status: str, note: str) -> dict[str, str]:
 
 
 def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
+    capped = release.ledger.epsilon_cap is not None and (
+        plan.loss.delta == 0 or release.ledger.delta_cap is not None
+    )
     large = plan.loss.epsilon > HIGH_EPSILON
     delta_large = plan.loss.delta * HIGH_DELTA_DENOMINATOR > 1
     return [
@@ -57,10 +60,11 @@ def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
         ),
         _row(
             "repeated releases",
-            "pass" if release.ledger.epsilon_cap is not None else "attention",
-            "a ledger adds up all releases of the dataset, and a cap stops them"
-            if release.ledger.epsilon_cap is not None
-            else "a ledger adds up all releases of the dataset, but no cap is set",
+            "pass" if capped else "attention",
+            "a ledger adds up all releases of the dataset, and this release's cap stops it"
+            if capped
+            else "a ledger adds up all releases of the dataset, but no cap stops them"
+            + (" in delta" if release.ledger.epsilon_cap is not None else ""),
         ),
     ]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dprelease.finish.columns import Layout, estimate_columns
-from dprelease.finish.decimals import decimals_of, places_for
+from dprelease.finish.decimals import decimals_of, fixed_point, places_for
 from dprelease.finish.shares import quantile_of_mix, shares
 from dprelease.finish.text import percent, plus_minus
 from dprelease.model import Adjacency, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
@@ -68,12 +68,15 @@ class Mean:
         import numpy as np
 
         grid = quantity(step.query.column).grid
-        low, span = float(grid.lower * grid.step), float(grid.width * grid.step)
         places = max(decimals_of(grid.step), places_for(grid.width * grid.step))
+        low = fixed_point(grid.lower * grid.step, places)
+        span = fixed_point(grid.width * grid.step, places)
         share, half = shares(noisy[0], noisy[1], step.noise, interval)
-        values = np.rint((low + span * share) * 10.0**places).astype(np.int64).tolist()
-        # the half-width covers the rounding of the value too
-        halves = (np.ceil(span * half * 10.0**places) + 1).astype(np.int64).tolist()
+        # The lower bound is added in integers: a double would lose digits of a distant one.
+        values = [low + int(each) for each in np.rint(float(span) * share).tolist()]
+        # The half-width covers the rounding of the value, and of the doubles.
+        slack = 1 + (span >> 50)
+        halves = [int(each) + slack for each in np.ceil(float(span) * half).tolist()]
         layout = Layout(step.query.name, places, "mean of the clamped values, with noise", interval)
         return [
             *estimate_columns(layout, values, halves),

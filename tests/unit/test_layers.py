@@ -56,7 +56,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     # By another path than the planner: nothing of its code but the type that says how far
     # neighbours can be apart.
-    "dprelease.certify": (*VOCABULARY, "dprelease.privacy.witness", "dprelease.privacy.shift"),
+    "dprelease.executable": VOCABULARY,
+    "dprelease.certify": (
+        *VOCABULARY,
+        "dprelease.executable",
+        "dprelease.privacy.witness",
+        "dprelease.privacy.shift",
+    ),
     "dprelease.requests": VOCABULARY,
     "dprelease.ledger": VOCABULARY,
     "dprelease.writers": (*VOCABULARY, "dprelease.finish.decimals"),
