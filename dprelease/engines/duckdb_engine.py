@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read, lost
@@ -53,7 +53,7 @@ class DuckDB:
 
         try:
             rows = _parquet(request) if request.source.format == "parquet" else _csv(request)
-        except (duckdb.Error, OSError, MemoryError, Failure):
+        except (duckdb.Error, OSError, ValueError, MemoryError, Failure):
             raise lost() from None
         return _table(request, rows)
 
@@ -62,13 +62,33 @@ ENGINE = DuckDB()
 
 
 def _parquet(request: AggregateRequest) -> Answer:
+    """The answer by DuckDB's reader, or by the careful one where that finds a text unreadable."""
+    import duckdb
+
     from dprelease.engines.duckdb_sources import parquet_fields
 
     source = request.source
     paths = resolve(source)
     with session(paths) as connection:
         types = physical_types(connection, paths, source.pattern, request.inputs)
-        return _ask(connection, request, parquet_fields(paths, types), repeatable=True)
+        try:
+            return _ask(connection, request, parquet_fields(paths, types), repeatable=True)
+        except duckdb.Error:
+            pass  # one text that is not UTF-8 is enough: read with care below
+    return _parquet_careful(request, paths, types)
+
+
+def _parquet_careful(
+    request: AggregateRequest, paths: Sequence[str], types: Mapping[str, str]
+) -> Answer:
+    """The answer where a text of the file is not UTF-8, from records that are."""
+    from dprelease.engines.duckdb_sources import RECORDS, stream_fields
+    from dprelease.engines.parquet_records import readable
+
+    reader = readable(paths, list(types))
+    with session(()) as connection:
+        connection.register(RECORDS, reader)
+        return _ask(connection, request, stream_fields(types), repeatable=False)
 
 
 def _csv(request: AggregateRequest) -> Answer:

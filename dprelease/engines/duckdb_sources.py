@@ -62,6 +62,12 @@ def parquet_fields(paths: Sequence[str], types: Mapping[str, str]) -> Fields:
     return Fields(_function("read_parquet", paths, options), columns, types)
 
 
+def stream_fields(types: Mapping[str, str]) -> Fields:
+    """The typed columns of a registered stream."""
+    columns = {name: exp.column(name, quoted=True) for name in types}
+    return Fields(exp.to_table(RECORDS), columns, types)
+
+
 def _fields(layout: Layout) -> dict[str, exp.Expr]:
     return {name: exp.column(f"f{place}") for name, place in layout.position.items()}
 

@@ -89,7 +89,12 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
         if unit == "ns":
             return [None if stamp is None else stamp // 1000 for stamp in stamps]
         return [None if stamp is None else stamp * UNITS[unit] for stamp in stamps]
-    return list(column.to_pylist())
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:  # wrong bytes become U+FFFD, as in CSV
+        texts = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        raw = texts.cast(pa.large_binary()).to_pylist()
+        return [None if each is None else each.decode("utf-8", "replace") for each in raw]
 
 
 def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:
