@@ -37,7 +37,14 @@ class Total:
     accounting: str
 
     def loss_of(self, losses: Sequence[Loss]) -> tuple[Loss, str]:
-        """Compose losses by the release's accounting."""
+        """Compose losses by the release's accounting; ValueError where it can't.
+
+        Pure losses that fit into the total as they are stay pure: no delta is spent on them.
+        """
+        pure = sum((loss.epsilon for loss in losses), Fraction(0))
+        fits = self.epsilon is None or pure <= self.epsilon
+        if self.accounting == "auto" and fits and all(loss.delta == 0 for loss in losses):
+            return compose(losses, Fraction(0), "pure")
         return compose(losses, self.delta, self.accounting)
 
 
@@ -231,6 +238,8 @@ def _rho_shares(shared: Sequence[Draft], left: Fraction, deltas: Mapping[str, Fr
     found: Choices = {}
     for draft, part in _parts(shared):
         name, wanted = draft.query.name, draft.query.mechanism
+        if wanted == "gaussian" and deltas[name] == 0:
+            return {}
         if wanted != "laplace" and deltas[name] > 0:
             found[name] = noises.normal_for_rho(draft, left * part, deltas[name])
         if wanted == "laplace" or (wanted == "auto" and name not in found):

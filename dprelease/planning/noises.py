@@ -25,6 +25,7 @@ class Choice:
         return float(self.noise.parameter)
 
 
+LEAST_EPSILON = Fraction(1, 10**9)
 NOTHING = Choice(Noise(NoiseFamily.NONE, Fraction(0)), Loss(Fraction(0), Fraction(0), Fraction(0)))
 
 
@@ -51,7 +52,9 @@ def normal(draft: Draft, epsilon: Fraction, delta: Fraction) -> Choice:
 def normal_for_rho(draft: Draft, rho: Fraction, delta: Fraction) -> Choice:
     """Discrete Gaussian noise of zCDP loss rho; ``delta`` is what its epsilon is stated at."""
     noise = gaussian.calibrate_rho(draft.shift, rho)
-    return Choice(noise, gaussian.loss(noise, draft.shift, delta))
+    loss = gaussian.loss(noise, draft.shift, delta)
+    # a large delta may make up for everything; a claim of epsilon 0 could not be confirmed
+    return Choice(noise, Loss(max(loss.epsilon, LEAST_EPSILON), loss.delta, loss.rho))
 
 
 def narrower(first: Choice, second: Choice) -> Choice:

@@ -19,19 +19,39 @@ def make_plan(release: Release) -> Plan:
     """
     total = total_of(release)
     drafts = drafts_of(release)
-    choices = choices_of(release, drafts, total)
+    if total.accounting == "zcdp" and total.delta == 0:
+        raise _not_composable(release, total)
+    try:
+        choices = choices_of(release, drafts, total)
+        losses = [choices[draft.query.name].loss for draft in drafts]
+        loss, method = total.loss_of(losses)
+    except ValueError:
+        raise _not_composable(release, total) from None
     steps = tuple(
         draft.step(choices[draft.query.name].noise, choices[draft.query.name].loss)
         for draft in drafts
     )
-    losses = [step.loss for step in steps]
-    loss, method = total.loss_of(losses)
     _check_total(release, loss, total)
     basic = Loss(
         sum((each.epsilon for each in losses), Fraction(0)),
         sum((each.delta for each in losses), Fraction(0)),
     )
     return Plan(release, steps, loss, method, basic, _notes(release, total, loss))
+
+
+def _not_composable(release: Release, total: Total) -> Failure:
+    key = "privacy.accounting"
+    return Failure(
+        ExitCode.SPEC,
+        Complaint(
+            "E315",
+            f"the queries' budgets can't be composed by accounting = \"{total.accounting}\""
+            + ("" if total.delta else " without a delta"),
+            "let accounting be auto, or let the deltas of [privacy] and of the queries fit it",
+            release.place(key),
+            key,
+        ),
+    )
 
 
 def _check_total(release: Release, loss: Loss, total: Total) -> None:

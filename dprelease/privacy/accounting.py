@@ -95,7 +95,12 @@ def _by_zcdp(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     rho = _total_rho(losses)
     if rho is None or (delta == 0 and rho > 0):
         return None
-    return Loss(zcdp.epsilon_of(rho, delta) if rho else ZERO, delta if rho else ZERO, rho)
+    if rho == 0:
+        return Loss(ZERO, ZERO, rho)
+    epsilon = zcdp.epsilon_of(rho, delta)
+    # Only for a delta so large that it makes up for everything is epsilon this small; such a
+    # claim says little and is hard to confirm by another path.
+    return Loss(epsilon, delta, rho) if epsilon > rho else None
 
 
 def _by_kind(losses: Sequence[Loss], delta: Fraction) -> Loss | None:

@@ -63,6 +63,8 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("W203", "bounds or keys without a source"),
     ("W204", "a period is given, but the spec has no {period}"),
     ("W205", "a key that no record can match"),
+    ("W206", "a delta, but no cap on it"),
+    ("W207", "a large delta"),
 )
 
 CODES: dict[str, str] = dict(CODE_TABLE)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from dprelease.model import Data
 from dprelease.spec.models import ColumnSection
 from dprelease.spec.reporter import Reporter
 from dprelease.spec.structure import Part, Parts
+from dprelease.spec.tree import Path
 from dprelease.spec.wording import show
+
+LARGE_DELTA = Fraction(1, 10**5)
 
 
 def check_usage(parts: Parts, data: Data | None, reporter: Reporter) -> None:
@@ -19,8 +23,26 @@ def check_usage(parts: Parts, data: Data | None, reporter: Reporter) -> None:
         reporter.warn("W202", message, ("privacy",), hint, "key")
     for part in parts.columns.values():
         _check_source(part, reporter)
+    _check_deltas(parts, reporter)
     if data is not None and data.source.format == "csv":
         _check_keys(parts.columns, data, reporter)
+
+
+def _check_deltas(parts: Parts, reporter: Reporter) -> None:
+    sections: list[tuple[Fraction | None, Path]] = [
+        (parts.privacy.model.delta, ("privacy", "delta"))
+    ]
+    sections += [(part.model.delta, (*part.path, "delta")) for part in parts.queries]
+    stated = [(delta, path) for delta, path in sections if delta]
+    for delta, path in stated:
+        if delta > LARGE_DELTA:
+            message = "a large delta: with that probability nothing is promised"
+            reporter.warn("W207", message, path, "choose one far below one over the number of rows")
+    if stated and parts.ledger.model.delta_cap is None and parts.ledger.sound("delta_cap"):
+        message = "no delta_cap: the deltas of this data set are not limited"
+        reporter.warn(
+            "W206", message, ("ledger",), "agree on a cap and write it in [ledger]", "key"
+        )
 
 
 def _check_source(part: Part[ColumnSection], reporter: Reporter) -> None:

@@ -150,6 +150,39 @@ def test_a_figure_that_no_neighbour_changes_costs_nothing() -> None:
     assert made.steps[1].noise.parameter == 2
 
 
+@pytest.mark.parametrize(
+    ("privacy", "query", "code"),
+    [
+        ({"epsilon": 1, "accounting": "zcdp"}, {"mechanism": "laplace"}, "E315"),
+        (
+            {"epsilon": 1, "delta": 1e-6},
+            {"mechanism": "gaussian", "delta": 1e-6, "name": "q0"},
+            None,
+        ),
+        ({"rho": 0.1, "delta": 1e-6}, {"mechanism": "gaussian", "delta": 1e-6}, None),
+        ({"epsilon": 0.1, "delta": 0.1}, {"mechanism": "gaussian"}, None),
+        ({"epsilon": 0.01, "delta": 0.5}, {"mechanism": "gaussian"}, None),
+    ],
+)
+def test_odd_budgets_are_planned_or_refused_with_a_reason(
+    privacy: dict[str, Any], query: dict[str, Any], code: str | None
+) -> None:
+    for count in (1, 3):
+        queries = [query | {"name": f"q{i}"} for i in range(count)]
+        try:
+            planned(privacy, *queries)
+        except Failure as failure:
+            assert failure.exit_code == ExitCode.SPEC  # noqa: PT017 - both ends are right
+            assert code is None or failure.complaints[0].code == code  # noqa: PT017
+        else:
+            assert code is None
+
+
+def test_pure_losses_stay_pure_beside_a_declared_delta() -> None:
+    made = planned({"epsilon": 1, "delta": 0.03}, {"epsilon": 0.1})
+    assert (made.epsilon, made.delta, made.method) == (Fraction(1, 10), 0, "basic")
+
+
 def test_to_dict_is_json() -> None:
     import json
 

