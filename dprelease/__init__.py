@@ -19,6 +19,11 @@ __all__ = ["Complaint", "ExitCode", "Failure", "Place", "Result", "load", "plan"
 _HOMES = {"load": "api", "plan": "api", "run": "pipeline", "Result": "pipeline"}
 
 
+def __dir__() -> list[str]:
+    """List the public names, those not imported yet too."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """Import the heavier parts when they are first asked for: start-up stays quick."""
     if name not in _HOMES:

@@ -22,6 +22,7 @@ from dprelease.engines import Engine, get
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.ledger import Ledger, Reservation, State, run_id
 from dprelease.ledger.records import Caps
+from dprelease.ledger.reservation import guarantee_of
 from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
 from dprelease.noise.entropy import Entropy, SystemEntropy
 from dprelease.planning.planner import make_plan
@@ -49,8 +50,14 @@ class Result:
     output: str
     files: tuple[str, ...]
     already_released: bool
+    charged: bool  # by this call: of several that run at once, one is
     released_at: str
     output_tables: tuple[OutputTable, ...]
+
+    def __repr__(self) -> str:
+        """Name the release and its tables; all else would fill a screen."""
+        tables = ", ".join(table.name for table in self.output_tables)
+        return f"<Result of {self.plan.release.about.name}: {tables} in {self.output}>"
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:
@@ -144,8 +151,7 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
         plan.loss,
         Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
         {
-            "unit": release.privacy.unit,
-            "adjacency": str(release.privacy.adjacency),
+            **guarantee_of(release),
             "method": plan.method,
             "steps": [step_detail(step) for step in plan.steps],
         },
@@ -193,6 +199,7 @@ def _publish(book: Ledger, plan: Plan, reservation: Reservation, payload: bytes)
         output=plan.release.output.path,
         files=tuple(made.files),
         already_released=reservation.state is State.SEALED,
+        charged=reservation.fresh,
         released_at=run.charged_at,
         output_tables=made.tables,
     )

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from dprelease import sealed
+from dprelease.finish.blank import blank_tables
 from dprelease.layout import tables_of
 from dprelease.ledger import Reservation
 from dprelease.model import Loss, OutputTable, Plan
@@ -46,6 +47,7 @@ def assemble(plan: Plan, reservation: Reservation, payload: bytes, released_at: 
         ledger=ledger_facts(plan, reservation),
         versions=kept.versions,
         files={each.file: sha256(each.content).hexdigest() for each in written},
+        remarks=tuple(_remarks(plan, tables)),
     )
     report = build(plan, outcome)
     others = {
@@ -56,6 +58,17 @@ def assemble(plan: Plan, reservation: Reservation, payload: bytes, released_at: 
     files = {each.file: each.content for each in written} | others
     files["datapackage.json"] = datapackage_bytes(release, written, others)
     return Publication(tables, report, files)
+
+
+def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
+    names = [step.query.name for step in plan.steps if list(step.unit) == [1]]
+    means = [f"{step.query.name}_count" for step in plan.steps if len(step.unit) == 2]
+    return [
+        f"Every count of the table {table} is within its noise of 0. If that is a surprise, see "
+        "whether names, delimiter, strip, null_values and keys fit the data; a corrected spec is "
+        "another release and costs again."
+        for table in blank_tables(tables, [*names, *means])
+    ]
 
 
 def file_names(plan: Plan) -> list[str]:

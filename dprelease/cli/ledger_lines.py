@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dprelease.cli.numbers import rounded_down, rounded_up
+from dprelease.cli.numbers import left as left_of
+from dprelease.cli.numbers import spent as spent_of
 
 
 def ledger_lines(ledger: Mapping[str, Any]) -> list[str]:
@@ -24,13 +25,13 @@ def ledger_lines(ledger: Mapping[str, Any]) -> list[str]:
 
 
 def _amount(ledger: Mapping[str, Any], what: str) -> str:
-    spent = f"{rounded_up(ledger[f'{what}_spent'])} spent"
+    spent = f"{spent_of(ledger[f'{what}_spent'])} spent"
     if not ledger["already_charged"]:
-        spent += f", {rounded_up(ledger[f'{what}_after'])} after a run"
+        spent += f", {spent_of(ledger[f'{what}_after'])} after a run"
     cap = ledger[f"{what}_cap"]
     if cap is None:
         return f"{spent}, no cap"
     if ledger["refused"] and ledger[f"{what}_after"] > cap:
-        return f"{spent}, over the cap {rounded_down(cap)}: a run would be refused"
-    left = rounded_down(ledger[f"{what}_left_after"])
-    return f"{spent}, {left} left of the cap {rounded_down(cap)}"
+        return f"{spent}, over the cap {left_of(cap)}: a run would be refused"
+    left = left_of(ledger[f"{what}_left_after"])
+    return f"{spent}, {left} left of the cap {left_of(cap)}"

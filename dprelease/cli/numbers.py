@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 DIGITS = 5
+BUDGET_DIGITS = 12
 
 
 def rounded_up(value: object) -> str:
@@ -17,10 +18,20 @@ def rounded_down(value: object) -> str:
     return _written(value, ROUND_FLOOR)
 
 
-def _written(value: object, rounding: str) -> str:
+def spent(value: object) -> str:
+    """Write what a budget paid: all of its digits but for the thirteenth, rounded up."""
+    return _written(value, ROUND_CEILING, BUDGET_DIGITS)
+
+
+def left(value: object) -> str:
+    """Write what is left of a budget: all of its digits but for the thirteenth, rounded down."""
+    return _written(value, ROUND_FLOOR, BUDGET_DIGITS)
+
+
+def _written(value: object, rounding: str, precision: int = DIGITS) -> str:
     if value is None:
         return "-"
-    number = Context(prec=DIGITS, rounding=rounding).create_decimal(str(value))
+    number = Context(prec=precision, rounding=rounding).create_decimal(str(value))
     if number == 0:
         return "0"
     digits = number.normalize()  # without zeros at the end

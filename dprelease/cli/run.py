@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
-from dprelease.cli.console import StatusLine, abandon_stdout, complain
+from dprelease.cli.console import StatusLine, abandon_stdout, complain, remark
 from dprelease.cli.options import JSON, PERIOD, QUIET, SPEC
 from dprelease.errors import Complaint, ExitCode, Failure
 
@@ -68,6 +68,9 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
             new_noise=new_noise,
             progress=progress,
         )
+    if not quiet:
+        for note in result.report["notes"]:
+            remark(f"note: {note}")
     _tell(result, as_json, quiet)
 
 

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from dprelease.cli.console import answer, answer_json
-from dprelease.cli.numbers import rounded_down, rounded_up
+from dprelease.cli.numbers import left as left_of
+from dprelease.cli.numbers import spent as spent_of
 from dprelease.cli.standing import standing_of
 from dprelease.errors import Failure
 from dprelease.report.numbers import upward
@@ -34,7 +35,7 @@ def tell_json(result: Result) -> None:
             "released_at": result.released_at,
             "output": result.output,
             "files": list(result.files),
-            "charged": not result.already_released,
+            "charged": result.charged,
             "loss": accounting_facts(result.plan),
             "ledger": result.report["ledger"],
         }
@@ -75,7 +76,7 @@ def _left(result: Result) -> str:
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
     left = [
-        f"{what} {rounded_down(ledger[f'{what}_left_after'])} of {rounded_down(cap)}"
+        f"{what} {left_of(ledger[f'{what}_left_after'])} of {left_of(cap)}"
         for what in ("epsilon", "delta")
         if (cap := ledger[f"{what}_cap"]) is not None
     ]
@@ -84,5 +85,5 @@ def _left(result: Result) -> str:
 
 def _loss(result: Result) -> str:
     loss = result.plan.loss
-    delta = f", delta {rounded_up(upward(loss.delta))}" if loss.delta else ""
-    return f"epsilon {rounded_up(upward(loss.epsilon))}{delta} ({result.plan.method})"
+    delta = f", delta {spent_of(upward(loss.delta))}" if loss.delta else ""
+    return f"epsilon {spent_of(upward(loss.epsilon))}{delta} ({result.plan.method})"

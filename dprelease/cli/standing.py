@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger import Account, Caps, Run, account, run_id, total
-from dprelease.ledger.reservation import check_caps
+from dprelease.ledger.reservation import check_caps, check_guarantee, guarantee_of
 from dprelease.model import Loss, Plan, Release
 from dprelease.report.numbers import upward
 
@@ -59,6 +59,7 @@ def standing_of(plan: Plan) -> Standing:
     refusals: list[Complaint] = []
     if known is None:
         try:
+            check_guarantee(found, guarantee_of(release), release.place("privacy.adjacency"))
             check_caps(found, plan.loss, caps, release.place("privacy.epsilon"))
         except Failure as refused:
             refusals = refused.complaints

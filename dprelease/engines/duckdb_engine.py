@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read, lost
 from dprelease.engines.csv_scan import LineScan
-from dprelease.engines.duckdb_session import session
+from dprelease.engines.duckdb_session import check_memory, session
 from dprelease.engines.files import Layout, lay_out, resolve
 from dprelease.engines.parquet_files import physical_types
 from dprelease.engines.values import parse_number
@@ -40,6 +40,7 @@ class DuckDB:
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         """Check names and types against headers and footers; raises Failure(DATA)."""
+        check_memory()
         if source.format == "csv":
             lay_out(source, inputs)
             return

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -21,6 +24,9 @@ _NEVER = (
     "join_filter_pushdown",
     "type_pushdown",
 )
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]i?B)", re.IGNORECASE)
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+LEAST_MEMORY = 100 * 10**6
 MEMORY = "400MB"  # override with DPRELEASE_MEMORY, such as 2GB
 
 
@@ -61,6 +67,21 @@ def _settings(scratch: str, paths: Sequence[str], never: Sequence[str]) -> dict[
         "enable_external_access": "false",
         "lock_configuration": "true",
     }
+
+
+def check_memory() -> None:
+    """Refuse, before anything is charged, a limit that is no size; raises Failure(SPEC)."""
+    given = os.environ.get("DPRELEASE_MEMORY", MEMORY)
+    match = _SIZE.fullmatch(given.strip())
+    if match is None or float(match[1]) * _UNITS[match[2].upper()[0]] < LEAST_MEMORY:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E413",
+                "the environment variable DPRELEASE_MEMORY is no amount of memory to work in",
+                "write at least 100MB, such as 400MB or 2GB",
+            ),
+        )
 
 
 def quote(text: str) -> str:

@@ -35,7 +35,8 @@ def resolve(source: Source) -> tuple[str, ...]:
         raise bad_data(
             "E402", f"{pattern} can't be read", "check that the file exists and may be read"
         ) from None
-    return tuple(found)
+    # two names of one file would count its records twice
+    return tuple({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
 
 
 def _matches(pattern: str, suffix: str) -> list[str]:

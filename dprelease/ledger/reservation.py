@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dprelease.errors import ExitCode, Failure, Place
-from dprelease.ledger.messages import nothing_promised, over_cap
+from dprelease.ledger.messages import nothing_promised, other_guarantee, over_cap
 from dprelease.ledger.records import Account, Book, Caps, Run, State, total
-from dprelease.model import Loss
+from dprelease.model import Loss, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,23 @@ def check_loss(loss: Loss) -> None:
     """Raises ValueError for what can't be a privacy loss: a mistake of the caller."""
     if loss.epsilon < 0 or not 0 <= loss.delta < 1 or (loss.rho is not None and loss.rho < 0):
         raise ValueError("a privacy loss is not negative, and delta is below 1")
+
+
+def guarantee_of(release: Release) -> dict[str, object]:
+    """What a release's loss is about, as charges note it."""
+    return {"unit": release.privacy.unit, "adjacency": str(release.privacy.adjacency)}
+
+
+def check_guarantee(account: Account, detail: Mapping[str, object], place: Place | None) -> None:
+    """Refuses (exit 3) a run whose unit or neighbours are not those of the dataset's other runs.
+
+    Losses about different neighbours don't add up: a count that replace-one leaves exact has no
+    finite loss under add-remove.
+    """
+    for run in account.runs:
+        for what in ("unit", "adjacency"):
+            if run.detail.get(what) != detail.get(what):
+                raise Failure(ExitCode.BUDGET, other_guarantee(account.dataset, what, place))
 
 
 def check_caps(account: Account, asked: Loss, caps: Caps, place: Place | None) -> None:

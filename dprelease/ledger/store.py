@@ -33,7 +33,13 @@ from dprelease.ledger.records import (
     read_book,
     total,
 )
-from dprelease.ledger.reservation import Reservation, check_caps, check_loss, reservation_of
+from dprelease.ledger.reservation import (
+    Reservation,
+    check_caps,
+    check_guarantee,
+    check_loss,
+    reservation_of,
+)
 from dprelease.model import Loss
 
 WAIT = 10.0  # seconds
@@ -104,6 +110,7 @@ class Ledger:
                 if known.loss != loss:
                     raise other_cost(release, known.loss, loss, place)
                 return reservation_of(book, known, fresh=False)
+            check_guarantee(book.account(dataset), detail, place)
             check_caps(book.account(dataset), loss, caps, place)
             self._append(book.head, Kind.CHARGE, run_id, content)
             charged = self._book()

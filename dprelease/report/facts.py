@@ -22,6 +22,7 @@ class Outcome:
     ledger: Mapping[str, object]
     versions: Mapping[str, str]
     files: Mapping[str, str]  # table file -> sha256
+    remarks: tuple[str, ...] = ()  # on the published figures
 
 
 NEIGHBOURS = {
@@ -42,15 +43,16 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
         "queries": [step_facts(step, release.output.interval) for step in plan.steps],
         "accounting": accounting_facts(plan),
         "meaning": {
-            "beliefs": beliefs(plan.loss.epsilon),
+            "beliefs": _beliefs(plan),
             "groups": group_privacy(plan.loss.epsilon, plan.loss.delta),
         },
         "not_protected": _not_protected(release, plan),
+        "data": _data(release),
         "columns": [_column(column) for column in release.columns.values()],
         "processing": _processing(release),
         "ledger": dict(outcome.ledger),
         "hazards": hazards(release, plan),
-        "notes": list(plan.notes),
+        "notes": [*plan.notes, *outcome.remarks],
         "warnings": [warning.message for warning in release.warnings],
         "provenance": {
             "run_id": outcome.run_id,
@@ -62,6 +64,20 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
             "interval": text(release.output.interval),
         },
     }
+
+
+def _beliefs(plan: Plan) -> list[dict[str, object]]:
+    """What somebody may come to believe, of each thing that the neighbours speak about.
+
+    Under add-remove, a row with another content is two steps away: it is taken out and another
+    one put in. Under replace-one it is one step, and that the row is there is not protected.
+    """
+    if plan.release.privacy.adjacency is Adjacency.REPLACE_ONE:
+        return [beliefs("what the row says", plan.loss, 1)]
+    return [
+        beliefs("whether the row is in the table", plan.loss, 1),
+        beliefs("what the row says, if it is in the table", plan.loss, 2),
+    ]
 
 
 def _deployment(release: Release, plan: Plan) -> dict[str, object]:
@@ -134,6 +150,26 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
     return said
 
 
+KEYS_SHOWN = 100
+
+
+def _data(release: Release) -> dict[str, object]:
+    """How the file is read: what counts as missing decides what is counted."""
+    source = release.data.source
+    told: dict[str, object] = {"format": source.format, "path": release.data.written_path}
+    if source.format == "csv":
+        dialect = source.dialect
+        told |= {
+            "delimiter": dialect.delimiter,
+            "quote": dialect.quote,
+            "encoding": dialect.encoding,
+            "null_values": list(dialect.null_values),
+            "header": dialect.header,
+            "strip": dialect.strip,
+        }
+    return told
+
+
 def _column(column: Column) -> dict[str, object]:
     grid = column.grid
     return {
@@ -144,6 +180,7 @@ def _column(column: Column) -> dict[str, object]:
         "step": None if grid is None else upward(grid.step),
         "step_chosen_by_tool": column.step_chosen,
         "keys": None if column.keys is None else len(column.keys),
+        "key_list": list(column.keys[:KEYS_SHOWN]) if column.keys else None,
         "bins": None if column.edges is None else list(column.edges),
         "other": column.other,
         "nulls": "drop" if column.null_value is None else column.null_value,

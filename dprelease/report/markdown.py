@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from dprelease.finish.decimals import placed
@@ -79,24 +78,26 @@ def _guarantee(report: Facts) -> Iterator[str]:
 def _meaning(report: Facts) -> Iterator[str]:
     yield "## What that means for a person"
     yield ""
-    spared = " (but for a probability of about delta)"
     yield (
-        "Somebody believes, before the release, that a row is in the table or says a certain "
-        "thing. After the release, whatever else they know, their belief lies within"
-        f"{spared if report['deployment']['privacy_loss']['delta'] else ''}:"
+        "Somebody believes something of a row before the release. After it, whatever else they "
+        "know, their belief lies within:"
     )
-    yield ""
-    yield from grid(
-        ("belief before", "least belief after", "greatest belief after"),
-        (
+    for table in report["meaning"]["beliefs"]:
+        spared = f", but for a probability of about {table['delta']:.2g}" if table["delta"] else ""
+        yield ""
+        yield f"Of {cell(table['about'])} (epsilon {table['epsilon']}{spared}):"
+        yield ""
+        yield from grid(
+            ("belief before", "least belief after", "greatest belief after"),
             (
-                _percent(row["prior"]),
-                _percent(row["posterior_low"]),
-                _percent(row["posterior_high"]),
-            )
-            for row in report["meaning"]["beliefs"]
-        ),
-    )
+                (
+                    _percent(row["prior"]),
+                    _percent(row["posterior_low"]),
+                    _percent(row["posterior_high"]),
+                )
+                for row in table["rows"]
+            ),
+        )
     yield ""
     yield "Several rows of one person, or of one family, are protected together by less:"
     yield ""
@@ -112,22 +113,39 @@ def _tables(tables: Mapping[str, OutputTable]) -> Iterator[str]:
         yield ""
         yield f"### {cell(file)}"
         yield ""
-        shown = [column for column in table.columns if not column.name.endswith("_flag")]
-        yield from grid([cell(column.name) for column in shown], islice(_rows(shown), ROWS_SHOWN))
+        yield from grid([cell(column.name) for column in table.columns], _rows(table.columns))
         if table.rows > ROWS_SHOWN:
             yield ""
             yield f"... and {table.rows - ROWS_SHOWN:,} more rows in the file."
 
 
 def _rows(columns: Sequence[OutputColumn]) -> Iterator[Sequence[object]]:
-    texts = [
-        [
-            placed(value, column.decimals) if isinstance(value, int) else value
-            for value in column.values[:ROWS_SHOWN]
-        ]
-        for column in columns
-    ]
+    texts = [_texts(column, _places(column, columns)) for column in columns]
     yield from zip(*texts, strict=True)
+
+
+def _texts(column: OutputColumn, places: int) -> list[object]:
+    return [
+        placed(_rounded(value, column.decimals - places), places)
+        if isinstance(value, int)
+        else value
+        for value in column.values[:ROWS_SHOWN]
+    ]
+
+
+def _rounded(value: int, dropped: int) -> int:
+    unit: int = 10**dropped
+    return (2 * value + unit) // (2 * unit)
+
+
+def _places(column: OutputColumn, columns: Sequence[OutputColumn]) -> int:
+    """Decimals worth showing beside the noise: two digits of the smallest half-width shown."""
+    name = f"{(column.query or '')}_noise_moe"
+    halves = next((each.values[:ROWS_SHOWN] for each in columns if each.name == name), [])
+    smallest = min((half for half in halves if isinstance(half, int) and half > 0), default=0)
+    if not smallest or not column.decimals:
+        return column.decimals
+    return min(column.decimals, max(0, column.decimals - len(str(smallest)) + 2))
 
 
 def _reading(report: Facts) -> Iterator[str]:
@@ -142,6 +160,7 @@ def _reading(report: Facts) -> Iterator[str]:
         "Cells do not add up to totals released by another query: each has noise of its own.",
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
         "half-width of one cell times the square root of n.",
+        "The tables above show the beginning, rounded; the files hold all.",
         "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.",
     ):
         yield f"- {line}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dprelease.model import Loss
 from dprelease.report.numbers import upward
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
@@ -21,8 +22,12 @@ def posterior(prior: float, epsilon: float) -> tuple[float, float]:
     return low, high
 
 
-def beliefs(epsilon: Fraction) -> list[dict[str, float]]:
-    """Tabulate prior and posterior beliefs, rounded outward to 4 decimals."""
+def beliefs(about: str, loss: Loss, steps: int) -> dict[str, object]:
+    """Tabulate prior and posterior beliefs about something that takes ``steps`` neighbours.
+
+    Rounded outward to 4 decimals; but for the stated delta.
+    """
+    epsilon, delta = together(loss.epsilon, loss.delta, steps)
     rows = []
     for prior in PRIORS:
         low, high = posterior(prior, float(epsilon))
@@ -33,16 +38,21 @@ def beliefs(epsilon: Fraction) -> list[dict[str, float]]:
                 "posterior_high": math.ceil(high * 1e4) / 1e4,
             }
         )
-    return rows
+    return {"about": about, "epsilon": upward(epsilon), "delta": delta, "rows": rows}
+
+
+def together(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, float]:
+    """Loss between tables ``steps`` neighbours apart: k epsilon, delta times a growing sum."""
+    if not delta:
+        return epsilon * steps, 0.0
+    grown = sum(math.exp(min(float(epsilon) * i, 700.0)) for i in range(steps))
+    return epsilon * steps, min(1.0, float(delta) * grown)
 
 
 def group_privacy(epsilon: Fraction, delta: Fraction) -> list[dict[str, object]]:
     """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1)."""
     rows: list[dict[str, object]] = []
     for size in GROUPS:
-        together: float = 0
-        if delta:
-            grown = sum(math.exp(min(float(epsilon) * i, 700.0)) for i in range(size))
-            together = min(1.0, float(delta) * grown)
-        rows.append({"units": size, "epsilon": upward(epsilon * size), "delta": together})
+        grown, failing = together(epsilon, delta, size)
+        rows.append({"units": size, "epsilon": upward(grown), "delta": failing or 0})
     return rows

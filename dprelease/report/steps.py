@@ -55,6 +55,7 @@ def step_facts(step: Step, interval: Fraction) -> dict[str, object]:
         "scale": scale(step),
         "granularity": upward(unit),
         "noise_halfwidth": None if half is None else upward(half),
+        "example_halfwidth": statistic.example(step, interval),
         "expected_error": statistic.expected_error(step, interval),
     }
 

@@ -30,7 +30,9 @@ def read_grid(
     if not given or not part.sound(*_KEYS):
         return None, False
     if "lower" not in given or "upper" not in given:
-        message, hint = f"{given[0]} without lower and upper", "from a public rule, both"
+        missing = [key for key in ("lower", "upper") if key not in given]
+        message = f"{given[0]} without {' and '.join(missing)}"
+        hint = "from a public rule, both"
         reporter.complain("E111", message, (*part.path, given[0]), hint)
         return None, False
     return _make(kind, part, reporter)

@@ -57,6 +57,7 @@ def check_period(
     if not used:
         message = f"a period is given, but the spec has no {PERIOD}"
         reporter.warn("W204", message, ("data",), f"write {PERIOD} in the path or snapshot", "key")
+        return None  # it changes nothing, so it must not make another release of it
     return period
 
 

@@ -57,6 +57,9 @@ class Statistic(Protocol):
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Say before any data is read how large the noise will be, at the interval level."""
 
+    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
+        """Give the half-width at an example number of values, where it differs by cell."""
+
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Give the half-width of the noise interval if it is the same for every cell."""
 

@@ -7,7 +7,16 @@ from fractions import Fraction
 
 from dprelease.finish.columns import Layout, estimate_columns
 from dprelease.finish.text import plus_minus
-from dprelease.model import Adjacency, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
+from dprelease.model import (
+    Adjacency,
+    Measure,
+    MeasureKind,
+    NoiseFamily,
+    OutputColumn,
+    Query,
+    Sensitivity,
+    Step,
+)
 from dprelease.noise.laws import halfwidth
 from dprelease.privacy.shift import pair, single, zero
 from dprelease.statistics.base import Released, bounded, may_be_outside
@@ -45,12 +54,18 @@ class Count:
     ) -> list[OutputColumn]:
         """Publish the noisy integers as they are; the half-width comes from the exact law."""
         half = halfwidth(step.noise, 1 - interval)
-        layout = Layout(step.query.name, 0, self.meaning, interval)
+        exact = step.noise.family is NoiseFamily.NONE
+        meaning = "number of records, exact: no neighbour changes it" if exact else self.meaning
+        layout = Layout(step.query.name, 0, meaning, interval)
         return estimate_columns(layout, noisy[0], [half] * len(noisy[0]))
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Half-width of the noise on one count."""
         return plus_minus(Fraction(halfwidth(step.noise, 1 - interval)))
+
+    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
+        """No example is needed: the half-width is the same everywhere."""
+        return None
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The same for every cell."""

@@ -117,6 +117,11 @@ class Mean:
         half = step.unit[0] * worst / RECORDS_FOR_EXAMPLE
         return f"{plus_minus(half)} at {RECORDS_FOR_EXAMPLE:,} values"
 
+    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
+        """Half-width of the noise on the mean of a cell with 1,000 values, at the worst."""
+        worst = quantile_of_mix(step.noise, 1 - interval, 1.0) * float(step.unit[0])
+        return {"values": RECORDS_FOR_EXAMPLE, "halfwidth": worst / RECORDS_FOR_EXAMPLE}
+
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Differs from cell to cell: it depends on the noisy number of values."""
         return None

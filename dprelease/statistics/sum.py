@@ -72,6 +72,10 @@ class Sum:
         """Half-width of the noise on one sum."""
         return plus_minus(step.unit[0] * halfwidth(step.noise, 1 - interval))
 
+    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
+        """No example is needed: the half-width is the same everywhere."""
+        return None
+
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The same for every cell."""
         return step.unit[0] * halfwidth(step.noise, 1 - interval)

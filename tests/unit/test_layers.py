@@ -82,6 +82,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.versions": (),
     "dprelease.publication": (
         *VOCABULARY,
+        "dprelease.finish.blank",
         "dprelease.layout",
         "dprelease.ledger",
         "dprelease.report",

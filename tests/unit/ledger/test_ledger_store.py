@@ -251,3 +251,14 @@ def test_names_of_any_kind_are_kept(tmp_path: Path) -> None:
         (run,) = ledger.entries()
     assert run.dataset == 'data "set" \N{SNOWMAN}'
     assert os.listdir(tmp_path) == ["ünï ?#%20 ledger"]
+
+
+def test_releases_about_other_neighbours_do_not_add_up(tmp_path: Path) -> None:
+    loss = Loss(Fraction(1))
+    with Ledger.open(str(tmp_path / "l.sqlite")) as ledger:
+        ledger.charge("a" * 64, "d", "r", loss, Caps(), {"adjacency": "add-remove"})
+        with pytest.raises(Failure, match="E304") as refused:
+            ledger.charge("b" * 64, "d", "s", loss, Caps(), {"adjacency": "replace-one"})
+        assert refused.value.exit_code is ExitCode.BUDGET
+        ledger.charge("c" * 64, "other", "s", loss, Caps(), {"adjacency": "replace-one"})
+        assert ledger.status("d").spent.epsilon == 1

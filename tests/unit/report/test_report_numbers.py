@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from dprelease.finish.decimals import decimals_of, fixed_point, placed, places_for
 from dprelease.finish.text import number, plus_minus
+from dprelease.model import Loss
 from dprelease.report.markup import cell
 from dprelease.report.meaning import beliefs, group_privacy, posterior
 from dprelease.report.numbers import root, text, upward
@@ -72,8 +74,15 @@ def test_what_epsilon_means() -> None:
     assert (round(low, 3), round(high, 3)) == (0.269, 0.731)
     low, high = posterior(0.1, 1.0)
     assert (round(low, 3), round(high, 3)) == (0.039, 0.232)
-    half = next(row for row in beliefs(Fraction(1)) if row["prior"] == 0.5)
+    table: Any = beliefs("whether the row is there", Loss(Fraction(1)), 1)
+    half = next(row for row in table["rows"] if row["prior"] == 0.5)
     assert half == {"prior": 0.5, "posterior_low": 0.2689, "posterior_high": 0.7311}
+    # another content is two steps away under add-remove: e^2 / (1 + e^2)
+    table = beliefs("what the row says", Loss(Fraction(1), Fraction(1, 10**6)), 2)
+    half = next(row for row in table["rows"] if row["prior"] == 0.5)
+    assert half == {"prior": 0.5, "posterior_low": 0.1192, "posterior_high": 0.8808}
+    assert table["epsilon"] == 2
+    assert table["delta"] == pytest.approx(1e-6 * (1 + math.e))
     assert posterior(0.5, 1e6) == (pytest.approx(0), 1.0)
 
 
