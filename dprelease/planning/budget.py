@@ -157,6 +157,12 @@ def _best_shares(
     return min(found, key=lambda each: sum(math.log(c.variance) for c in each.values()))
 
 
+def _rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The rho that (epsilon, delta) allows; 0 where only a huge delta makes it exceed epsilon."""
+    rho = zcdp.rho_for(epsilon, delta)
+    return rho if rho < epsilon else Fraction(0)
+
+
 def _rho(losses: Sequence[Loss]) -> Fraction:
     return sum((loss.rho or Fraction(0) for loss in losses), Fraction(0))
 
@@ -173,7 +179,7 @@ def _laplace_shares(shared: Sequence[Draft], losses: Sequence[Loss], total: Tota
     if total.accounting != "zcdp":
         left = declared - _beside_pure(losses, total)
     if total.accounting != "pure" and total.delta > 0:
-        rho = zcdp.rho_for(declared, total.delta) - _rho(losses)
+        rho = _rho_within(declared, total.delta) - _rho(losses)
         left = max(left, _epsilon_under(shared, rho, left))
     if left <= 0:
         return {}
@@ -225,9 +231,9 @@ def _gaussian_shares(
         if epsilon <= pure:
             return {}
         return {shared[0].query.name: noises.normal(shared[0], epsilon - pure, total.delta)}
-    left = zcdp.rho_for(epsilon, total.delta) - _rho(losses)
+    left = _rho_within(epsilon, total.delta) - _rho(losses)
     if len(normal) == len(shared) and total.accounting == "auto" and epsilon > pure:
-        left = max(left, zcdp.rho_for(epsilon - pure, total.delta) - _rho(others))
+        left = max(left, _rho_within(epsilon - pure, total.delta) - _rho(others))
     return _rho_shares(shared, left, deltas)
 
 
