@@ -70,13 +70,13 @@ def _parquet(request: AggregateRequest) -> Answer:
 
     source = request.source
     paths = resolve(source)
-    with session(paths) as connection:
-        types = physical_types(connection, paths, source.pattern, request.inputs)
-        try:
+    types: dict[str, str] = {}
+    try:
+        with session(paths) as connection:
+            types = physical_types(connection, paths, source.pattern, request.inputs)
             return _ask(connection, request, parquet_fields(paths, types), repeatable=True)
-        except duckdb.Error:
-            pass  # one text that is not UTF-8 is enough: read with care below
-    return _parquet_careful(request, paths, types)
+    except duckdb.Error:  # one text that is not UTF-8 is enough
+        return _parquet_careful(request, paths, types)
 
 
 def _parquet_careful(
