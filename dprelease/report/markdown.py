@@ -41,7 +41,7 @@ def _head(report: Facts) -> Iterator[str]:
     yield "Privacy report of a release of noisy statistics."
     yield ""
     yield from grid(
-        ("", ""),
+        ("about", "this release"),
         [
             (label, basic[key])
             for label, key in (

@@ -27,7 +27,7 @@ def accounting(report: Facts) -> Iterator[str]:
         ("dataset after", ledger["after"]["epsilon"], ledger["after"]["delta"]),
         ("cap", ledger["cap"]["epsilon"], ledger["cap"]["delta"]),
     ]
-    yield from grid(("", "epsilon", "delta"), rows)
+    yield from grid(("what", "epsilon", "delta"), rows)
     yield ""
     yield f"Dataset in the ledger: {cell(ledger['dataset'])}, entry {ledger['entry']}."
 
@@ -87,7 +87,7 @@ def provenance(report: Facts) -> Iterator[str]:
         *((f"version of {name}", version) for name, version in known["versions"].items()),
         *((f"sha256 of {name}", digest) for name, digest in known["files"].items()),
     ]
-    yield from grid(("", ""), rows)
+    yield from grid(("what", "which"), rows)
     for note in (*report["notes"], *report["warnings"]):
         yield ""
         yield f"Note: {cell(note)}"
