@@ -1,7 +1,7 @@
 """A whole release beside a hand-written DuckDB query for the same figures without privacy.
 
 Count, sum and mean by two columns, 20,000 cells, from CSV and from Parquet. Both sides are whole
-processes, run in turn; the query writes a table of the same shape. Targets: at most 1.3 times
+processes, run in turn; the query clamps to the same bounds and writes a table of the same shape. Targets: at most 1.3 times
 the query's time for CSV and 2 times for Parquet, in less than 1 GB. On a busy machine look at the
 ratio of processor time instead.
 
@@ -29,8 +29,8 @@ QUERY = """
 import duckdb
 duckdb.execute(\"\"\"
 COPY (
-  SELECT region, category, count(*) AS sales, sum(amount) AS total, avg(amount) AS average
-  FROM {reader}
+  SELECT region, category, count(*) AS sales, sum(clamped) AS total, avg(clamped) AS average
+  FROM (SELECT region, category, least(greatest(amount, 0), 500) AS clamped FROM {reader})
   GROUP BY region, category ORDER BY region, category
 ) TO 'plain.csv' (HEADER)
 \"\"\")

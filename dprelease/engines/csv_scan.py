@@ -29,6 +29,15 @@ class LineScan(threading.Thread):
         self._layout = layout
         self._quote = dialect.quote.encode()
         self._header = dialect.header
+        # Blanks about quotes: the fast reader keeps or joins what the careful one doesn't.
+        blanks = [blank for blank in (b" ", b"\t") if blank != dialect.delimiter.encode()]
+        self._odd = tuple(
+            pattern
+            for one in blanks
+            for other in blanks
+            for pattern in (one + other + self._quote, self._quote + one + self._quote)
+            if self._quote
+        ) + tuple(b"\t" + self._quote for _ in blanks[1:] if self._quote)
         self._on_doubt = on_doubt
         self._stopped = False
         self._doubted = True  # until the scan has come to its end
@@ -83,6 +92,8 @@ class LineScan(threading.Thread):
         """Number of lines (0 if not wanted), and whether they end in carriage returns."""
         feeds = returns = pairs = 0
         last = b""
+        before = b""  # the end of the chunk before, in which a pattern may have begun
+        odd = self._odd if counted else ()
         buffer = bytearray(CHUNK)
         with open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
@@ -90,6 +101,10 @@ class LineScan(threading.Thread):
                     raise _DoubtError
                 if size == CHUNK and buffer.find(b"\n") < 0:
                     raise _DoubtError
+                seam = before + bytes(buffer[: min(size, 2)])
+                if any(each in seam or buffer.find(each, 0, size) >= 0 for each in odd):
+                    raise _DoubtError
+                before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
                 some = last == b"\r" or buffer.find(b"\r", 0, size) >= 0
                 if some and not counted:
                     return self._lines(path, True)

@@ -56,6 +56,8 @@ class DuckDB:
             rows = _parquet(request) if request.source.format == "parquet" else _csv(request)
         except (duckdb.Error, OSError, ValueError, MemoryError, Failure):
             raise lost() from None
+        except RuntimeError:  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
         return _table(request, rows)
 
 
@@ -177,6 +179,8 @@ def _ask(
     connection: DuckDBPyConnection, request: AggregateRequest, fields: Fields, repeatable: bool
 ) -> Answer:
     """Run the statement; ``repeatable`` says that the fields can be read more than once."""
+    import duckdb
+
     from dprelease.engines.duckdb_rows import build_rows
     from dprelease.engines.duckdb_sql import fits_narrow, probe, statement
 
@@ -188,7 +192,13 @@ def _ask(
         grouped_first = bool(found[0][0] < MANY)
     # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
     narrow = repeatable and fits_narrow(request) and _adds_narrow(connection)
-    answer = connection.execute(statement(request, rows, grouped_first, narrow)).fetchall()
+    try:
+        answer = connection.execute(statement(request, rows, grouped_first, narrow)).fetchall()
+    except duckdb.OutOfMemoryException:
+        if not (grouped_first and repeatable):
+            raise
+        # more distinct keys than the first records promised: look each record up instead
+        return connection.execute(statement(request, rows, False)).fetchall()
     if narrow and not fits_narrow(request, sum(row[1] or 0 for row in answer)):
         answer = connection.execute(statement(request, rows, grouped_first)).fetchall()
     return answer

@@ -34,7 +34,7 @@ MEMORY = "400MB"  # override with DPRELEASE_MEMORY, such as 2GB
 def session(paths: Sequence[str]) -> Iterator[DuckDBPyConnection]:
     """A connection that may read the given files and nothing else, and can't be reconfigured.
 
-    What doesn't fit into memory is written to a directory of its own (mode 0700), which is removed.
+    What doesn't fit into memory fails; its scratch directory (mode 0700) stays empty.
     """
     import duckdb
 
@@ -60,6 +60,8 @@ def _settings(scratch: str, paths: Sequence[str], never: Sequence[str]) -> dict[
         "threads": str(_cores()),
         "preserve_insertion_order": "false",
         "temp_directory": quote(scratch),
+        # nothing of the data is ever written to a disk, where a killed process would leave it
+        "max_temp_directory_size": "'0KB'",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "disabled_optimizers": quote(",".join(never)),

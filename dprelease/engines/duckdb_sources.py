@@ -38,6 +38,9 @@ def csv_fields(layout: Layout, dialect: Dialect, numbers: Collection[str] = ()) 
         "quote": text(dialect.quote),
         "escape": text(dialect.quote),
         "strict_mode": exp.Boolean(this=True),
+        # otherwise a folder named f1=x would take the place of the second field
+        "hive_partitioning": exp.Boolean(this=False),
+        "compression": text("none"),
         # With a null text the reader lets surplus fields pass that hold it. No field of one line
         # can be a line feed.
         "nullstr": text("\n"),

@@ -14,6 +14,7 @@ from dprelease.model import ColumnType, InputColumn
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+WIDEST = 38  # digits of a decimal that all readers hold exactly
 _WHOLE = r"U?(?:TINY|SMALL|BIG)INT|U?INTEGER"
 _NUMBER = rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)"
 
@@ -64,8 +65,11 @@ def _types(
     connection: DuckDBPyConnection, path: str, pattern: str, inputs: Sequence[InputColumn]
 ) -> dict[str, str]:
     place = [literal_path(path)]
-    rows = connection.execute("SELECT name, num_children FROM parquet_schema($1)", place).fetchall()
-    names = _top_names([(str(name), int(children or 0)) for name, children in rows])
+    rows = connection.execute(
+        "SELECT name, num_children, precision FROM parquet_schema($1)", place
+    ).fetchall()
+    names = _top_names([(str(name), int(children or 0)) for name, children, _ in rows])
+    wide = {str(name) for name, _, precision in rows if (precision or 0) > WIDEST}
     folded = Counter(name.lower() for name in names)
     described = connection.execute(
         "DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning = false)", place
@@ -77,6 +81,12 @@ def _types(
                 "E405",
                 f'{pattern} has no column "{each.name}"',
                 "it must have exactly this name, upper and lower case included",
+            )
+        if each.name in wide:
+            raise bad_data(
+                "E412",
+                f'column "{each.name}" of {pattern} holds decimals of more than {WIDEST} digits',
+                f"write them with at most {WIDEST} digits, or as doubles",
             )
         if folded[each.name.lower()] > 1:
             raise bad_data(

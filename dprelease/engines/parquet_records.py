@@ -20,7 +20,7 @@ def readable(paths: Sequence[str], names: Sequence[str]) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    fields = pq.ParquetFile(paths[0]).schema_arrow
+    fields = pq.ParquetFile(paths[0], coerce_int96_timestamp_unit="us").schema_arrow
     schema = pa.schema([(name, _plain(fields.field(name).type)) for name in names])
     return pa.RecordBatchReader.from_batches(schema, _batches(paths, schema))
 
@@ -30,7 +30,8 @@ def _batches(paths: Sequence[str], schema: Any) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     for path in paths:
-        with pq.ParquetFile(path) as file:
+        # as DuckDB reads them; the default wraps around far from today
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             for batch in file.iter_batches(batch_size=BATCH, columns=schema.names):
                 columns = [
                     _column(batch.column(name), schema.field(name).type) for name in schema.names
@@ -43,8 +44,9 @@ def _plain(kind: Any) -> Any:
     import pyarrow as pa
 
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    text = pa.types.is_string(inner) or pa.types.is_large_string(inner)
-    return pa.string() if text else inner
+    if pa.types.is_string(inner) or pa.types.is_large_string(inner):
+        return pa.string()
+    return pa.float32() if pa.types.is_float16(inner) else inner
 
 
 def _column(values: Any, kind: Any) -> Any:

@@ -67,7 +67,7 @@ def parquet_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Rec
     names = [each.name for each in read]
     try:
         for path in resolve(source):
-            file = pq.ParquetFile(path)
+            file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
             for batch in file.iter_batches(columns=names or None):
                 columns = {each.name: _values(batch.column(each.name), each) for each in read}
                 for row in range(batch.num_rows):

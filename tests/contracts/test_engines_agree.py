@@ -52,6 +52,9 @@ SOUP = st.lists(st.sampled_from(TOKENS + ODD), max_size=30).map(b"".join)
 FIELD = st.sampled_from(
     [b"a", b"1", b"", b'"a"', b'" a"', b'"1,"', b'"a"""', b' "a" ', b"2.5", b'""']
 )
+PADDED = st.lists(st.sampled_from([b'"', b'""', b" ", b"  ", b"\t", b"a", b"1"]), max_size=6).map(
+    b"".join
+)
 CLEAN = st.lists(st.tuples(FIELD, FIELD, FIELD).map(b",".join), max_size=8)
 
 
@@ -104,6 +107,20 @@ def test_clean_files_take_the_fast_path(
     fast, careful = all_paths(asked)
     assert fast in ([expected], [expected] * 2)
     assert careful == expected
+
+
+@given(lines=st.lists(st.tuples(PADDED, PADDED, PADDED).map(b",".join), min_size=1, max_size=5))
+@settings(SETTINGS, max_examples=60)
+def test_blanks_about_quotes_mean_the_same_on_every_path(
+    tmp_path: Path, lines: list[bytes]
+) -> None:
+    path = tmp_path / "padded.csv"
+    path.write_bytes(b"\n".join([b"s,x,n", *lines, b""]))
+    asked = request(path)
+    expected = plain(get("reference").aggregate(asked))
+    fast, careful = all_paths(asked)
+    assert careful == expected
+    assert fast in ([], [expected], [expected] * 2)
 
 
 @given(lines=st.lists(SOUP.map(lambda b: b.replace(b"\n", b"")), min_size=1, max_size=6), new=SOUP)
