@@ -1,9 +1,9 @@
 """A whole release beside a hand-written DuckDB query for the same figures without privacy.
 
 Count, sum and mean by two columns, 20,000 cells, from CSV and from Parquet. Both sides are whole
-processes, run in turn; the query clamps to the same bounds and writes a table of the same shape. Targets: at most 1.3 times
-the query's time for CSV and 2 times for Parquet, in less than 1 GB. On a busy machine look at the
-ratio of processor time instead.
+processes, run in turn; the query clamps to the same bounds and writes a table of the same shape.
+Targets: at most 1.3 times the query's time for CSV and 2 times for Parquet, in less than 1 GB. On a
+busy machine look at the ratio of processor time instead.
 
 Run: python benchmarks/end_to_end.py FOLDER [ROWS] [ROUNDS]
 """
