@@ -56,8 +56,12 @@ class LineScan(threading.Thread):
         """Scan all files; a file that can't be read is for the careful reader to report."""
         try:
             # In a table of one column the reader passes over empty lines, which are records.
-            counted = self._layout.width == 1 or any(map(self._has_quote, self._layout.paths))
-            counts = [self._lines(path, counted) for path in self._layout.paths]
+            counted = self._layout.width == 1
+            try:
+                counts = [self._lines(path, counted) for path in self._layout.paths]
+            except _CountError:  # only now is it known that lines must be counted
+                counted = True
+                counts = [self._lines(path, counted) for path in self._layout.paths]
         except (OSError, _DoubtError):
             self._doubt()
             return
@@ -74,19 +78,11 @@ class LineScan(threading.Thread):
         self.refuted = not self._stopped
         self._on_doubt()
 
-    def _has_quote(self, path: str) -> bool:
-        """Whether a quote occurs after the header line."""
-        if not self._quote:
-            return False
-        with open(path, "rb") as stream:
-            if self._header:
-                stream.readline()
-            while chunk := stream.read(CHUNK):
-                if self._stopped:
-                    raise _DoubtError
-                if self._quote in chunk:
-                    return True
-        return False
+    def _look_for_quotes(self, buffer: bytearray, size: int, first: bool) -> None:
+        """Raise _CountError if the chunk holds a quote; a header line, in the first, is skipped."""
+        start = buffer.find(b"\n", 0, size) + 1 if first and self._header else 0
+        if buffer.find(self._quote, start, size) >= 0:
+            raise _CountError
 
     def _lines(self, path: str, counted: bool) -> tuple[int, bool | None]:
         """Number of lines (0 if not wanted), and whether they end in carriage returns."""
@@ -105,9 +101,11 @@ class LineScan(threading.Thread):
                 if any(each in seam or buffer.find(each, 0, size) >= 0 for each in odd):
                     raise _DoubtError
                 before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
+                if self._quote and not counted:
+                    self._look_for_quotes(buffer, size, first=last == b"")
                 some = last == b"\r" or buffer.find(b"\r", 0, size) >= 0
                 if some and not counted:
-                    return self._lines(path, True)
+                    raise _CountError
                 if counted:
                     feeds += buffer.count(b"\n", 0, size)
                 if some:
@@ -118,7 +116,12 @@ class LineScan(threading.Thread):
         if returns and not returns == feeds == pairs:
             raise _DoubtError
         lines = feeds + (last != b"\n")
-        return lines, bool(returns) if feeds or not counted else None
+        # no line feed, or none counted: nothing is known of line ends
+        return lines, bool(returns) if feeds else None
+
+
+class _CountError(Exception):
+    """There is a quote after the header, or a carriage return: lines must be counted after all."""
 
 
 class _DoubtError(Exception):

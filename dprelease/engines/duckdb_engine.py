@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from dprelease.engines.duckdb_rows import Fields
 
-SAMPLE = 100_000  # records looked at to choose how keys are looked up
-MANY = 50_000  # distinct keys among them from which records are looked up one by one
+SAMPLE = 20_000  # records looked at to choose how keys are looked up
+MANY = 10_000  # distinct keys among them from which records are looked up one by one
 
 Answer = list[tuple[Any, ...]]  # cell, records, measures
 

@@ -120,3 +120,16 @@ def test_nothing_spills_to_disk() -> None:
             0
         ][0]
     assert str(limit).startswith("0")
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("quoted_at", [2, 40_000])
+def test_a_late_quote_is_noticed_whatever_ends_the_lines(
+    end: bytes, quoted_at: int, tmp_path: Path
+) -> None:
+    # beyond the first chunk of the scan, a quote that swallows the next line
+    lines = [b"a,1" + b" " * 20] * 60_000
+    lines[quoted_at : quoted_at + 2] = [b'"b,1', b'b",1']
+    path = tmp_path / "t.csv"
+    path.write_bytes(end.join([b"g,x", *lines, b""]))
+    assert counts(Source(str(path), "csv")) == [59_998, 0, 0]
