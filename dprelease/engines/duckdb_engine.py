@@ -64,6 +64,11 @@ class DuckDB:
 ENGINE = DuckDB()
 
 
+def integers(request: AggregateRequest) -> int:
+    """How many aggregates there are: measures, the cell and its records, for every cell."""
+    return request.cells * (len(request.measures) + 2)
+
+
 def _parquet(request: AggregateRequest) -> Answer:
     """The answer by DuckDB's reader, or by the careful one where that finds a text unreadable."""
     import duckdb
@@ -74,7 +79,7 @@ def _parquet(request: AggregateRequest) -> Answer:
     paths = resolve(source)
     types: dict[str, str] = {}
     try:
-        with session(paths) as connection:
+        with session(paths, integers(request)) as connection:
             types = physical_types(connection, paths, source.pattern, request.inputs)
             return _ask(connection, request, parquet_fields(paths, types), repeatable=True)
     except duckdb.Error:  # one text that is not UTF-8 is enough
@@ -89,7 +94,7 @@ def _parquet_careful(
     from dprelease.engines.parquet_records import readable
 
     reader = readable(paths, list(types))
-    with session(()) as connection:
+    with session((), integers(request)) as connection:
         connection.register(RECORDS, reader)
         return _ask(connection, request, stream_fields(types), repeatable=False)
 
@@ -140,7 +145,7 @@ def _csv_fast(
 
     dialect = request.source.dialect
     fields = csv_fields(layout, dialect, numbers)
-    with session(layout.paths) as connection:
+    with session(layout.paths, integers(request)) as connection:
         answer: Answer | None = None
         scan = LineScan(layout, dialect, connection.interrupt)
         scan.start()
@@ -170,7 +175,7 @@ def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
     schema = pa.schema([(name, pa.string()) for name in names])
     stream = batches(dialect, layout, names, wanted)
     reader = pa.RecordBatchReader.from_batches(schema, stream)
-    with session(()) as connection:
+    with session((), integers(request)) as connection:
         connection.register(RECORDS, reader)
         return _ask(connection, request, record_fields(layout, dialect), repeatable=False)
 

@@ -26,14 +26,18 @@ _NEVER = (
 )
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]i?B)", re.IGNORECASE)
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+BYTES_AN_INTEGER = 60  # measured, with the table's own needs and a third to spare
+MOST_THREADS = 8
 LEAST_MEMORY = 100 * 10**6
 MEMORY = "400MB"  # override with DPRELEASE_MEMORY, such as 2GB
 
 
 @contextmanager
-def session(paths: Sequence[str]) -> Iterator[DuckDBPyConnection]:
+def session(paths: Sequence[str], integers: int = 0) -> Iterator[DuckDBPyConnection]:
     """A connection that may read the given files and nothing else, and can't be reconfigured.
 
+    ``integers`` is how many aggregates the statement holds at once: memory for them is added to
+    the limit, so that it depends on the request and never on the data.
     What doesn't fit into memory fails; its scratch directory (mode 0700) stays empty.
     """
     import duckdb
@@ -43,21 +47,23 @@ def session(paths: Sequence[str]) -> Iterator[DuckDBPyConnection]:
         try:
             known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
             never = [name for name in _NEVER if (name,) in known]
-            for name, value in _settings(scratch, paths, never).items():
+            for name, value in _settings(scratch, paths, never, integers).items():
                 connection.execute(f"SET {name} = {value}")
             yield connection
         finally:
             connection.close()
 
 
-def _settings(scratch: str, paths: Sequence[str], never: Sequence[str]) -> dict[str, str]:
+def _settings(
+    scratch: str, paths: Sequence[str], never: Sequence[str], integers: int
+) -> dict[str, str]:
     """Name and SQL literal of each setting; the last two close the door."""
     # A path with pattern characters is both matched and opened.
     allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
     return {
         "enable_progress_bar": "false",
-        "memory_limit": quote(os.environ.get("DPRELEASE_MEMORY", MEMORY)),
-        "threads": str(_cores()),
+        "memory_limit": quote(os.environ.get("DPRELEASE_MEMORY", _enough(integers))),
+        "threads": str(min(_cores(), MOST_THREADS)),
         "preserve_insertion_order": "false",
         "temp_directory": quote(scratch),
         # nothing of the data is ever written to a disk, where a killed process would leave it
@@ -84,6 +90,12 @@ def check_memory() -> None:
                 "write at least 100MB, such as 400MB or 2GB",
             ),
         )
+
+
+def _enough(integers: int) -> str:
+    """The usual limit and room for the aggregates: every thread may hold them all for a while."""
+    room = integers * BYTES_AN_INTEGER * min(_cores(), MOST_THREADS)
+    return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
 
 
 def quote(text: str) -> str:
