@@ -1,0 +1,73 @@
+"""Columns, their types, and the lattices their values live on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+
+class ColumnType(StrEnum):
+    """Declared type of a column."""
+
+    INTEGER = "integer"
+    FLOAT = "float"
+    DECIMAL = "decimal"
+    STRING = "string"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+
+
+NUMERIC_TYPES = frozenset(
+    {ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.DECIMAL, ColumnType.BOOLEAN}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The public lattice of a numeric column: values ``k * step`` with ``lower <= k <= upper``."""
+
+    step: Fraction
+    lower: int
+    upper: int
+
+    @property
+    def width(self) -> int:
+        """K, the number of steps from the lower to the upper bound."""
+        return self.upper - self.lower
+
+    @property
+    def magnitude(self) -> int:
+        """The largest absolute grid integer one record can hold."""
+        return max(abs(self.lower), abs(self.upper))
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A row-local SQL expression that passed the whitelist; ``columns`` are those it reads."""
+
+    text: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A declared column.
+
+    Texts (``keys``, ``edges``, ``null_value``) are canonical: integers without sign or leading
+    zeros but a minus, decimals in plain notation, booleans ``true``/``false``, dates
+    ``YYYY-MM-DD``, timestamps ``YYYY-MM-DD HH:MM:SS[.ffffff]``.
+    ``null_value`` None means that records with a null are dropped from what uses the column.
+    """
+
+    name: str
+    type: ColumnType
+    grid: Grid | None = None
+    step_chosen: bool = False
+    keys: tuple[str, ...] | None = None
+    edges: tuple[str, ...] | None = None
+    other: str | None = None
+    null_value: str | None = None
+    expression: Expression | None = None
+    source: str | None = None

@@ -1,0 +1,92 @@
+"""The sections of a spec that are not columns or queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+
+class Adjacency(StrEnum):
+    """Which two tables count as neighbours."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE_ONE = "replace-one"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a CSV file is written; declared or defaulted, never sniffed."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    encoding: str = "utf-8"
+    null_values: tuple[str, ...] = ("",)
+    header: bool = True
+    names: tuple[str, ...] | None = None
+    strip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the table is: ``pattern`` is an absolute file, glob or directory."""
+
+    pattern: str
+    format: str  # "csv" | "parquet"
+    dialect: Dialect = field(default_factory=Dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The ``[data]`` section."""
+
+    source: Source
+    written_path: str  # as the spec writes it, {period} filled in; part of the identity
+    engine: str = "duckdb"
+    snapshot: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The ``[release]`` section."""
+
+    name: str
+    title: str | None = None
+    curator: str | None = None
+    contact: str | None = None
+    purpose: str | None = None
+    region: str | None = None
+    sector: str | None = None
+    approved_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """The ``[privacy]`` section. ``epsilon`` None and ``rho`` None: the queries state their own."""
+
+    unit: str  # "row"
+    adjacency: Adjacency
+    unit_description: str | None = None
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    accounting: str = "auto"  # "auto" | "pure" | "zcdp"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSettings:
+    """The ``[ledger]`` section, defaults filled in; ``path`` is absolute."""
+
+    path: str
+    dataset: str
+    epsilon_cap: Fraction | None = None
+    delta_cap: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The ``[output]`` section; ``path`` is absolute."""
+
+    path: str
+    format: str = "csv"  # "csv" | "parquet"
+    interval: Fraction = Fraction(95, 100)
