@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import chain, repeat
+from math import prod
 
 from dprelease.model import Group, NoisyTable, OutputColumn, OutputTable, Plan, Step
 from dprelease.statistics.registry import statistic_of
@@ -28,13 +29,17 @@ def _table(plan: Plan, name: str, steps: Sequence[Step], noisy: NoisyTable) -> O
 
 
 def _key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
-    rows = list(product(*(group.labels for group in groups))) if groups else []
-    for position, group in enumerate(groups):
+    """Columns of the cross product of the labels: the last group moves fastest."""
+    rows = prod(len(group.labels) for group in groups)
+    inner = rows
+    for group in groups:
+        inner //= len(group.labels)
+        once = list(chain.from_iterable(repeat(label, inner) for label in group.labels))
         typed = group.edges is None and group.other is None
         yield OutputColumn(
             group.column,
             "key",
-            [row[position] for row in rows],
+            once * (rows // len(once)),
             f"bins of {group.column}" if group.edges else f"declared values of {group.column}",
             type=group.type if typed else None,
         )

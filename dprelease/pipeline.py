@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from dprelease import sealed
 from dprelease.certify import CertifiedPlan, certify
 from dprelease.engines import Engine, get
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -26,10 +24,11 @@ from dprelease.ledger.reservation import guarantee_of
 from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
 from dprelease.noise.entropy import Entropy, SystemEntropy
 from dprelease.planning.planner import make_plan
-from dprelease.privatize import privatize
+from dprelease.privatize import prepare, privatize
 from dprelease.publication import Publication, assemble, file_names
-from dprelease.report.steps import step_detail
+from dprelease.report.steps import step_detail, step_facts
 from dprelease.requests import Job, all_inputs, jobs_of
+from dprelease.sealed import Sealed, from_bytes, to_bytes
 from dprelease.spec import load
 from dprelease.spec.relocation import relocated
 from dprelease.versions import versions
@@ -101,9 +100,11 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
             if payload is None:
                 noisy = _compute(certified, reservation, engine, entropy or SystemEntropy(), tell)
                 tell("seal")
-                payload = book.seal(reservation, sealed.to_bytes(certified.plan, noisy, versions()))
+                kept = _seal(book, certified.plan, reservation, noisy)
+            else:
+                kept = from_bytes(certified.plan, payload)
             tell("write")
-            return _publish(book, certified.plan, reservation, payload)
+            return _publish(book, certified.plan, reservation, kept)
 
 
 @contextmanager
@@ -168,14 +169,24 @@ def _compute(
 ) -> NoisyTable:
     """Read and add noise, table by table. The reservation is the permission to read."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
-    # what the samplers need is imported while the engine reads
-    Thread(target=import_module, args=("dprelease.noise.lanes",), daemon=True).start()
+    # what is needed afterwards is imported and tabulated while the engine reads
+    ahead = Thread(target=_prepare, args=(certified.plan,), daemon=True)
+    ahead.start()
     for job in jobs_of(certified.plan.release, certified.plan.steps):
         tell(f"read the data for {job.steps[0].query.table}")
         exact = _aggregate(reservation, engine, job)
+        ahead.join()
         tell(f"add noise to {job.steps[0].query.table}")
         values |= privatize(exact, job.steps, job.positions, entropy)
     return NoisyTable(values)
+
+
+def _prepare(plan: Plan) -> None:
+    """Make what the plan alone determines of the noise and the files; sees no data."""
+    prepare(plan.steps)
+    versions()
+    for step in plan.steps:
+        step_facts(step, plan.release.output.interval)
 
 
 def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable:
@@ -185,14 +196,21 @@ def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable
     return engine.aggregate(job.request)
 
 
-def _publish(book: Ledger, plan: Plan, reservation: Reservation, payload: bytes) -> Result:
+def _seal(book: Ledger, plan: Plan, reservation: Reservation, noisy: NoisyTable) -> Sealed:
+    """Fix the noisy numbers for good: ours, or those another process has sealed before us."""
+    drawn = Sealed(noisy, versions())
+    payload = to_bytes(plan, drawn)
+    kept = book.seal(reservation, payload)
+    return drawn if kept == payload else from_bytes(plan, kept)
+
+
+def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
     run = reservation.run
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
-    made: Publication = assemble(plan, reservation, payload, run.charged_at)
-    publish(plan.release.output.path, made.files)
-    book.published(reservation, made.hashes)
+    made: Publication = assemble(plan, reservation, kept, run.charged_at)
+    book.published(reservation, publish(plan.release.output.path, made.files))
     return Result(
         plan=plan,
         report=made.report,

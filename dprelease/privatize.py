@@ -8,10 +8,12 @@ a step's sensitivities as certified, that is the step's declared privacy loss.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
+from operator import add, mul
 
 from dprelease.model import ExactTable, Step
 from dprelease.noise.entropy import Entropy
-from dprelease.noise.sample import sample
+from dprelease.noise.sample import prepare_sample, sample
 
 
 def privatize(
@@ -34,14 +36,22 @@ def privatize(
     }
 
 
+def prepare(steps: Sequence[Step]) -> None:
+    """Make what the draws of the steps will need. Reads no data and draws nothing."""
+    for step in steps:
+        prepare_sample(step.noise, step.query.cells)
+
+
 def _noisy(
     row: Sequence[int], measures: Sequence[Sequence[int]], step: Step, entropy: Entropy
 ) -> tuple[int, ...]:
     """Combine the measures of every cell and add a fresh draw to each."""
-    cells = step.query.cells
-    noise: list[int] = sample(step.noise, cells, entropy).tolist()
-    totals = noise
+    totals: list[int] = sample(step.noise, step.query.cells, entropy).tolist()
     for factor, measure in zip(row, measures, strict=True):
-        # zip is strict: a table with a missing or spare cell must stop the release
-        totals = [total + factor * int(value) for total, value in zip(totals, measure, strict=True)]
+        if len(measure) != len(totals):
+            raise ValueError("a table with a missing or spare cell is not released")
+        if factor:
+            integers = measure if set(map(type, measure)) <= {int} else map(int, measure)
+            scaled = integers if factor == 1 else map(mul, repeat(factor), integers)
+            totals = list(map(add, totals, scaled))
     return tuple(totals)

@@ -6,10 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from hashlib import sha256
 from typing import Any
 
-from dprelease import sealed
 from dprelease.finish.blank import blank_tables
 from dprelease.layout import tables_of
 from dprelease.ledger import Reservation
@@ -17,6 +15,7 @@ from dprelease.model import Loss, OutputTable, Plan
 from dprelease.report.facts import Outcome, build
 from dprelease.report.markdown import render
 from dprelease.report.numbers import upward
+from dprelease.sealed import Sealed
 from dprelease.writers.datapackage import datapackage_bytes
 from dprelease.writers.tables import file_name, write_table
 
@@ -29,16 +28,10 @@ class Publication:
     report: dict[str, Any]
     files: dict[str, bytes]
 
-    @property
-    def hashes(self) -> dict[str, str]:
-        """SHA-256 of every file, as the ledger notes it."""
-        return {name: sha256(content).hexdigest() for name, content in self.files.items()}
 
-
-def assemble(plan: Plan, reservation: Reservation, payload: bytes, released_at: str) -> Publication:
+def assemble(plan: Plan, reservation: Reservation, kept: Sealed, released_at: str) -> Publication:
     """Lay out tables, report and data package of a sealed run."""
     release = plan.release
-    kept = sealed.from_bytes(plan, payload)
     tables = tuple(tables_of(plan, kept.noisy))
     written = [write_table(table, release.output.format) for table in tables]
     outcome = Outcome(
@@ -46,7 +39,7 @@ def assemble(plan: Plan, reservation: Reservation, payload: bytes, released_at: 
         released_at=released_at,
         ledger=ledger_facts(plan, reservation),
         versions=kept.versions,
-        files={each.file: sha256(each.content).hexdigest() for each in written},
+        files={each.file: each.sha256 for each in written},
         remarks=tuple(_remarks(plan, tables)),
     )
     report = build(plan, outcome)

@@ -7,7 +7,7 @@ old numbers in new intervals.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -24,19 +24,28 @@ class Sealed:
     versions: Mapping[str, str]
 
 
-def to_bytes(plan: Plan, noisy: NoisyTable, versions: Mapping[str, str]) -> bytes:
-    """Write the noisy integers of a plan; the same input gives the same bytes."""
+def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
+    """Write the noisy integers of a plan; the same input gives the same bytes.
+
+    ``from_bytes`` gives back what was written. Raises TypeError for a figure that is no integer.
+    """
     content = {
         "form": FORM,
-        "versions": dict(versions),
+        "versions": dict(drawn.versions),
         "steps": _laws(plan),
-        "values": {step.query.name: noisy.values[step.query.name] for step in plan.steps},
+        "values": {
+            step.query.name: list(map(_integers, drawn.noisy.values[step.query.name]))
+            for step in plan.steps
+        },
     }
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
 
 
 def from_bytes(plan: Plan, payload: bytes) -> Sealed:
-    """Read them back. Raises Failure (exit code 6) when they are not of this plan."""
+    """Read them back. Raises Failure (exit code 6) when they are not of this plan.
+
+    Raises TypeError for a figure that is no integer.
+    """
     content = json.loads(payload)
     if content.get("form") != FORM or content["steps"] != _laws(plan):
         raise Failure(
@@ -47,11 +56,15 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
                 "use the version that released it, or spend again with --new-noise",
             ),
         )
-    values = {
-        name: tuple(tuple(map(int, row)) for row in rows)
-        for name, rows in content["values"].items()
-    }
+    values = {name: tuple(map(_integers, rows)) for name, rows in content["values"].items()}
     return Sealed(NoisyTable(values), content["versions"])
+
+
+def _integers(row: Sequence[object]) -> tuple[int, ...]:
+    """Refuse whatever is no integer: a text or a decimal is no noisy figure of ours."""
+    if not set(map(type, row)) <= {int}:
+        raise TypeError("a noisy figure is an integer")
+    return tuple(row)  # type: ignore[arg-type]
 
 
 def _laws(plan: Plan) -> list[list[object]]:

@@ -24,26 +24,26 @@ class Layout:
 
 
 def estimate_columns(
-    layout: Layout, values: Sequence[int], halves: Sequence[int]
+    layout: Layout, values: Sequence[int], halves: Sequence[int] | int
 ) -> list[OutputColumn]:
     """Lay out an estimate as published.
 
-    ``values`` and ``halves`` are fixed-point integers with ``places`` decimals, one per cell.
+    ``values`` and ``halves`` are fixed-point integers with ``places`` decimals, one per cell;
+    ``halves`` is a single one where all cells have the same. Raises ValueError where there are
+    more of one than of the other.
     """
     name, places = layout.name, layout.places
     kind = "number" if places else "integer"
-    top, bottom = UNRELIABLE_AT.numerator, UNRELIABLE_AT.denominator
-    flags = [
-        "low_reliability" if half * bottom > abs(value) * top else "ok"
-        for value, half in zip(values, halves, strict=True)
-    ]
+    flags = _flags(values, halves)
+    if isinstance(halves, int):
+        halves = [halves] * len(values)
     level = percent(layout.interval)
     return [
-        OutputColumn(name, kind, list(map(int, values)), layout.meaning, places, name),
+        OutputColumn(name, kind, values, layout.meaning, places, name),
         OutputColumn(
             f"{name}_noise_moe",
             kind,
-            list(map(int, halves)),
+            halves,
             f"half-width of the {level} noise interval of {name}: "
             "the noise alone, no sampling or measurement error",
             places,
@@ -58,4 +58,16 @@ def estimate_columns(
             0,
             name,
         ),
+    ]
+
+
+def _flags(values: Sequence[int], halves: Sequence[int] | int) -> list[str]:
+    """Flag where half > share |value|: for integers, where |value| <= (half - 1/bottom) / share."""
+    top, bottom = UNRELIABLE_AT.numerator, UNRELIABLE_AT.denominator
+    if isinstance(halves, int):
+        widest = (halves * bottom - 1) // top
+        return ["low_reliability" if -widest <= each <= widest else "ok" for each in values]
+    return [
+        "low_reliability" if half * bottom > abs(value) * top else "ok"
+        for value, half in zip(values, halves, strict=True)
     ]

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dprelease.model import Noise, NoiseFamily
 
@@ -29,7 +29,10 @@ LATTICE_SLACK = 1.0
 
 
 def shares(
-    first: Sequence[int], second: Sequence[int], noise: Noise, interval: Fraction
+    first: NDArray[Any] | Sequence[int],
+    second: NDArray[Any] | Sequence[int],
+    noise: Noise,
+    interval: Fraction,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Estimate A / (A + B) for each cell: the shares, inside [0, 1], and their half-widths.
 
@@ -42,20 +45,20 @@ def shares(
     known = total > 0
     safe = np.where(known, total, 1.0)
     raw = np.where(known, a / safe, 0.5)
-    table = np.array(_quantiles(noise, interval))
-    off_centre = np.abs(raw - 0.5) + table[-1] / safe
+    off_centre = np.abs(raw - 0.5) + _quantile(noise, interval, KNOTS) / safe
     knots = np.ceil(np.minimum(off_centre, 0.5) * 2 * KNOTS).astype(np.int64)
+    table = np.zeros(KNOTS + 1)
+    for knot in np.flatnonzero(np.bincount(knots)).tolist():
+        table[knot] = _quantile(noise, interval, knot)
     half = np.where(known, table[knots] / safe, 0.5)
     share = np.clip(raw, 0.0, 1.0)
     return share, np.minimum(half, np.maximum(share, 1.0 - share))
 
 
-@lru_cache(maxsize=64)
-def _quantiles(noise: Noise, interval: Fraction) -> tuple[float, ...]:
-    """q(m) at abs(m - 1/2) = i / (2 KNOTS), i = 0..KNOTS: increasing in i."""
-    return tuple(
-        quantile_of_mix(noise, 1 - interval, 0.5 + i / (2 * KNOTS)) for i in range(KNOTS + 1)
-    )
+@lru_cache(maxsize=64 * KNOTS)
+def _quantile(noise: Noise, interval: Fraction, knot: int) -> float:
+    """q(m) at abs(m - 1/2) = knot / (2 KNOTS): larger for a larger knot."""
+    return quantile_of_mix(noise, 1 - interval, 0.5 + knot / (2 * KNOTS))
 
 
 def quantile_of_mix(noise: Noise, alpha: Fraction, larger: float) -> float:

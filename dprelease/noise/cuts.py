@@ -89,12 +89,19 @@ def build_table(law: Survivals) -> CutTable:
     cuts = law.survivals(_STEP)
     lows = np.array(sorted(cut.low for cut in cuts), dtype=np.uint64)
     highs = np.array(sorted(cut.high - 1 for cut in cuts), dtype=np.uint64)
-    table = CutTable(law, np.empty(0, dtype=np.int16), lows, highs)
-    smallest = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
-    least, most = table._between(smallest, smallest | np.uint64((1 << 48) - 1))
+    # of all prefixes p of 16 bits at once: #{low <= largest U of p}, #{high < smallest U of p}
+    below = _per_prefix(lows).cumsum()
+    under = _per_prefix(highs).cumsum() - _per_prefix(highs)
+    least, most = lows.size - below, lows.size - under
     values = _decode_lanes(least)
     values[(least != most) | (most == lows.size)] = _UNDECIDED
     return CutTable(law, values.astype(np.int16), lows, highs)
+
+
+def _per_prefix(cuts: Words) -> Lanes:
+    """How many of the cuts lie in each of the 2^16 parts of [0, 2^64)."""
+    counts: Lanes = np.bincount((cuts >> np.uint64(48)).astype(np.int64), minlength=1 << 16)
+    return counts
 
 
 def settle(prefix: int, cuts: Sequence[Interval]) -> int | None:

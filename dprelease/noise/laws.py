@@ -10,7 +10,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, fsum, isqrt, log, log1p, sinh
-from statistics import NormalDist
 
 from dprelease.model import Noise, NoiseFamily
 from dprelease.noise.interval import exp_negative, logarithm
@@ -154,6 +153,9 @@ def _guess(noise: Noise, alpha: Fraction) -> int:
         ratio = exp(-1 / noise.parameter) if noise.parameter * 700 > 1 else 0.0
         logs = log(2) - _log(alpha) - log1p(ratio)
         return int(noise.parameter * Fraction(logs))
+    # Imported here for start-up: it brings much along that only it needs.
+    from statistics import NormalDist
+
     side = max(float(alpha / 2), 1e-300)
     normal = -NormalDist().inv_cdf(side)
     return int(Fraction(normal) * isqrt(int(noise.parameter * (1 << 120)))) >> 60

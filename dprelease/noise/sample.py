@@ -38,3 +38,13 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
     if all(abs(each) < 1 << 62 for each in draws):
         return np.array(draws, dtype=np.int64)
     return np.array(draws, dtype=object)
+
+
+def prepare_sample(noise: Noise, size: int) -> None:
+    """Import and tabulate what ``sample`` will need for these draws; draws nothing."""
+    import numpy as np  # noqa: F401
+
+    if noise.family is not NoiseFamily.NONE and size > _FEW:
+        from dprelease.noise.lanes import build_sampler
+
+        build_sampler(noise)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+_MARKUP = re.compile(r"[\\|*`<>\[\]#~]")
+_UNDERSCORE = re.compile(r"(?<!\w)_|_(?!\w)")
+
 
 def cell(value: object) -> str:
     """Write a value so that it can't break a Markdown table or smuggle markup in."""
     if value is None:
         return "-"
-    text = re.sub(r"[\\|*`<>\[\]#~]", r"\\\g<0>", str(value))
+    text = _MARKUP.sub(r"\\\g<0>", str(value))
     # an underscore inside a word is no markup, and names are full of them
-    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)
+    text = _UNDERSCORE.sub(r"\\_", text)
     return " ".join(text.split())
 
 

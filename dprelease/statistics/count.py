@@ -57,7 +57,7 @@ class Count:
         exact = step.noise.family is NoiseFamily.NONE
         meaning = "number of records, exact: no neighbour changes it" if exact else self.meaning
         layout = Layout(step.query.name, 0, meaning, interval)
-        return estimate_columns(layout, noisy[0], [half] * len(noisy[0]))
+        return estimate_columns(layout, noisy[0], half)
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Half-width of the noise on one count."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from dprelease.finish.columns import Layout, estimate_columns
 from dprelease.finish.decimals import decimals_of, fixed_point, places_for
@@ -18,6 +19,10 @@ from dprelease.model import Adjacency, Measure, MeasureKind, OutputColumn, Query
 from dprelease.noise.laws import sum_halfwidth
 from dprelease.privacy.shift import replaced_split, split
 from dprelease.statistics.base import Released, bounded, quantity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 RECORDS_FOR_EXAMPLE = 1000
 
@@ -71,27 +76,25 @@ class Mean:
         places = max(decimals_of(grid.step), places_for(grid.width * grid.step))
         low = fixed_point(grid.lower * grid.step, places)
         span = fixed_point(grid.width * grid.step, places)
-        share, half = shares(noisy[0], noisy[1], step.noise, interval)
+        first, second = (_lanes(each, grid.width) for each in noisy)
+        share, half = shares(first, second, step.noise, interval)
         # The lower bound is added in integers: a double would lose digits of a distant one.
-        values = [low + int(each) for each in np.rint(float(span) * share).tolist()]
+        values = _integers(np.rint(float(span) * share), low)
         # The half-width covers the rounding of the value, and of the doubles.
         slack = 1 + (span >> 50)
-        halves = [int(each) + slack for each in np.ceil(float(span) * half).tolist()]
+        halves = _integers(np.ceil(float(span) * half), slack)
         layout = Layout(step.query.name, places, "mean of the clamped values, with noise", interval)
         return [
             *estimate_columns(layout, values, halves),
-            *self._count_columns(step, noisy, interval),
+            *self._count_columns(step, first + second, interval),
         ]
 
     def _count_columns(
-        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+        self, step: Step, totals: NDArray[Any], interval: Fraction
     ) -> list[OutputColumn]:
         name, width = step.query.name, quantity(step.query.column).grid.width
         half = (2 * sum_halfwidth(step.noise, 2, 1 - interval) + width) // (2 * width)
-        counts = [
-            (2 * (int(a) + int(b)) + width) // (2 * width)
-            for a, b in zip(noisy[0], noisy[1], strict=True)
-        ]
+        counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
         return [
             OutputColumn(
                 f"{name}_count",
@@ -125,3 +128,23 @@ class Mean:
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Differs from cell to cell: it depends on the noisy number of values."""
         return None
+
+
+_WIDEST = 1 << 59  # sums of a few such integers fit 64 bits
+
+
+def _lanes(integers: Sequence[int], width: int) -> NDArray[Any]:
+    """The integers on lanes of 64 bits, or as Python integers where a count might not fit."""
+    import numpy as np
+
+    fits = width < _WIDEST and min(integers) > -_WIDEST and max(integers) < _WIDEST
+    return np.array(integers, dtype=np.int64 if fits else object)
+
+
+def _integers(whole: NDArray[np.float64], offset: int) -> list[int]:
+    """The whole numbers that the doubles hold, each plus the offset, exactly."""
+    fits = abs(offset) < _WIDEST and bool((whole < _WIDEST).all())  # none is negative
+    if fits:
+        lanes: list[int] = (whole.astype("int64") + offset).tolist()
+        return lanes
+    return [int(each) + offset for each in whole.tolist()]

@@ -65,8 +65,8 @@ class Sum:
         half = fixed_point(unit * halfwidth(step.noise, 1 - interval), places)
         factor = fixed_point(unit, places)
         layout = Layout(step.query.name, places, "sum of the clamped values, with noise", interval)
-        values = [int(k) * factor for k in noisy[0]]
-        return estimate_columns(layout, values, [half] * len(values))
+        values = noisy[0] if factor == 1 else [k * factor for k in noisy[0]]
+        return estimate_columns(layout, values, half)
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Half-width of the noise on one sum."""

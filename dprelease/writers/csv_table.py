@@ -6,9 +6,10 @@ an apostrophe before any apostrophes and one of ``FORMULA`` is always an added o
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from itertools import chain, repeat
+from operator import is_
 
 from dprelease.finish.decimals import placed
 from dprelease.model import ColumnType, OutputColumn, OutputTable
@@ -24,11 +25,33 @@ _QUOTED = re.compile(r'[",\r\n]|^[ \t]|[ \t]$|^$')
 def csv_bytes(table: OutputTable) -> bytes:
     """The table as CSV. None is an empty field, an empty text is a quoted empty field."""
     header = ",".join(_field(header_name(each)) for each in table.columns)
-    columns = [_texts(each) for each in table.columns]
-    if len(columns) == 1:  # a blank line would be no record to many readers
-        columns = [(each or '""' for each in columns[0])]
-    lines = [header, *map(",".join, zip(*columns, strict=True)), ""]
-    return "\n".join(lines).encode("utf-8")
+    # a blank line would be no record to many readers
+    blank = '""' if len(table.columns) == 1 else ""
+    rows = chain.from_iterable(zip(*_pieces(table, blank), strict=True))
+    return f"{header}\n{''.join(rows)}".encode()
+
+
+def _pieces(table: OutputTable, blank: str) -> list[list[str]]:
+    """Columns of texts that make the lines when read row by row.
+
+    Every field ends with its comma or line feed. A column that is the same in all rows, as many
+    half-widths are, is written once, as part of the one before it.
+    """
+    if any(len(each.values) != table.rows for each in table.columns):
+        raise ValueError("a column of the table is shorter than another")
+    pieces: list[list[str]] = []
+    end = "\n"
+    for position, column in reversed(list(enumerate(table.columns))):
+        if position and _is_constant(column.values):
+            end = f",{_texts(column, column.values[:1], blank, end)[0]}"
+        else:
+            pieces.append(_texts(column, column.values, blank, end))
+            end = ","
+    return pieces[::-1]
+
+
+def _is_constant(values: Sequence[object]) -> bool:
+    return bool(values) and all(map(is_, values, repeat(values[0])))
 
 
 def header_name(column: OutputColumn) -> str:
@@ -56,45 +79,48 @@ def _is_text(column: OutputColumn) -> bool:
     return column.kind == "text"
 
 
-def _texts(column: OutputColumn) -> Iterator[str]:
-    if column.kind == "number":
-        return _decimals(_numbers(column), column.decimals)
-    if column.kind == "integer":
-        return iter(["" if each is None else str(each) for each in column.values])
-    return _labels(column)
-
-
-def _decimals(values: Iterable[int | None], places: int) -> Iterator[str]:
-    last: object = None
-    text = ""
-    unit = 10**places if places else math.inf
-    for value in values:
-        if value is not last:  # runs of one object are cheap
-            last = value
-            if value is None:
-                text = ""
-            elif value >= unit:  # most numbers, without the care that small ones need
-                digits = str(value)
-                text = f"{digits[:-places]}.{digits[-places:]}"
-            else:
-                text = placed(value, places)
-        yield text
-
-
-def _numbers(column: OutputColumn) -> Iterable[int | None]:
-    if str in set(map(type, column.values)):
-        raise TypeError("a column of numbers holds a text")
-    return column.values  # type: ignore[return-value]
-
-
-def _labels(column: OutputColumn) -> Iterator[str]:
+def _texts(
+    column: OutputColumn, values: Sequence[str | int | None], blank: str, end: str
+) -> list[str]:
+    """The fields of the values, each with ``end`` after it; ``blank`` for a missing value."""
+    if column.kind in ("number", "integer"):
+        kinds = set(map(type, values))
+        if column.kind == "number" and str in kinds:
+            raise TypeError("a column of numbers holds a text")
+        places = column.decimals if column.kind == "number" else 0
+        if kinds <= {int}:
+            return _numbers(values, places, end)  # type: ignore[arg-type]
+        return [
+            f"{blank if each is None else placed(each, places)}{end}"  # type: ignore[arg-type]
+            for each in values
+        ]
+    written = dict.fromkeys(values, "")  # labels repeat: write each one once
     escape = _is_text(column)
-    written: dict[object, str] = {None: ""}  # labels repeat: write each one once
-    for each in column.values:
-        if each not in written:
-            text = str(each)
-            written[each] = _field(escaped(text) if escape else text)
-        yield written[each]
+    for each in written:
+        text = blank if each is None else _field(escaped(str(each)) if escape else str(each))
+        written[each] = f"{text}{end}"
+    return list(map(written.__getitem__, values))
+
+
+def _numbers(values: Sequence[int], places: int, end: str) -> list[str]:
+    """``placed`` for whole columns."""
+    if places == 0:
+        return [f"{each}{end}" for each in values]
+    unit = 10**places
+    if 4 * unit <= len(values):  # fractions repeat: write each one once
+        ends = [f".{each:0{places}d}{end}" for each in range(unit)]
+        return [
+            f"{each // unit}{ends[each % unit]}"
+            if each >= 0
+            else f"-{-each // unit}{ends[-each % unit]}"
+            for each in values
+        ]
+    return [
+        f"{(digits := str(each))[:-places]}.{digits[-places:]}{end}"
+        if each >= unit  # most numbers, without the care that small ones need
+        else f"{placed(each, places)}{end}"
+        for each in values
+    ]
 
 
 def _field(text: str) -> str:

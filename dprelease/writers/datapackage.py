@@ -73,7 +73,7 @@ def _table(name: str, written: WrittenTable) -> dict[str, object]:
         schema["primaryKey"] = keys
     dialect = {"delimiter": ",", "lineTerminator": "\n", "quoteChar": '"', "header": True}
     return {
-        **_file(name, written.file, written.content),
+        **_file(name, written.file, len(written.content), written.sha256),
         **_texts(title=table.title),
         "type": "table",
         "profile": "tabular-data-resource" if is_csv else "data-resource",
@@ -84,10 +84,12 @@ def _table(name: str, written: WrittenTable) -> dict[str, object]:
 
 def _document(name: str, file: str, content: bytes) -> dict[str, object]:
     # Without a type some readers guess one by the name, and take report.json for theirs.
-    return {**_file(name, file, content), "type": "file", "profile": "data-resource"}
+    digest = hashlib.sha256(content).hexdigest()
+    facts = _file(name, file, len(content), digest)
+    return {**facts, "type": "file", "profile": "data-resource"}
 
 
-def _file(name: str, file: str, content: bytes) -> dict[str, object]:
+def _file(name: str, file: str, size: int, digest: str) -> dict[str, object]:
     suffix = file.rpartition(".")[2]
     return {
         "name": name,
@@ -96,8 +98,8 @@ def _file(name: str, file: str, content: bytes) -> dict[str, object]:
         **_texts(mediatype=_MEDIA.get(suffix)),
         **({} if suffix == "parquet" else {"encoding": "utf-8"}),
         # of a Parquet file, frictionless counts no bytes, and then takes ours for wrong
-        **({} if suffix == "parquet" else {"bytes": len(content)}),
-        "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
+        **({} if suffix == "parquet" else {"bytes": size}),
+        "hash": f"sha256:{digest}",
     }
 
 

@@ -21,6 +21,8 @@ _INT64 = range(-(2**63), 2**63)
 
 def published_type(column: OutputColumn) -> ColumnType:
     """INTEGER (64 bits), BOOLEAN, DATE or TIMESTAMP where all labels fit it, else STRING."""
+    if column.type not in _READERS:
+        return ColumnType.STRING
     return typed_labels(column)[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 from dprelease.model import OutputTable
@@ -19,11 +20,14 @@ class WrittenTable:
     format: str
     file: str
     content: bytes
+    sha256: str  # of the content, in hex: large tables are hashed once
 
 
 def write_table(table: OutputTable, format: str) -> WrittenTable:
     """The table as a file of ``format``: "csv" or "parquet". The same table, the same bytes."""
-    return WrittenTable(table, format, file_name(table.name, format), WRITERS[format](table))
+    content = WRITERS[format](table)
+    digest = hashlib.sha256(content).hexdigest()
+    return WrittenTable(table, format, file_name(table.name, format), content, digest)
 
 
 def file_name(table: str, format: str) -> str:

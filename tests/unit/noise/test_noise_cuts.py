@@ -189,3 +189,13 @@ def test_values_fit_the_guide() -> None:
         table = build_table(law)
         assert np.abs(table.guide[table.guide != _UNDECIDED].astype(int)).max() < 2000
         assert np.count_nonzero(table.guide == _UNDECIDED) < 1000
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_guide_says_what_the_searches_say(law) -> None:
+    table = build_table(law)
+    smallest = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+    least, most = table._between(smallest, smallest | np.uint64((1 << 48) - 1))
+    decided = (least == most) & (most < table.lows.size)
+    assert (decided == (table.guide != _UNDECIDED)).all()
+    assert table.guide[decided].tolist() == [decode(int(each)) for each in least[decided]]

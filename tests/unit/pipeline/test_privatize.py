@@ -88,7 +88,7 @@ def test_the_same_bytes_give_the_same_noise_and_other_bytes_other_noise() -> Non
 
 @pytest.mark.parametrize("measures", [[[1, 2]], [[1, 2, 3, 4]]])
 def test_a_table_of_another_size_stops_the_release(measures: list[list[int]], entropy: Any) -> None:
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="cell"):
         privatize(ExactTable(measures), [step(LAPLACE)], [(0,)], entropy)
 
 
