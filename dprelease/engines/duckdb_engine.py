@@ -9,7 +9,7 @@ from dprelease.engines.base import columns_read, lost
 from dprelease.engines.csv_scan import LineScan
 from dprelease.engines.duckdb_session import check_memory, session
 from dprelease.engines.files import Layout, lay_out, resolve
-from dprelease.engines.parquet_files import physical_types
+from dprelease.engines.parquet_files import check_readable, physical_types
 from dprelease.engines.values import parse_number
 from dprelease.errors import Failure
 from dprelease.model import (
@@ -46,6 +46,7 @@ class DuckDB:
             return
         paths = resolve(source)
         with session(paths) as connection:
+            check_readable(connection, paths, source.pattern)
             physical_types(connection, paths, source.pattern, inputs)
 
     def aggregate(self, request: AggregateRequest) -> ExactTable:
@@ -192,32 +193,36 @@ def _ask(
     _put_labels(connection, request.groups)
     rows = build_rows(request, fields)
     grouped_first = not any(_open(group) for group in request.groups)
-    if repeatable and (fields.types or not grouped_first):
-        found = connection.execute(probe(rows, SAMPLE)).fetchall()
+    # Fields of CSV that were to be numbers: where one is none, that is best found at once.
+    hopeful = request.source.format == "csv" and bool(fields.types)
+    if repeatable and (hopeful or not grouped_first):
+        found = connection.execute(probe(rows, SAMPLE, hopeful)).fetchall()
         grouped_first = bool(found[0][0] < MANY)
-    # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
-    narrow = repeatable and fits_narrow(request) and _adds_narrow(connection)
     try:
-        answer = connection.execute(statement(request, rows, grouped_first, narrow)).fetchall()
+        # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
+        if repeatable and grouped_first and fits_narrow(request):
+            answer = _narrow(connection, statement(request, rows, True, narrow=True))
+            if answer is not None and fits_narrow(request, sum(row[1] or 0 for row in answer)):
+                return answer
+        return connection.execute(statement(request, rows, grouped_first)).fetchall()
     except duckdb.OutOfMemoryException:
         if not (grouped_first and repeatable):
             raise
         # more distinct keys than the first records promised: look each record up instead
         return connection.execute(statement(request, rows, False)).fetchall()
-    if narrow and not fits_narrow(request, sum(row[1] or 0 for row in answer)):
-        answer = connection.execute(statement(request, rows, grouped_first)).fetchall()
-    return answer
 
 
-def _adds_narrow(connection: DuckDBPyConnection) -> bool:
-    """Whether this DuckDB has the sum that its own optimizer uses where nothing can overflow."""
+def _narrow(connection: DuckDBPyConnection, query: str) -> Answer | None:
+    """The answer, or None where DuckDB lacks the sum that its own optimizer uses.
+
+    That is found before anything is read.
+    """
     import duckdb
 
     try:
-        connection.execute("SELECT sum_no_overflow(1::BIGINT)")
-    except duckdb.Error:
-        return False
-    return True
+        return connection.execute(query).fetchall()
+    except (duckdb.CatalogException, duckdb.BinderException):
+        return None
 
 
 def _open(group: Group) -> bool:
@@ -250,8 +255,8 @@ def _put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None
 def _table(request: AggregateRequest, answer: Answer) -> ExactTable:
     """Every cell in order, zero where no record fell."""
     measures = [[0] * request.cells for _ in request.measures]
-    for cell, _, *found in answer:
-        if cell is not None and cell >= 0:
-            for column, value in zip(measures, found, strict=True):
-                column[cell] = int(value or 0)
+    real = [row for row in answer if row[0] is not None and row[0] >= 0]
+    for place, column in enumerate(measures, 2):
+        for row in real:
+            column[row[0]] = int(row[place] or 0)
     return ExactTable(measures)

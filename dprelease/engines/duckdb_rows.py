@@ -10,13 +10,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlglot import exp
-
 from dprelease.engines import duckdb_values as values
 from dprelease.engines.base import columns_derived, columns_read
 from dprelease.engines.grids import scale_of
 from dprelease.expressions import tree
-from dprelease.expressions.sql import call, cast, compile_sql, double, number, paren
+from dprelease.expressions.sql import compile_sql
+from dprelease.expressions.sqltext import (
+    NULL,
+    STAR,
+    Sql,
+    alias,
+    between,
+    binary,
+    call,
+    case,
+    cast,
+    double,
+    identifier,
+    is_null,
+    join,
+    no,
+    number,
+    replaced,
+    select,
+    subquery,
+)
 from dprelease.model import (
     NUMERIC_TYPES,
     AggregateRequest,
@@ -36,8 +54,8 @@ class Fields:
     Columns without a type are texts of a CSV file in the ``dialect``.
     """
 
-    relation: exp.Expr
-    columns: Mapping[str, exp.Expr]
+    relation: Sql
+    columns: Mapping[str, Sql]
     types: Mapping[str, str]
     dialect: Dialect = field(default_factory=Dialect)
 
@@ -46,22 +64,21 @@ class Fields:
 class Rows:
     """One row a record, and which column of it stands for what."""
 
-    query: exp.Select
+    relation: Sql
     groups: tuple[str, ...]
     quantities: Mapping[Quantity, str]
     conditions: Mapping[Expression, str]
 
 
-def name(letter: str, index: int) -> exp.Expr:
+def name(letter: str, index: int) -> Sql:
     """The column ``<letter><index>``."""
-    return exp.column(f"{letter}{index}")
+    return identifier(f"{letter}{index}")
 
 
-def layer(inner: exp.Expr, columns: Mapping[str, exp.Expr], keep: bool = True) -> exp.Select:
-    """``SELECT *, expression AS name ... FROM (inner)``; without ``keep`` only the new columns."""
-    source = inner.subquery("inside") if isinstance(inner, exp.Select) else inner
-    new: list[exp.Expr] = [exp.alias_(value, key) for key, value in columns.items()]
-    return exp.select(*([exp.Star(), *new] if keep else new)).from_(source)
+def layer(inner: Sql, columns: Mapping[str, Sql], keep: bool = True) -> Sql:
+    """``(SELECT *, expression AS name ... FROM inner)``; without ``keep`` only the new columns."""
+    new = [alias(value, key) for key, value in columns.items()]
+    return subquery(select([STAR, *new] if keep else new, inner), "inside")
 
 
 def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
@@ -71,7 +88,7 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     query = _typed(columns_read(request.inputs), places, fields)
     for each in columns_derived(request.inputs):
         query = _derived(query, each, places, types)
-    columns: dict[str, exp.Expr] = {}
+    columns: dict[str, Sql] = {}
     for index, group in enumerate(request.groups):
         place = places[group.column]
         if group.edges is None:
@@ -95,11 +112,11 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     return Rows(layer(query, columns, keep=False), keys, quantities, conditions)
 
 
-def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Fields) -> exp.Select:
+def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Fields) -> Sql:
     """Typed values ``v`` and numbers ``n`` of the columns that the file holds."""
-    raw: dict[str, exp.Expr] = {}
-    numbers: dict[str, exp.Expr] = {}
-    typed: dict[str, exp.Expr] = {}
+    raw: dict[str, Sql] = {}
+    numbers: dict[str, Sql] = {}
+    typed: dict[str, Sql] = {}
     for each in read:
         place = places[each.name]
         column, text = fields.columns[each.name], name("t", place)
@@ -130,11 +147,11 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
 
 
 def _derived(
-    query: exp.Select,
+    query: Sql,
     column: InputColumn,
     places: Mapping[str, int],
     types: Mapping[str, ColumnType],
-) -> exp.Select:
+) -> Sql:
     """Add the typed value and the number of a computed column."""
     place = places[column.name]
     node = tree(column.expression.text if column.expression else "NULL", types)
@@ -148,61 +165,45 @@ def _derived(
     return layer(made, {f"v{place}": values.value_of_typed(result, column.type, physical)})
 
 
-def _binned(query: exp.Select, index: int, group: Group, place: int) -> exp.Select:
+def _binned(query: Sql, index: int, group: Group, place: int) -> Sql:
     """Add ``b``: the label's position of the bin, ``other`` or null label that a value takes.
 
     Binary search by halving steps over the list of lower edges, which ``edges<index>`` holds.
     """
     letter = "n" if group.type in NUMERIC_TYPES else "v"
     value, bins = name(letter, place), len(group.edges or ()) - 1
-    query = (
-        exp.select(exp.Star())
-        .from_(query.subquery("inside"))
-        .join(exp.to_table(f"edges{index}"), join_type="cross")
-    )
+    query = layer(join(query, "CROSS JOIN", identifier(f"edges{index}")), {})
     query = layer(query, {f"b{index}": number(0)})
-    edges, found = exp.column(f"e{index}"), name("b", index)
+    edges, found = name("e", index), name("b", index)
     step = 1 << max(bins - 1, 0).bit_length()
     while step := step // 2:
-        ahead = paren(exp.Add(this=found.copy(), expression=number(step)))
-        edge = call("LIST_EXTRACT", edges.copy(), exp.Add(this=ahead, expression=number(1)))
-        inside = exp.And(
-            this=exp.LT(this=ahead.copy(), expression=number(bins)),
-            expression=exp.GTE(this=value.copy(), expression=edge),
-        )
-        moved = exp.Case(ifs=[exp.If(this=inside, true=ahead.copy())], default=found.copy())
-        query = _replace(query, f"b{index}", moved)
-    first = call("LIST_EXTRACT", edges.copy(), number(1))
-    last = call("LIST_EXTRACT", edges.copy(), number(bins + 1))
-    within = exp.Between(this=value.copy(), low=first, high=last)
-    labelled = exp.Case(
-        ifs=[
-            exp.If(this=exp.Is(this=value.copy(), expression=exp.Null()), true=null_label(group)),
-            exp.If(this=within, true=found.copy()),
-        ],
-        default=other_label(group),
-    )
-    return _replace(query, f"b{index}", labelled)
+        ahead = binary(found, "+", number(step))
+        edge = call("LIST_EXTRACT", edges, binary(ahead, "+", number(1)))
+        further = binary(binary(ahead, "<", number(bins)), "AND", binary(value, ">=", edge))
+        query = _replace(query, f"b{index}", case([(further, ahead)], found))
+    first = call("LIST_EXTRACT", edges, number(1))
+    last = call("LIST_EXTRACT", edges, number(bins + 1))
+    pairs = [(is_null(value), null_label(group)), (between(value, first, last), found)]
+    return _replace(query, f"b{index}", case(pairs, other_label(group)))
 
 
-def _replace(query: exp.Select, key: str, value: exp.Expr) -> exp.Select:
+def _replace(query: Sql, key: str, value: Sql) -> Sql:
     """The same rows with column ``key`` computed anew."""
-    star = exp.Star(replace=[exp.alias_(value, key)])
-    return exp.select(star).from_(query.subquery("inside"))
+    return subquery(select([replaced(value, key)], query), "inside")
 
 
-def null_label(group: Group) -> exp.Expr:
+def null_label(group: Group) -> Sql:
     """Position of the label that nulls take, or NULL."""
     label = group.null_label
-    return exp.Null() if label is None else number(group.labels.index(label))
+    return NULL if label is None else number(group.labels.index(label))
 
 
-def other_label(group: Group) -> exp.Expr:
+def other_label(group: Group) -> Sql:
     """Position of the label that undeclared values take, or NULL."""
-    return exp.Null() if group.other is None else number(group.labels.index(group.other))
+    return NULL if group.other is None else number(group.labels.index(group.other))
 
 
-def grid_integer(value: exp.Expr, quantity: Quantity) -> exp.Expr:
+def grid_integer(value: Sql, quantity: Quantity) -> Sql:
     """``clamp(rint(x / step))``, as rint of the clamp: the same, since the bounds are integers.
 
     Casting a DOUBLE to BIGINT rounds half to even, and the bounds are exact in a DOUBLE. NaN,
@@ -211,23 +212,15 @@ def grid_integer(value: exp.Expr, quantity: Quantity) -> exp.Expr:
     grid = quantity.grid
     times, over = scale_of(grid)
     if times != 1.0:
-        value = paren(exp.Mul(this=value, expression=double(times)))
+        value = binary(value, "*", double(times))
     if over != 1.0:
-        value = paren(exp.Div(this=value, expression=double(over)))
+        value = binary(value, "/", double(over))
     low, high = double(float(grid.lower)), double(float(grid.upper))
-    inside = exp.And(
-        this=exp.GTE(this=value.copy(), expression=low),
-        expression=exp.LTE(this=value.copy(), expression=high),
-    )
-    above = exp.And(
-        this=exp.GT(this=value.copy(), expression=high.copy()),
-        expression=exp.Not(this=call("ISNAN", value.copy())),
-    )
-    below = exp.LT(this=value.copy(), expression=low.copy())
-    ifs = [
-        exp.If(this=inside, true=cast(value, "BIGINT")),
-        exp.If(this=below, true=number(grid.lower)),
-        exp.If(this=above, true=number(grid.upper)),
+    inside = binary(binary(value, ">=", low), "AND", binary(value, "<=", high))
+    above = binary(binary(value, ">", high), "AND", no(call("ISNAN", value)))
+    pairs = [
+        (inside, cast(value, "BIGINT")),
+        (binary(value, "<", low), number(grid.lower)),
+        (above, number(grid.upper)),
     ]
-    fill = exp.Null() if quantity.null_fill is None else number(quantity.null_fill)
-    return exp.Case(ifs=ifs, default=fill)
+    return case(pairs, NULL if quantity.null_fill is None else number(quantity.null_fill))

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.expressions.sqltext import array
+from dprelease.expressions.sqltext import text as quote
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -45,18 +47,27 @@ def session(paths: Sequence[str], integers: int = 0) -> Iterator[DuckDBPyConnect
     with tempfile.TemporaryDirectory(prefix="dprelease-") as scratch:
         connection = duckdb.connect(":memory:")
         try:
-            known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
-            never = [name for name in _NEVER if (name,) in known]
-            for name, value in _settings(scratch, paths, never, integers).items():
-                connection.execute(f"SET {name} = {value}")
+            _disable(connection)
+            settings = _settings(scratch, paths, integers)
+            connection.execute("; ".join(f"SET {name} = {settings[name]}" for name in settings))
             yield connection
         finally:
             connection.close()
 
 
-def _settings(
-    scratch: str, paths: Sequence[str], never: Sequence[str], integers: int
-) -> dict[str, str]:
+def _disable(connection: DuckDBPyConnection) -> None:
+    """Turn off what the optimizer must not do; what this DuckDB doesn't know, it doesn't do."""
+    import duckdb
+
+    try:
+        connection.execute(f"SET disabled_optimizers = {quote(','.join(_NEVER))}")
+    except duckdb.Error:
+        known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+        never = ",".join(name for name in _NEVER if (name,) in known)
+        connection.execute(f"SET disabled_optimizers = {quote(never)}")
+
+
+def _settings(scratch: str, paths: Sequence[str], integers: int) -> dict[str, str]:
     """Name and SQL literal of each setting; the last two close the door."""
     # A path with pattern characters is both matched and opened.
     allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
@@ -70,8 +81,7 @@ def _settings(
         "max_temp_directory_size": "'0KB'",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
-        "disabled_optimizers": quote(",".join(never)),
-        "allowed_paths": "[" + ", ".join(quote(path) for path in allowed) + "]",
+        "allowed_paths": array(quote(path) for path in allowed),
         "enable_external_access": "false",
         "lock_configuration": "true",
     }
@@ -96,11 +106,6 @@ def _enough(integers: int) -> str:
     """The usual limit and room for the aggregates: every thread may hold them all for a while."""
     room = integers * BYTES_AN_INTEGER * min(_cores(), MOST_THREADS)
     return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
-
-
-def quote(text: str) -> str:
-    """A SQL string literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def literal_path(path: str) -> str:

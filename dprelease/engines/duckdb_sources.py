@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlglot import exp
-
 from dprelease.engines.duckdb_rows import Fields
 from dprelease.engines.duckdb_session import literal_path
 from dprelease.engines.files import Layout
-from dprelease.expressions.sql import number, text
+from dprelease.expressions.sqltext import (
+    FALSE,
+    TRUE,
+    Sql,
+    array,
+    call,
+    identifier,
+    number,
+    option,
+    struct,
+    text,
+)
 from dprelease.model import Dialect
 
 RECORDS = "records"  # the registered stream of the careful reader
@@ -21,25 +30,21 @@ def csv_fields(layout: Layout, dialect: Dialect, numbers: Collection[str] = ()) 
     A field of these that is no number makes the reader fail; all others give what the text gives.
     """
     typed = {layout.position[name] for name in numbers}
-    columns = exp.Struct(
-        expressions=[
-            exp.PropertyEQ(
-                this=text(f"f{place}"), expression=text("DOUBLE" if place in typed else "VARCHAR")
-            )
-            for place in range(layout.width)
-        ]
+    columns = struct(
+        (f"f{place}", text("DOUBLE" if place in typed else "VARCHAR"))
+        for place in range(layout.width)
     )
-    options: dict[str, exp.Expr] = {
+    options: dict[str, Sql] = {
         "columns": columns,
-        "auto_detect": exp.Boolean(this=False),
-        "header": exp.Boolean(this=False),
+        "auto_detect": FALSE,
+        "header": FALSE,
         "skip": number(1 if dialect.header else 0),
         "delim": text(dialect.delimiter),
         "quote": text(dialect.quote),
         "escape": text(dialect.quote),
-        "strict_mode": exp.Boolean(this=True),
+        "strict_mode": TRUE,
         # otherwise a folder named f1=x would take the place of the second field
-        "hive_partitioning": exp.Boolean(this=False),
+        "hive_partitioning": FALSE,
         "compression": text("none"),
         # With a null text the reader lets surplus fields pass that hold it. No field of one line
         # can be a line feed.
@@ -52,30 +57,29 @@ def csv_fields(layout: Layout, dialect: Dialect, numbers: Collection[str] = ()) 
 
 def record_fields(layout: Layout, dialect: Dialect) -> Fields:
     """The same fields from the careful reader's stream."""
-    return Fields(exp.to_table(RECORDS), _fields(layout), {}, dialect)
+    return Fields(identifier(RECORDS), _fields(layout), {}, dialect)
 
 
 def parquet_fields(paths: Sequence[str], types: Mapping[str, str]) -> Fields:
     """Columns of Parquet files with their DuckDB types."""
-    options: dict[str, exp.Expr] = {
-        "hive_partitioning": exp.Boolean(this=False),
-        "union_by_name": exp.Boolean(this=False),
+    options: dict[str, Sql] = {
+        "hive_partitioning": FALSE,
+        "union_by_name": FALSE,
     }
-    columns = {name: exp.column(name, quoted=True) for name in types}
+    columns = {name: identifier(name) for name in types}
     return Fields(_function("read_parquet", paths, options), columns, types)
 
 
 def stream_fields(types: Mapping[str, str]) -> Fields:
     """The typed columns of a registered stream."""
-    columns = {name: exp.column(name, quoted=True) for name in types}
-    return Fields(exp.to_table(RECORDS), columns, types)
+    columns = {name: identifier(name) for name in types}
+    return Fields(identifier(RECORDS), columns, types)
 
 
-def _fields(layout: Layout) -> dict[str, exp.Expr]:
-    return {name: exp.column(f"f{place}") for name, place in layout.position.items()}
+def _fields(layout: Layout) -> dict[str, Sql]:
+    return {name: identifier(f"f{place}") for name, place in layout.position.items()}
 
 
-def _function(name: str, paths: Sequence[str], options: Mapping[str, exp.Expr]) -> exp.Expr:
-    files = exp.Array(expressions=[text(literal_path(path)) for path in paths])
-    given = [exp.EQ(this=exp.column(key), expression=value) for key, value in options.items()]
-    return exp.Table(this=exp.Anonymous(this=name, expressions=[files, *given]))
+def _function(name: str, paths: Sequence[str], options: Mapping[str, Sql]) -> Sql:
+    files = array(text(literal_path(path)) for path in paths)
+    return call(name, files, *(option(key, value) for key, value in options.items()))

@@ -5,19 +5,21 @@ Every column has a typed value and, if numeric, its number as a DOUBLE that is n
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from dprelease.engines.values import EXACT, parse_number, parse_value
-from dprelease.expressions.sql import (
-    SQL_TYPES,
+from dprelease.expressions.sql import SQL_TYPES, without_nan
+from dprelease.expressions.sqltext import (
+    NULL,
+    Sql,
+    between,
+    binary,
     call,
+    case,
     cast,
     double,
+    no,
     number,
-    paren,
     text,
     try_cast,
-    without_nan,
 )
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect
 
@@ -27,7 +29,7 @@ TIMESTAMP_TEXT = (
 )
 
 
-def field_text(field: exp.Expr, dialect: Dialect, kind: ColumnType) -> exp.Expr:
+def field_text(field: Sql, dialect: Dialect, kind: ColumnType) -> Sql:
     """The field after stripping blanks and turning the declared null texts into null."""
     value = call("TRIM", field, text(" \t")) if dialect.strip else field
     for null in dialect.null_values:
@@ -43,22 +45,22 @@ def _means_something(null: str, kind: ColumnType) -> bool:
     return parse_value(null, kind) is not None
 
 
-def double_of_text(value: exp.Expr) -> exp.Expr:
+def double_of_text(value: Sql) -> Sql:
     """The DOUBLE that a text means, NaN included."""
     return try_cast(value, "DOUBLE")
 
 
-def double_of_typed(value: exp.Expr) -> exp.Expr:
+def double_of_typed(value: Sql) -> Sql:
     """The DOUBLE of a typed number, NaN included."""
     return cast(value, "DOUBLE")
 
 
-def number_of_text(value: exp.Expr) -> exp.Expr:
+def number_of_text(value: Sql) -> Sql:
     """The DOUBLE that a text means."""
     return without_nan(try_cast(value, "DOUBLE"))
 
 
-def value_of_text(value: exp.Expr, kind: ColumnType, as_number: exp.Expr | None) -> exp.Expr:
+def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None) -> Sql:
     """The typed value of a text; ``as_number`` is its DOUBLE for numeric types."""
     if kind is ColumnType.STRING:
         return value
@@ -72,22 +74,22 @@ def value_of_text(value: exp.Expr, kind: ColumnType, as_number: exp.Expr | None)
     made = try_cast(value, SQL_TYPES[kind])
     if kind is ColumnType.DATE:
         # DuckDB reads more forms than ours; ours is the one it writes.
-        same = exp.EQ(this=cast(made, "VARCHAR"), expression=value)
-        length = exp.EQ(this=call("LENGTH", value), expression=number(10))
-        return when(exp.And(this=same, expression=length), made.copy())
+        same = binary(cast(made, "VARCHAR"), "=", value)
+        length = binary(call("LENGTH", value), "=", number(10))
+        return when(binary(same, "AND", length), made)
     if kind is ColumnType.TIMESTAMP:
         shaped = call("REGEXP_FULL_MATCH", value, text(TIMESTAMP_TEXT))
         return when(shaped, in_calendar(made, kind))
     return made
 
 
-def number_of_typed(value: exp.Expr) -> exp.Expr:
+def number_of_typed(value: Sql) -> Sql:
     """The DOUBLE of a typed number or boolean."""
     made = cast(value, "DOUBLE")
-    return when(exp.Not(this=call("ISNAN", made)), made.copy())
+    return when(no(call("ISNAN", made)), made)
 
 
-def value_of_typed(value: exp.Expr, kind: ColumnType, physical: str) -> exp.Expr:
+def value_of_typed(value: Sql, kind: ColumnType, physical: str) -> Sql:
     """The declared typed value of a Parquet column of the given DuckDB type."""
     if kind is ColumnType.INTEGER:
         if physical in ("FLOAT", "DOUBLE") or physical.startswith("DECIMAL"):
@@ -100,25 +102,20 @@ def value_of_typed(value: exp.Expr, kind: ColumnType, physical: str) -> exp.Expr
     return in_calendar(made, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else made
 
 
-def whole(value: exp.Expr, beyond: exp.Expr | None = None) -> exp.Expr:
+def whole(value: Sql, beyond: Sql | None = None) -> Sql:
     """The DOUBLE as BIGINT if it is whole and below 2^53 in size; ``beyond`` for larger ones."""
-    small = exp.LT(this=call("ABS", value), expression=double(float(EXACT)))
-    is_whole = exp.EQ(this=call("FLOOR", value.copy()), expression=value.copy())
-    ifs = [
-        exp.If(this=exp.Not(this=paren(is_whole)), true=exp.Null()),
-        exp.If(this=small, true=cast(value.copy(), "BIGINT")),
-    ]
-    return exp.Case(ifs=ifs, default=beyond)
+    small = binary(call("ABS", value), "<", double(float(EXACT)))
+    is_whole = binary(call("FLOOR", value), "=", value)
+    return case([(no(is_whole), NULL), (small, cast(value, "BIGINT"))], beyond)
 
 
-def in_calendar(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+def in_calendar(value: Sql, kind: ColumnType) -> Sql:
     """The date or timestamp if its year is from 1 to 9999, else null."""
     sql = SQL_TYPES[kind]
     last = "9999-12-31" if kind is ColumnType.DATE else "9999-12-31 23:59:59.999999"
-    inside = exp.Between(this=value, low=cast(text("0001-01-01"), sql), high=cast(text(last), sql))
-    return when(inside, value.copy())
+    return when(between(value, cast(text("0001-01-01"), sql), cast(text(last), sql)), value)
 
 
-def when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
+def when(condition: Sql, value: Sql) -> Sql:
     """``CASE WHEN condition THEN value END``."""
-    return exp.Case(ifs=[exp.If(this=condition, true=value)])
+    return case([(condition, value)])

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from dprelease.engines.base import bad_data, columns_read
 from dprelease.engines.duckdb_session import literal_path
+from dprelease.errors import Failure
 from dprelease.model import ColumnType, InputColumn
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+NESTED = "NESTED"  # stands for all types of lists and structs, which hold no declared type
 WIDEST = 38  # digits of a decimal that all readers hold exactly
 _WHOLE = r"U?(?:TINY|SMALL|BIG)INT|U?INTEGER"
 _NUMBER = rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)"
@@ -44,9 +46,7 @@ def physical_types(
         try:
             found.append(_types(connection, path, pattern, inputs))
         except duckdb.Error:
-            raise bad_data(
-                "E409", f"{pattern} is no readable Parquet file", "it may be cut short or damaged"
-            ) from None
+            raise _unreadable(pattern) from None
     if any(types != found[0] for types in found):
         raise bad_data(
             "E407", f"the files of {pattern} have different columns", "make them the same"
@@ -61,20 +61,48 @@ def physical_types(
     return found[0]
 
 
+def check_readable(connection: DuckDBPyConnection, paths: Sequence[str], pattern: str) -> None:
+    """Have the reader look at every column, of the footers only; raises Failure(DATA).
+
+    A column that it can't read stops it although nothing is wanted of that column.
+    """
+    import duckdb
+
+    for path in paths:
+        try:
+            connection.execute(
+                "DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning = false)",
+                [literal_path(path)],
+            )
+        except duckdb.Error:
+            raise _unreadable(pattern) from None
+
+
+def _unreadable(pattern: str) -> Failure:
+    return bad_data(
+        "E409", f"{pattern} is no readable Parquet file", "it may be cut short or damaged"
+    )
+
+
 def _types(
     connection: DuckDBPyConnection, path: str, pattern: str, inputs: Sequence[InputColumn]
 ) -> dict[str, str]:
-    place = [literal_path(path)]
     rows = connection.execute(
-        "SELECT name, num_children, precision FROM parquet_schema($1)", place
+        "SELECT name, num_children, precision, repetition_type, duckdb_type, column_id"
+        " FROM parquet_schema($1)",
+        [literal_path(path)],
     ).fetchall()
-    names = _top_names([(str(name), int(children or 0)) for name, children, _ in rows])
-    wide = {str(name) for name, _, precision in rows if (precision or 0) > WIDEST}
+    rows.sort(key=lambda row: int(row[5]))
+    tops = _tops([int(row[1] or 0) for row in rows])
+    names = [str(rows[place][0]) for place in tops]
+    # by itself each leaf below the root has the type that the reader gives it, unless it repeats
+    types = {
+        str(rows[place][0]): str(rows[place][4])
+        for place in tops
+        if not rows[place][1] and rows[place][3] != "REPEATED"
+    }
+    wide = {str(row[0]) for row in rows if (row[2] or 0) > WIDEST}
     folded = Counter(name.lower() for name in names)
-    described = connection.execute(
-        "DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning = false)", place
-    ).fetchall()
-    types = {str(row[0]): str(row[1]) for row in described}
     for each in columns_read(inputs):
         if each.name not in names:
             raise bad_data(
@@ -92,17 +120,17 @@ def _types(
             raise bad_data(
                 "E406", f'{pattern} has several columns "{each.name}"', "rename one of them"
             )
-    return {each.name: types[each.name] for each in columns_read(inputs)}
+    return {each.name: types.get(each.name, NESTED) for each in columns_read(inputs)}
 
 
-def _top_names(rows: Sequence[tuple[str, int]]) -> list[str]:
-    """Names of the root's children in a depth-first listing of (name, number of children)."""
-    names: list[str] = []
+def _tops(children: Sequence[int]) -> list[int]:
+    """Places of the root's children in a depth-first listing of numbers of children."""
+    tops: list[int] = []
     inside = 0  # how many nodes of nested columns are still to come
-    for name, children in rows[1:]:
+    for place, own in enumerate(children[1:], 1):
         if inside == 0:
-            names.append(name)
-            inside = children
+            tops.append(place)
+            inside = own
         else:
-            inside += children - 1
-    return names
+            inside += own - 1
+    return tops

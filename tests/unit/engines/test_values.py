@@ -5,10 +5,10 @@ from datetime import date, datetime
 
 import duckdb
 import pytest
-from sqlglot import exp
 
 from dprelease.engines import duckdb_values, values
 from dprelease.engines.duckdb_rows import layer
+from dprelease.expressions.sqltext import identifier, select
 from dprelease.model import ColumnType as T
 
 SEEDS = ["9007199254740993", "9223372036854775807", "1e400", "12.0", "12.7", "true", "FALSE", "inf"]
@@ -31,13 +31,14 @@ def strings() -> list[str]:
 @pytest.mark.parametrize("kind", [T.INTEGER, T.FLOAT, T.DECIMAL, T.BOOLEAN, T.DATE, T.TIMESTAMP])
 def test_both_engines_read_texts_alike(kind: T) -> None:
     texts = strings()
-    number = exp.column("n") if kind in (T.INTEGER, T.FLOAT, T.DECIMAL) else None
-    query = layer(exp.to_table("s"), {"n": duckdb_values.number_of_text(exp.column("t"))})
-    query = layer(query, {"v": duckdb_values.value_of_text(exp.column("t"), kind, number)})
+    number = identifier("n") if kind in (T.INTEGER, T.FLOAT, T.DECIMAL) else None
+    query = layer(identifier("s"), {"n": duckdb_values.number_of_text(identifier("t"))})
+    query = layer(query, {"v": duckdb_values.value_of_text(identifier("t"), kind, number)})
+    asked = select([identifier(name) for name in ("t", "n", "v")], query)
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
         connection.execute("CREATE TABLE s AS SELECT UNNEST(CAST($1 AS VARCHAR[])) AS t", [texts])
-        for text, number_found, found in connection.execute(query.sql(dialect="duckdb")).fetchall():
+        for text, number_found, found in connection.execute(asked).fetchall():
             assert (text, found) == (text, values.parse_value(text, kind))
             assert (text, number_found) == (text, values.parse_number(text))
 

@@ -1,0 +1,85 @@
+"""The quick way is taken where it can be, and its stand-ins give the same integers."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dprelease.engines import duckdb_engine as embedded
+from dprelease.engines import duckdb_session, duckdb_sql, get
+from dprelease.model import (
+    AggregateRequest,
+    ColumnType,
+    ExactTable,
+    Grid,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Quantity,
+    Source,
+)
+
+
+def request(path: Path, form: str, *groups: Group, total: bool = True) -> AggregateRequest:
+    inputs = (InputColumn("s", ColumnType.STRING), InputColumn("n", ColumnType.FLOAT))
+    quantity = Quantity("n", Grid(Fraction(1, 4), -20, 400), 3)
+    sums = (Measure(MeasureKind.SUM, quantity), Measure(MeasureKind.VALUES, quantity))
+    measures = (Measure(MeasureKind.RECORDS), *(sums if total else ()))
+    return AggregateRequest(Source(str(path), form), inputs, groups, measures)
+
+
+def plain(table: ExactTable) -> list[list[int]]:
+    return [list(column) for column in table.reveal()]
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    texts, numbers = ["a", "b", "a", "x"] * 50, [1.5, -7.0, 99.25, 250.0] * 50
+    made = tmp_path / f"t.{request.param}"
+    if request.param == "csv":
+        rows = [f"{s},{n}" for s, n in zip(texts, numbers, strict=True)]
+        made.write_text("\n".join(["s,n", *rows, ""]))
+    else:
+        pq.write_table(pa.table({"s": texts, "n": numbers}), made)
+    return made
+
+
+def form(path: Path) -> str:
+    return path.suffix[1:]
+
+
+KEYS = ("a", "b")
+GROUP = Group("s", ColumnType.STRING, (*KEYS, "else"), KEYS, None, "else")
+
+
+@pytest.mark.parametrize("total", [True, False])
+def test_a_count_without_groups_needs_no_careful_reader(
+    path: Path, total: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = request(path, form(path), total=total)
+    expected = plain(get("reference").aggregate(asked))
+    monkeypatch.delattr(embedded, f"_{form(path)}_careful")
+    assert plain(get("duckdb").aggregate(asked)) == expected
+    assert expected[0] == [200]
+
+
+def test_a_duckdb_without_the_narrow_sum(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = request(path, form(path), GROUP)
+    expected = plain(get("reference").aggregate(asked))
+    assert plain(get("duckdb").aggregate(asked)) == expected
+    honest = duckdb_sql.call
+    monkeypatch.setattr(
+        duckdb_sql, "call", lambda name, *args: honest(name.replace("_NO_", "_ABSENT_"), *args)
+    )
+    assert plain(get("duckdb").aggregate(asked)) == expected
+
+
+def test_an_optimizer_that_this_duckdb_lacks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duckdb_session, "_NEVER", (*duckdb_session._NEVER, "telepathy"))
+    with duckdb_session.session([str(path)]) as connection:
+        setting = "SELECT current_setting('disabled_optimizers')"
+        ((names,),) = connection.execute(setting).fetchall()
+    assert set(names.split(",")) == set(duckdb_session._NEVER) - {"telepathy"}

@@ -1,0 +1,87 @@
+"""Names and texts of any content stay names and texts, and parts keep to themselves."""
+
+import ast
+import math
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import dprelease
+from dprelease.expressions import sqltext as sql
+from dprelease.expressions import tree
+from dprelease.expressions.sql import compile_sql
+from dprelease.model import ColumnType
+
+NASTY = [
+    "'", '"', "''", '""', "\"'\"'", "\\", "\\'", '\\"', "a'); DROP TABLE t; --",
+    'a"; DROP TABLE t; --', "--", "/* ", "*/", ";", "$1", "?", "$$", "$a$", "{x}", "%s", "e'x'",
+    "\n", "\r\n", "\t", "\0", "a\0b", "\0'", '\0"', "\x1b", "\u00e9", "\u2028", "\u2019", "\uff07",
+    "\U0001f600", "\u202e", "\ufeff", "inside", "select", "SELECT", "", " ", " a ", "x" * 5000,
+]  # fmt: skip
+NAMES = [name for name in NASTY if name]  # DuckDB has no empty name
+WRITABLE = [value for value in NASTY if value.isprintable() and len(value) < 1000]
+EXTREMES = [0.0, -0.0, 0.1, 5e-324, 1.7976931348623157e308, -2.5, 1e22, math.inf, -math.inf]
+
+
+@pytest.fixture
+def connection() -> duckdb.DuckDBPyConnection:
+    made = duckdb.connect()
+    made.execute("CREATE TABLE t AS SELECT 1 AS one")
+    return made
+
+
+@pytest.mark.parametrize("value", NASTY)
+def test_a_text_stays_a_text(connection: duckdb.DuckDBPyConnection, value: str) -> None:
+    query = sql.select([sql.text(value), sql.identifier("one")], sql.identifier("t"))
+    assert connection.execute(query).fetchall() == [(value, 1)]
+    assert connection.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_stays_a_name(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    inner = sql.subquery(sql.select([sql.alias(sql.number(7), name)], sql.identifier("t")), name)
+    query = sql.select([sql.identifier(name), sql.identifier(name, name)], inner)
+    found = connection.execute(query)
+    assert next(each[0] for each in found.description or ()) == name
+    assert found.fetchall() == [(7, 7)]
+    assert connection.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("value", WRITABLE)
+def test_a_literal_of_an_expression_stays_a_literal(value: str) -> None:
+    shown = value.replace("'", "''")
+    node = tree(f"s = '{shown}'", {"s": ColumnType.STRING})
+    made = compile_sql(node, {"s": sql.text(value)})
+    assert duckdb.sql(f"SELECT {made}").fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("value", EXTREMES)
+def test_a_double_is_the_same_bit_for_bit(value: float) -> None:
+    ((found,),) = duckdb.sql(f"SELECT {sql.double(value)}").fetchall()
+    assert found.hex() == value.hex()
+
+
+@pytest.mark.parametrize("value", [0, -1, 2**63 - 1, -(2**63), 2**100])
+def test_integers(value: int) -> None:
+    assert duckdb.sql(f"SELECT {sql.number(value)}").fetchall() == [(value,)]
+
+
+def test_no_precedence_and_no_comment() -> None:
+    one, two, minus = sql.number(1), sql.number(2), sql.number(-3)
+    product = sql.binary(sql.binary(one, "+", two), "*", sql.binary(two, "-", minus))
+    assert duckdb.sql(f"SELECT {product}").fetchall() == [(15,)]
+    assert duckdb.sql(f"SELECT {sql.negative(minus)}").fetchall() == [(3,)]
+    either = sql.binary(sql.binary(sql.TRUE, "OR", sql.TRUE), "AND", sql.FALSE)
+    assert duckdb.sql(f"SELECT {either}, {sql.no(either)}").fetchall() == [(False, True)]
+
+
+def test_only_one_module_makes_sql_of_text() -> None:
+    package = Path(dprelease.__file__).parent
+    making = [
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Sql"
+    ]
+    assert set(making) == {"expressions/sqltext.py"}
