@@ -8,13 +8,10 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
-from dprelease.certify import certify
 from dprelease.model import Plan, Release
-from dprelease.planning.planner import make_plan
-from dprelease.report.plan import describe
 from dprelease.spec import load
 
-__all__ = ["describe", "load", "plan"]
+__all__ = ["load", "plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +30,8 @@ class ReleasePlan(Plan):
 
     def to_dict(self) -> dict[str, object]:
         """The plan in JSON values, as ``dprelease plan --json`` prints it."""
+        from dprelease.report.plan import describe
+
         return describe(self)
 
 
@@ -41,6 +40,10 @@ def plan(spec: str | PathLike[str] | Mapping[str, Any] | Release) -> ReleasePlan
 
     Raises Failure with every complaint.
     """
+    # Imported here for start-up: to load a spec needs no planner.
+    from dprelease.certify import certify
+    from dprelease.planning.planner import make_plan
+
     release = spec if isinstance(spec, Release) else load(spec)
     made = certify(make_plan(release)).plan
     return ReleasePlan(**{each.name: getattr(made, each.name) for each in fields(made)})

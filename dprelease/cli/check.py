@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +13,9 @@ import dprelease
 from dprelease.cli.console import answer, answer_json, complain, paint, remark
 from dprelease.cli.options import PERIOD, QUIET
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.model import Plan
+
+if TYPE_CHECKING:
+    from dprelease.model import Plan
 
 
 @dataclass(frozen=True, slots=True)

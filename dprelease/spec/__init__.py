@@ -26,7 +26,7 @@ def load(
 
     Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
     """
-    # Imported here for start-up: the checks need pydantic.
+    # Imported here for start-up: the checks are the larger part of the package.
     from dprelease.spec.loading import load_file, load_mapping
 
     if isinstance(spec, Mapping):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from dprelease.model import Column, ColumnType, Expression, Grid, Source
 from dprelease.spec.bounds import read_grid
@@ -21,8 +20,7 @@ from dprelease.spec.values import canonical
 from dprelease.spec.wording import show
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A declared column, as far as it could be read.
 
     ``unbounded`` and ``keyless`` say that it surely declares no bounds, or no public groups.
@@ -33,8 +31,7 @@ class Known:
     keyless: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """Where relative paths start, and the data that must not be read."""
 
     base: str

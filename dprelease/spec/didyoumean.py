@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 from itertools import islice
 
 _LONGEST = 64
@@ -19,6 +18,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     # 60 of 100 letters in common, in order: enough to be a misspelling.
     if len(word) > _LONGEST:
         return None
+    # Imported here for start-up: most specs hold no misspelling.
+    from difflib import SequenceMatcher
+
     wanted = _fold(word)
     best, best_score = None, 60
     for each in islice(known, _MOST):

@@ -1,21 +1,14 @@
-"""Field types of the spec's sections: each reads one TOML value or refuses it with a remedy."""
+"""What a key of the spec can hold: each function reads one TOML value or raises ``Refused``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, TypeVar
 
-from pydantic import PlainValidator
-from pydantic_core import PydanticCustomError
-
-from dprelease.spec.numbers import Refused, budget, exact, probability
+from dprelease.spec.numbers import Refused
 from dprelease.spec.wording import show
-
-T = TypeVar("T")
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
@@ -67,11 +60,6 @@ def flag(value: object) -> bool:
     return value
 
 
-def weight(value: object) -> Fraction:
-    """Read the share of a query: a number above 0."""
-    return budget(value)
-
-
 def texts(value: object) -> tuple[str, ...]:
     """Read a list of texts."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -103,31 +91,3 @@ def _string(value: object) -> str:
         hint = f'write "{show(value)}"' if isinstance(value, int | Decimal | date) else ""
         raise Refused(f"{show(value)} is not a text", hint or "write a text in quotes", "E103")
     return value
-
-
-def _reads(read: Callable[[object], T]) -> PlainValidator:
-    def validate(value: Any) -> T:
-        try:
-            return read(value)
-        except Refused as refused:
-            raise PydanticCustomError(
-                "refused",
-                "{message}",
-                {"message": refused.message, "hint": refused.hint, "code": refused.code},
-            ) from None
-
-    return PlainValidator(validate)
-
-
-Text = Annotated[str, _reads(text)]
-Line = Annotated[str, _reads(line)]
-SafeName = Annotated[str, _reads(safe_name)]
-Option = Annotated[str, _reads(option)]
-Flag = Annotated[bool, _reads(flag)]
-Number = Annotated[Fraction, _reads(exact)]
-Budget = Annotated[Fraction, _reads(budget)]
-Weight = Annotated[Fraction, _reads(weight)]
-Delta = Annotated[Fraction, _reads(probability)]
-Texts = Annotated[tuple[str, ...], _reads(texts)]
-Scalars = Annotated[tuple[object, ...], _reads(scalars)]
-Scalar = Annotated[object, _reads(scalar)]

@@ -1,177 +1,142 @@
-"""The sections of a spec as strict pydantic models: their keys, and the type of each value.
+"""The sections of a spec: their keys, and what each takes.
 
-A key that is not required, or whose absence is judged together with other keys, is None when
-absent. ``REQUIRED`` holds the remedy for each missing key, ``LATER`` the keys, and ``LATER_VALUES``
-the values, that belong to the format but not to this version.
+Every key may be absent as far as this table goes: it is then its default, which is None unless it
+stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` the keys, and
+``later`` the words, that belong to the format but not to this version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal, TypeVar
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from dprelease.spec.fields import flag, line, option, safe_name, scalar, scalars, text, texts
+from dprelease.spec.keys import Choice, Key
+from dprelease.spec.numbers import budget, exact, probability
+from dprelease.spec.sections import Section
 
-from dprelease.spec.fields import (
-    Budget,
-    Delta,
-    Flag,
-    Line,
-    Number,
-    Option,
-    SafeName,
-    Scalar,
-    Scalars,
-    Text,
-    Texts,
-    Weight,
-)
-
-
-class Section(BaseModel):
-    """A section of the spec: unknown keys are errors, and no value changes its type."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    REQUIRED: ClassVar[Mapping[str, str]] = {}
-    LATER: ClassVar[frozenset[str]] = frozenset()
-    LATER_VALUES: ClassVar[Mapping[str, frozenset[str]]] = {}
-
-
-SectionType = TypeVar("SectionType", bound=Section)
+Accounting = Literal["auto", "pure", "zcdp"]
+Engine = Literal["duckdb"]
+Format = Literal["csv", "parquet"]
+Mechanism = Literal["auto", "laplace", "gaussian"]
+Neighbours = Literal["add-remove", "replace-one"]
+TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
+Unit = Literal["row"]
 
 
 class ReleaseSection(Section):
     """``[release]``: who publishes what, and why."""
 
-    REQUIRED: ClassVar[Mapping[str, str]] = {
-        "name": 'name the release, for example name = "staff-pay-2026"'
-    }
-    name: SafeName | None = None
-    title: Line | None = None
-    curator: Line | None = None
-    contact: Line | None = None
-    purpose: Text | None = None
-    region: Line | None = None
-    sector: Line | None = None
-    approved_by: Line | None = None
+    name = Key(safe_name, remedy='name the release, for example name = "staff-pay-2026"')
+    title = Key(line)
+    curator = Key(line)
+    contact = Key(line)
+    purpose = Key(text)
+    region = Key(line)
+    sector = Key(line)
+    approved_by = Key(line)
 
 
 class DataSection(Section):
     """``[data]``: where the table is and how its CSV is written."""
 
-    REQUIRED: ClassVar[Mapping[str, str]] = {
-        "path": "say where the data is: a file, glob or directory, relative to the spec"
-    }
-    LATER_VALUES: ClassVar[Mapping[str, frozenset[str]]] = {"engine": frozenset({"spark"})}
-    path: Line | None = None
-    format: Literal["csv", "parquet"] | None = None
-    engine: Literal["duckdb"] = "duckdb"
-    snapshot: Line | None = None
-    delimiter: Option | None = None
-    quote: Option | None = None
-    encoding: Option | None = None
-    null_values: Texts | None = None
-    header: Flag | None = None
-    names: Texts | None = None
-    strip: Flag | None = None
+    path = Key(
+        line, remedy="say where the data is: a file, glob or directory, relative to the spec"
+    )
+    format = Choice[Format | None](Format, None)
+    engine = Choice[Engine](Engine, "duckdb", later=("spark",))
+    snapshot = Key(line)
+    delimiter = Key(option)
+    quote = Key(option)
+    encoding = Key(option)
+    null_values = Key(texts)
+    header = Key(flag)
+    names = Key(texts)
+    strip = Key(flag)
 
 
 class PrivacySection(Section):
     """``[privacy]``: what is protected, and with how much budget."""
 
-    REQUIRED: ClassVar[Mapping[str, str]] = {
-        "unit": "say what one protected thing is; there is no default",
-        "adjacency": 'say which tables count as neighbours: "add-remove" or "replace-one"',
-    }
-    LATER: ClassVar[frozenset[str]] = frozenset({"unit_column", "bounding"})
-    LATER_VALUES: ClassVar[Mapping[str, frozenset[str]]] = {
-        "unit": frozenset({"column"}),
-        "accounting": frozenset({"pld"}),
-    }
-    unit: Literal["row"] | None = None
-    unit_description: Line | None = None
-    adjacency: Literal["add-remove", "replace-one"] | None = None
-    epsilon: Budget | None = None
-    delta: Delta | None = None
-    rho: Budget | None = None
-    accounting: Literal["auto", "pure", "zcdp"] = "auto"
+    LATER = frozenset({"unit_column", "bounding"})
+    unit = Choice[Unit | None](
+        Unit,
+        None,
+        later=("column",),
+        remedy="say what one protected thing is; there is no default",
+    )
+    unit_description = Key(line)
+    adjacency = Choice[Neighbours | None](
+        Neighbours,
+        None,
+        remedy='say which tables count as neighbours: "add-remove" or "replace-one"',
+    )
+    epsilon = Key(budget)
+    delta = Key(probability)
+    rho = Key(budget)
+    accounting = Choice[Accounting](Accounting, "auto", later=("pld",))
 
 
 class LedgerSection(Section):
     """``[ledger]``: where spending is written down, and how much there may be."""
 
-    path: Line | None = None
-    dataset: Line | None = None
-    epsilon_cap: Budget | None = None
-    delta_cap: Delta | None = None
+    path = Key(line)
+    dataset = Key(line)
+    epsilon_cap = Key(budget)
+    delta_cap = Key(probability)
 
 
 class ColumnSection(Section):
     """``[columns.NAME]``: what is publicly known of a column."""
 
-    REQUIRED: ClassVar[Mapping[str, str]] = {
-        "type": "integer, float, decimal, string, boolean, date or timestamp"
-    }
-    type: (
-        Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"] | None
-    ) = None
-    lower: Scalar | None = None
-    upper: Scalar | None = None
-    step: Number | None = None
-    keys: Scalars | None = None
-    keys_file: Line | None = None
-    other: Line | None = None
-    nulls: Scalar | None = None
-    bins: Scalars | None = None
-    expression: Text | None = None
-    source: Text | None = None
+    type = Choice[TypeName | None](
+        TypeName, None, remedy="integer, float, decimal, string, boolean, date or timestamp"
+    )
+    lower = Key(scalar)
+    upper = Key(scalar)
+    step = Key(exact)
+    keys = Key(scalars)
+    keys_file = Key(line)
+    other = Key(line)
+    nulls = Key(scalar)
+    bins = Key(scalars)
+    expression = Key(text)
+    source = Key(text)
 
 
 class QuerySection(Section):
     """``[[query]]``: one statistic."""
 
-    REQUIRED: ClassVar[Mapping[str, str]] = {
-        "name": "it becomes the name of the published column",
-        "statistic": "count, sum, mean or histogram",
-    }
-    LATER: ClassVar[frozenset[str]] = frozenset(
+    LATER = frozenset(
         {
             "accuracy", "partition_selection", "numerator", "denominator", "q", "k", "candidates",
             "score", "score_upper", "attributes", "consistent", "bandwidth", "points", "columns",
             "integer", "nonnegative", "hide_below", "flag_unreliable_at",
         }
     )  # fmt: skip
-    LATER_VALUES: ClassVar[Mapping[str, frozenset[str]]] = {"mechanism": frozenset({"exponential"})}
-    name: SafeName | None = None
-    statistic: Line | None = None
-    by: Texts | None = None
-    column: Line | None = None
-    bins: Scalars | None = None
-    where: Text | None = None
-    epsilon: Budget | None = None
-    delta: Delta | None = None
-    rho: Budget | None = None
-    weight: Weight | None = None
-    mechanism: Literal["auto", "laplace", "gaussian"] = "auto"
-    table: SafeName | None = None
+    name = Key(safe_name, remedy="it becomes the name of the published column")
+    statistic = Key(line, remedy="count, sum, mean or histogram")
+    by = Key(texts)
+    column = Key(line)
+    bins = Key(scalars)
+    where = Key(text)
+    epsilon = Key(budget)
+    delta = Key(probability)
+    rho = Key(budget)
+    weight = Key(budget)
+    mechanism = Choice[Mechanism](Mechanism, "auto", later=("exponential",))
+    table = Key(safe_name)
 
 
 class OutputSection(Section):
     """``[output]``: where the release is written."""
 
-    REQUIRED: ClassVar[Mapping[str, str]] = {
-        "path": "name a directory for the tables and the report, relative to the spec"
-    }
-    path: Line | None = None
-    format: Literal["csv", "parquet"] = "csv"
-    interval: Number | None = None
+    path = Key(line, remedy="name a directory for the tables and the report, relative to the spec")
+    format = Choice[Format](Format, "csv")
+    interval = Key(exact)
 
 
 class ReportSection(Section):
     """``[report]``: which reports are written."""
 
-    LATER_VALUES: ClassVar[Mapping[str, frozenset[str]]] = {
-        "formats": frozenset({"html", "registry"})
-    }
-    formats: Texts | None = None
+    LATER_FORMATS = frozenset({"html", "registry"})
+    formats = Key(texts)

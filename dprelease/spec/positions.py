@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dprelease.spec.tree import Path
 
@@ -23,14 +22,14 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}\n#]*")
 _BASIC = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _LITERAL = re.compile(r"'[^'\n]*'")
-_LONG_BASIC = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"""("{0,2})', re.DOTALL)
-_LONG_LITERAL = re.compile(r"'''(?:[^']|'(?!''))*'''('{0,2})", re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:([btnfre\"\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2}))")
+# Rarely needed: compiled when they are.
+_LONG_BASIC = r'(?s)"""(?:[^"\\]|\\.|"(?!""))*"""("{0,2})'
+_LONG_LITERAL = r"(?s)'''(?:[^']|'(?!''))*'''('{0,2})"
+_ESCAPE = r"\\(?:([btnfre\"\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2}))"
 _ESCAPES = dict(zip('btnfre"\\', '\b\t\n\f\r\x1b"\\', strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """Where a key and its value stand. For a table both are its header (or its first key)."""
 
     key: Spot
@@ -133,7 +132,8 @@ class _Scanner:
     def _name(self) -> str:
         quote = self.text[self.at : self.at + 1]
         if quote == '"':
-            return _ESCAPE.sub(_unescape, self._skip(_BASIC).group()[1:-1])
+            written = self._skip(_BASIC).group()[1:-1]
+            return re.sub(_ESCAPE, _unescape, written) if "\\" in written else written
         if quote == "'":
             return self._skip(_LITERAL).group()[1:-1]
         return self._skip(_BARE).group()
@@ -151,7 +151,7 @@ class _Scanner:
 
     def _string(self, quote: str) -> None:
         if self.text.startswith(quote * 3, self.at):
-            self._skip(_LONG_BASIC if quote == '"' else _LONG_LITERAL)
+            self._skip(re.compile(_LONG_BASIC if quote == '"' else _LONG_LITERAL))
         else:
             self._skip(_BASIC if quote == '"' else _LITERAL)
 

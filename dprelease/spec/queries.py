@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+from typing import NamedTuple
 
 from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Expression, Group, Query
 from dprelease.spec.columns import Known
@@ -24,8 +24,7 @@ from dprelease.spec.wording import listed, show
 MAX_CELLS = 10**6
 
 
-@dataclass(frozen=True, slots=True)
-class QueryContext:
+class QueryContext(NamedTuple):
     """What the checks of a query know: the columns, and the types of those in the file."""
 
     columns: Mapping[str, Known | None]

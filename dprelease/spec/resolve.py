@@ -87,7 +87,17 @@ def _sure(value: T | None) -> T:
 
 
 def _about(parts: Parts) -> About:
-    return About(**{**parts.release.model.model_dump(), "name": _sure(parts.release.model.name)})
+    model = parts.release.model
+    return About(
+        _sure(model.name),
+        model.title,
+        model.curator,
+        model.contact,
+        model.purpose,
+        model.region,
+        model.sector,
+        model.approved_by,
+    )
 
 
 def _privacy(parts: Parts) -> Privacy:
@@ -141,7 +151,7 @@ def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
         return _FORMATS
     for number, name in enumerate(formats):
         path = ("report", "formats", number)
-        if name in part.model.LATER_VALUES["formats"]:
+        if name in part.model.LATER_FORMATS:
             reporter.complain("E104", f"{show(name)} is {NOT_YET}", path, f"use {listed(_FORMATS)}")
         elif name not in _FORMATS:
             reporter.complain("E105", f"{show(name)} is no format of a report", path,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class StatisticKeys:
+class StatisticKeys(NamedTuple):
     """``column``: it needs one; ``numeric``: with bounds; ``groups``: its column is a group.
 
     ``suffixes`` are those of the published columns, after the query's name.

@@ -7,12 +7,10 @@ checks of meaning still run over everything else and say nothing about what is a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic
-
-from pydantic import ValidationError
+from typing import Generic, NamedTuple
 
 from dprelease.spec.didyoumean import nearest
+from dprelease.spec.keys import Finding, NotAmong
 from dprelease.spec.models import (
     ColumnSection,
     DataSection,
@@ -22,10 +20,10 @@ from dprelease.spec.models import (
     QuerySection,
     ReleaseSection,
     ReportSection,
-    Section,
-    SectionType,
 )
+from dprelease.spec.numbers import Refused
 from dprelease.spec.reporter import MOST_SHOWN, Reporter
+from dprelease.spec.sections import Missing, SectionType, Unknown
 from dprelease.spec.tree import Path, dotted
 from dprelease.spec.wording import listed, show
 
@@ -36,8 +34,7 @@ _SECTIONS = (
 _LATER_SECTIONS = frozenset({"perturb", "postprocess"})
 
 
-@dataclass(frozen=True, slots=True)
-class Part(Generic[SectionType]):
+class Part(NamedTuple, Generic[SectionType]):
     """A section as far as it could be read.
 
     ``bad`` holds the keys that were refused; ``unsure`` says that a key was misspelt or missing,
@@ -54,8 +51,7 @@ class Part(Generic[SectionType]):
         return not self.unsure and self.bad.isdisjoint(keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """All sections of a spec, as far as they could be read."""
 
     release: Part[ReleaseSection]
@@ -64,8 +60,8 @@ class Parts:
     ledger: Part[LedgerSection]
     output: Part[OutputSection]
     report: Part[ReportSection]
-    columns: Mapping[str, Part[ColumnSection]] = field(default_factory=dict)
-    queries: tuple[Part[QuerySection], ...] = ()
+    columns: Mapping[str, Part[ColumnSection]]
+    queries: tuple[Part[QuerySection], ...]
 
 
 def take_apart(tree: Mapping[str, object], reporter: Reporter) -> Parts:
@@ -104,7 +100,7 @@ def _section(
         needs = ", ".join(model.REQUIRED)
         message = f"the spec has no [{name}]"
         reporter.complain("E110", message, (name,), f"add it; it needs {needs}", "key")
-        return Part((name,), model(), frozenset(model.model_fields), unsure=True)
+        return Part((name,), model(), frozenset(model.KEYS), unsure=True)
     return _read(model, content if content is not None else {}, (name,), reporter)
 
 
@@ -144,73 +140,45 @@ def _read(
         hint = f"write [{dotted(path)}] and its keys below it"
         message = f"{dotted(path)} is {show(content)}, not a table"
         reporter.complain("E103", message, path, hint)
-        return Part(path, model(), frozenset(model.model_fields), unsure=True)
-    bad: set[str] = set()
-    try:
-        read = model.model_validate(dict(content))
-    except ValidationError as error:
-        for finding in error.errors(include_url=False):
-            key = str(finding["loc"][0])
-            if key not in bad:
-                bad.add(key)
-                _explain(_Finding(model, (*path, key), content[key], dict(finding)), reporter)
-        read = model.model_validate({k: v for k, v in content.items() if k not in bad})
-    missing = [key for key in model.REQUIRED if key not in content]
-    for key in missing:
-        message = f"{_header(path)} has no `{key}`"
-        reporter.complain("E110", message, path, model.REQUIRED[key], "key")
-    unknown = bool(bad - set(model.model_fields)) or bool(missing)
-    return Part(path, read, frozenset(bad) | frozenset(missing), unsure=unknown)
+        return Part(path, model(), frozenset(model.KEYS), unsure=True)
+    section, findings = model.read(content)
+    for finding in findings:
+        _explain(finding, path, reporter)
+    bad = frozenset(str(finding.path[0]) for finding in findings)
+    # A misspelling within a nested table is no other key of this section.
+    own = (finding.why for finding in findings if len(finding.path) == 1)
+    unsure = any(isinstance(why, Unknown | Missing) for why in own)
+    return Part(path, section, bad, unsure)
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """One key whose value the model refused, and pydantic's account of it."""
-
-    model: type[Section]
-    path: Path
-    value: object
-    account: Mapping[str, Any]
-
-
-def _explain(finding: _Finding, reporter: Reporter) -> None:
-    model, path, value = finding.model, finding.path, finding.value
-    key, kind = str(path[-1]), finding.account["type"]
-    if kind == "extra_forbidden" and key in model.LATER:
-        reporter.complain("E104", f"`{key}` is {NOT_YET}", path, "leave it out", "key")
-    elif kind == "extra_forbidden":
-        hint = _suggest(key, model.model_fields, reporter)
-        message = f"unknown key {show(key)} in {_header(path[:-1])}"
-        reporter.complain("E102", message, path, hint, "key")
-    elif kind == "refused":
-        said = finding.account["ctx"]
-        reporter.complain(said["code"], said["message"], path, said["hint"])
-    elif isinstance(value, str) and value in model.LATER_VALUES.get(key, ()):
-        message = f"{key} = {show(value)} is {NOT_YET}"
-        reporter.complain("E104", message, path, f"use {listed(choices_of(model, key))}")
-    else:
-        known = choices_of(model, key)
-        close = nearest(value, known) if isinstance(value, str) else None
-        hint = f'did you mean "{close}"?' if close else f"use {listed(known)}"
-        reporter.complain("E105", f"{show(value)} is no {key}", path, hint)
-
-
-def choices_of(model: type[Section], key: str) -> tuple[str, ...]:
-    """Give the values that a key with a fixed list of choices may have."""
-    annotation = model.model_fields[key].annotation
-    found: list[str] = []
-    stack: list[Any] = [annotation]
-    while stack:
-        for each in getattr(stack.pop(), "__args__", ()):
-            if isinstance(each, str):
-                found.append(each)
-            else:
-                stack.append(each)
-    return tuple(found)
+def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
+    path = (*section, *finding.path)
+    key, value, why = str(path[-1]), finding.value, finding.why
+    match why:
+        case Refused():
+            reporter.complain(why.code, why.message, path, why.hint)
+        case Missing(remedy):
+            message = f"{_header(path[:-1])} has no `{key}`"
+            reporter.complain("E110", message, path[:-1], remedy, "key")
+        case Unknown(owner) if key in owner.LATER:
+            reporter.complain("E104", f"`{key}` is {NOT_YET}", path, "leave it out", "key")
+        case Unknown(owner):
+            hint = _suggest(key, owner.KEYS, reporter)
+            message = f"unknown key {show(key)} in {_header(path[:-1])}"
+            reporter.complain("E102", message, path, hint, "key")
+        case NotAmong(words, later=True):
+            message = f"{key} = {show(value)} is {NOT_YET}"
+            reporter.complain("E104", message, path, f"use {listed(words)}")
+        case NotAmong(words):
+            close = nearest(value, words) if isinstance(value, str) else None
+            hint = f'did you mean "{close}"?' if close else f"use {listed(words)}"
+            reporter.complain("E105", f"{show(value)} is no {key}", path, hint)
 
 
 def _header(path: Path) -> str:
-    return "[[query]]" if path[0] == "query" else f"[{dotted(path)}]"
+    """Write the header of a table as the spec would: in a list of tables it has no number."""
+    names = dotted(tuple(part for part in path if isinstance(part, str)))
+    return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"
 
 
 def _suggest(key: str, known: Iterable[str], reporter: Reporter) -> str:

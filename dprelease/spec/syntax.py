@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import tomli
 
@@ -19,13 +18,13 @@ MAX_BYTES = 4 * 1024 * 1024
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _DATA = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".zip", ".sqlite", ".db", ".xlsx")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key", "Cannot mutate")
-_EXPONENT = re.compile(r"(?P<front>[^eE]*)[eE](?P<sign>[+-]?)0*(?P<digits>[0-9]*)")
-_INLINE_KEY = re.compile(r"inline table key '(.+)'")
-_LONG_INTEGER = re.compile(r"[0-9][0-9_]{4000,}")
+# Rarely needed: compiled when they are.
+_EXPONENT = r"(?P<front>[^eE]*)[eE](?P<sign>[+-]?)0*(?P<digits>[0-9]*)"
+_INLINE_KEY = r"inline table key '(.+)'"
+_LONG_INTEGER = r"[0-9][0-9_]{4000,}"
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A parsed spec: its tree and where everything in it stands."""
 
     file: str
@@ -54,7 +53,7 @@ def read_decimal(text: str) -> Decimal:
     try:
         return Decimal(plain)
     except InvalidOperation:
-        found = _EXPONENT.fullmatch(plain)
+        found = re.fullmatch(_EXPONENT, plain)
         if found is None:
             return Decimal("NaN")
         # Only the order of magnitude matters now: such a number is refused wherever it stands.
@@ -109,7 +108,7 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
         _refuse_depth(Place(file, 1, 1))
     except ValueError:
         # Python refuses to read integers of thousands of digits.
-        found = _LONG_INTEGER.search(text)
+        found = re.search(_LONG_INTEGER, text)
         spot = _spot(text, found.start()) if found else (1, 1)
         _fail(
             Place(file, *spot),
@@ -161,7 +160,7 @@ def _statement(doc: str, at: int, message: str) -> int:
     """Find the start of the statement whose reading ended at ``at``."""
     end = len(doc[:at].rstrip("\n"))
     start = doc.rfind("\n", 0, end) + 1
-    if inline_key := _INLINE_KEY.search(message):
+    if inline_key := re.search(_INLINE_KEY, message):
         pairs = re.finditer(rf"[\"']?{re.escape(inline_key[1])}[\"']?\s*=", doc[start:end])
         return start + max((pair.start() for pair in pairs), default=0)
     return start + len(doc[start:end]) - len(doc[start:end].lstrip())

@@ -11,9 +11,10 @@ from dprelease.model import ColumnType
 from dprelease.spec.numbers import Refused, exact
 from dprelease.spec.wording import plain, show
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
+# Not in every spec: compiled when they are needed.
+_INTEGER = r"[+-]?[0-9]{1,40}"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIMESTAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 LONGEST_KEY = 1000
 _CALENDAR = "check the day, the month and the time"
@@ -52,7 +53,7 @@ def canonical(kind: ColumnType, value: object) -> str:
 def canonical_line(kind: ColumnType, line: str) -> str:
     """Give the canonical text of a line of a keys_file. Raises ``Refused`` (E210)."""
     if kind is ColumnType.INTEGER:
-        if not _INTEGER.fullmatch(line):
+        if not re.fullmatch(_INTEGER, line):
             raise _wrong(kind, line)
         return _number(int(line))
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
@@ -95,7 +96,7 @@ def _text(value: str) -> str:
 def _date(value: object) -> str:
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, str) and _DATE.fullmatch(value):
+    if isinstance(value, str) and re.fullmatch(_DATE, value):
         try:
             return date.fromisoformat(value).isoformat()
         except ValueError:
@@ -111,7 +112,7 @@ def _timestamp(value: object) -> str:
         return value.isoformat(" ")
     if isinstance(value, date):
         return datetime.combine(value, time()).isoformat(" ")
-    if isinstance(value, str) and (_TIMESTAMP.fullmatch(value) or _DATE.fullmatch(value)):
+    if isinstance(value, str) and (re.fullmatch(_TIMESTAMP, value) or re.fullmatch(_DATE, value)):
         try:
             return datetime.fromisoformat(value).isoformat(" ")
         except ValueError:

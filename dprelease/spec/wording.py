@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from datetime import date, time
 from decimal import Decimal
@@ -11,6 +10,9 @@ from typing import Any
 
 _LONGEST = 80
 _MOST_BITS = 256
+_ESCAPES = str.maketrans(
+    {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+)
 
 
 def show(value: object) -> str:
@@ -67,8 +69,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def _quote(text: str) -> str:
-    shown = json.dumps(text[: _LONGEST + 20], ensure_ascii=False)
-    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in shown)
+    shown = text[: _LONGEST + 20].translate(_ESCAPES)
+    if not shown.isprintable():
+        shown = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in shown)
+    return f'"{shown}"'
 
 
 def _cut(text: str) -> str:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
-HEAVY = {"duckdb", "pyarrow", "numpy", "rich", "sqlglot", "pydantic", "pandas", "dprelease.run"}
+HEAVY = {"duckdb", "pyarrow", "numpy", "rich", "sqlglot", "pandas", "dprelease.run"}
 
 
 def test_help_lists_the_commands_and_examples(cli):

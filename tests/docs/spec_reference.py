@@ -6,57 +6,45 @@ Run: python tests/docs/spec_reference.py        (rewrites README.md between its 
 from __future__ import annotations
 
 import sys
-import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any
 
 from spec_words import SECTIONS, WORDS
 
-from dprelease.spec import fields, models
+from dprelease.spec import fields, models, numbers
+from dprelease.spec.keys import Choice, Key
+from dprelease.spec.sections import Section
 
 README = Path(__file__).parents[2] / "README.md"
 BEGIN = "<!-- spec reference: begin (written by tests/docs/spec_reference.py) -->"
 END = "<!-- spec reference: end -->"
 
-KINDS: list[tuple[Any, str]] = [
-    (fields.Text, "text"),
-    (fields.Line, "line"),
-    (fields.SafeName, "file-safe name"),
-    (fields.Option, "text"),
-    (fields.Flag, "true or false"),
-    (fields.Number, "number"),
-    (fields.Budget, "number above 0"),
-    (fields.Weight, "number above 0"),
-    (fields.Delta, "number in [0, 1)"),
-    (fields.Texts, "list of texts"),
-    (fields.Scalars, "list of values"),
-    (fields.Scalar, "value"),
-]
+KINDS: dict[Callable[[object], object], str] = {
+    fields.text: "text",
+    fields.line: "line",
+    fields.safe_name: "file-safe name",
+    fields.option: "text",
+    fields.flag: "true or false",
+    numbers.exact: "number",
+    numbers.budget: "number above 0",
+    numbers.probability: "number in [0, 1)",
+    fields.texts: "list of texts",
+    fields.scalars: "list of values",
+    fields.scalar: "value",
+}
 
 
-def sections() -> list[type[models.Section]]:
+def sections() -> list[type[Section]]:
     """Every section's model, in the order of the spec."""
     return [getattr(models, name) for name in SECTIONS]
 
 
-def choices(annotation: Any) -> Iterator[str]:
-    """The texts that a Literal allows."""
-    for each in get_args(annotation):
-        yield f'`"{each}"`'
-
-
-def kind(annotation: Any) -> str:
-    """What a key takes, in words. KeyError for a type that has none yet."""
-    if get_origin(annotation) is Literal:
-        return " ".join(choices(annotation))
-    for known, words in KINDS:
-        if annotation == known:
-            return words
-    if get_origin(annotation) in {Union, types.UnionType}:
-        inner = [each for each in get_args(annotation) if each is not type(None)]
-        return kind(inner[0])
-    raise KeyError(str(annotation))
+def kind(key: Key[Any]) -> str:
+    """What a key takes, in words. KeyError for a reading function that has none yet."""
+    if isinstance(key, Choice):
+        return " ".join(f'`"{word}"`' for word in key.words)
+    return KINDS[key.read]
 
 
 def cell(text: str) -> str:
@@ -80,9 +68,9 @@ def lines() -> Iterator[str]:
         yield ""
         yield "| key | takes | if left out | meaning |"
         yield "|---|---|---|---|"
-        for name, field in section.model_fields.items():
+        for name, key in section.KEYS.items():
             absent, meaning = WORDS[section.__name__][name]
-            takes = kind(field.annotation)
+            takes = kind(key)
             yield f"| `{name}` | {cell(takes)} | {cell(default(absent))} | {cell(meaning)} |"
         yield ""
 

@@ -12,6 +12,7 @@ from spec_words import WORDS
 import dprelease
 from dprelease.errors import ExitCode
 from dprelease.expressions.grammar import ALLOWED
+from dprelease.spec.keys import Key
 from dprelease.spec.queries import MAX_CELLS
 from dprelease.spec.statistic_keys import STATISTICS
 
@@ -53,7 +54,7 @@ def test_every_key_is_described_and_nothing_else():
     assert list(WORDS) == [section.__name__ for section in sections()]
     for section in sections():
         words = WORDS[section.__name__]
-        assert list(words) == list(section.model_fields)
+        assert list(words) == list(section.KEYS)
         assert {key for key, (absent, _) in words.items() if absent == "required"} == set(
             section.REQUIRED
         )
@@ -61,16 +62,16 @@ def test_every_key_is_described_and_nothing_else():
 
 def test_stated_defaults_are_those_of_the_models():
     for section in sections():
-        for key, field in section.model_fields.items():
-            if field.default is not None:
-                assert WORDS[section.__name__][key][0] == f'"{field.default}"'
+        for name, key in section.KEYS.items():
+            if key.default is not None:
+                assert WORDS[section.__name__][name][0] == f'"{key.default}"'
 
 
 def test_the_reference_notices_a_new_type_of_key():
     from spec_reference import kind
 
     with pytest.raises(KeyError):
-        kind(complex)
+        kind(Key(complex))
 
 
 def test_everything_an_expression_may_hold_is_listed():

@@ -22,7 +22,6 @@ from dprelease.spec.paths import absolute, fixed_part, holds, reads
 from dprelease.spec.positions import find_positions
 from dprelease.spec.reporter import Reporter
 from dprelease.spec.statistic_keys import LATER_STATISTICS, STATISTICS
-from dprelease.spec.structure import choices_of
 from dprelease.spec.wording import listed, plain, show
 from dprelease.statistics import registry
 
@@ -117,7 +116,7 @@ def test_guesses(word, close):
 def test_words_are_listed():
     assert listed(["a"]) == '"a"'
     assert listed(["a", "b", "c"]) == '"a", "b" or "c"'
-    assert choices_of(QuerySection, "mechanism") == ("auto", "laplace", "gaussian")
+    assert QuerySection.mechanism.words == ("auto", "laplace", "gaussian")
 
 
 def test_paths(tmp_path):
