@@ -22,16 +22,22 @@ from dprelease.model.outputs import (
     OutputTable,
 )
 from dprelease.model.plans import (
+    Form,
     Loss,
     Noise,
     NoiseFamily,
     NoisyTable,
     Plan,
+    QuantileScheme,
+    QuantileStep,
     Sensitivity,
     Step,
 )
 from dprelease.model.queries import (
+    Candidates,
     Group,
+    KeySelection,
+    Part,
     Query,
 )
 from dprelease.model.release import (
@@ -39,6 +45,7 @@ from dprelease.model.release import (
 )
 from dprelease.model.requests import (
     AggregateRequest,
+    Bound,
     ExactTable,
     InputColumn,
     Measure,
@@ -48,6 +55,7 @@ from dprelease.model.requests import (
 from dprelease.model.settings import (
     About,
     Adjacency,
+    Bounding,
     Data,
     Dialect,
     LedgerSettings,
@@ -61,15 +69,20 @@ __all__ = [
     "About",
     "Adjacency",
     "AggregateRequest",
+    "Bound",
+    "Bounding",
+    "Candidates",
     "Column",
     "ColumnType",
     "Data",
     "Dialect",
     "ExactTable",
     "Expression",
+    "Form",
     "Grid",
     "Group",
     "InputColumn",
+    "KeySelection",
     "LedgerSettings",
     "Loss",
     "Measure",
@@ -80,8 +93,11 @@ __all__ = [
     "Output",
     "OutputColumn",
     "OutputTable",
+    "Part",
     "Plan",
     "Privacy",
+    "QuantileScheme",
+    "QuantileStep",
     "Quantity",
     "Query",
     "Release",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
 from dprelease.model.queries import Query
 from dprelease.model.release import Release
-from dprelease.model.requests import Measure
+from dprelease.model.requests import Measure, Quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Sensitivity:
     coordinates: int
     shapes: tuple[tuple[int, ...], ...] = ()
     derivation: str = ""
+    monotone: bool = False  # of scores: neighbours move all of them in the same direction
+    choice_l1: int = 0  # of scores: over all cells, each by its candidate that moves most
 
 
 class NoiseFamily(StrEnum):
@@ -34,15 +36,20 @@ class NoiseFamily(StrEnum):
     NONE = "none"
     LAPLACE = "laplace"
     GAUSSIAN = "gaussian"
+    EXPONENTIAL = "exponential"
+    PERMUTE_AND_FLIP = "permute-and-flip"
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A discrete law on the integers, independent for each released integer.
+    """A discrete law on the integers, independent for each released integer; or of a choice.
 
     LAPLACE: ``parameter`` is the scale s, P(k) proportional to exp(-abs(k)/s).
     GAUSSIAN: ``parameter`` is sigma squared, P(k) proportional to exp(-k^2/(2 sigma^2)).
     NONE: ``parameter`` is 0.
+    EXPONENTIAL: ``parameter`` is the rate r of a choice, P(candidate) proportional to
+    exp(r * score). PERMUTE_AND_FLIP: candidates in random order, the first that is accepted,
+    each with probability exp(-r * (best score - score)).
     """
 
     family: NoiseFamily
@@ -59,12 +66,49 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantileStep:
+    """One selection: quantile ``index`` from the part between two quantiles selected before.
+
+    Quantiles are numbered 1, ..., k; ``left`` 0 is the lower bound of the column, ``right`` k + 1
+    the upper one. ``target`` is the quantile within the part, a/b in lowest terms; P is
+    proportional to exp(-rate d), where d is the candidate's distance from the target rank in units
+    of a b-th of a record (see ``mechanisms.quantiles``).
+    """
+
+    index: int
+    left: int
+    right: int
+    target: Fraction
+    rate: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileScheme:
+    """All selections, in the order they are made; quantiles rise."""
+
+    quantiles: tuple[Fraction, ...]
+    steps: tuple[QuantileStep, ...]
+
+
+class Form(StrEnum):
+    """NUMBERS: noisy integers. CHOICE: candidates chosen by score. QUANTILES: grid integers."""
+
+    NUMBERS = "numbers"
+    CHOICE = "choice"
+    QUANTILES = "quantiles"
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One query as it will be executed.
 
-    For each cell the released integers are ``transform @ measures`` (row i, column j: integer
-    coefficient of measure j in released integer i); each gets independent noise.
-    ``unit[i]`` is the value of one integer step of released integer i.
+    NUMBERS: for each cell the released integers are ``transform @ measures`` (row i, column j:
+    integer coefficient of measure j in released integer i); each gets independent noise.
+    ``unit[i]`` is the value of one integer step of released integer i. With ``threshold``, the
+    step selects its table's private keys: those whose first released integer reaches it.
+    CHOICE: for each cell of the query's groups, ``query.picks`` candidates by the one score that
+    ``transform`` makes of the measures, or of ``query.candidates``; released are positions.
+    QUANTILES: for each cell and quantile a grid integer, by ``scheme``.
     """
 
     query: Query
@@ -74,6 +118,16 @@ class Step:
     sensitivity: Sensitivity
     noise: Noise
     loss: Loss
+    form: Form = Form.NUMBERS
+    threshold: int | None = None
+    scheme: QuantileScheme | None = None
+    points: Quantity | None = None  # of QUANTILES: what is put in order
+
+    @property
+    def draws(self) -> int:
+        """How many draws of noise one released integer takes (NUMBERS, no private group)."""
+        axis = self.query.axis
+        return self.query.cells * (len(axis.labels) if axis is not None else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +147,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NoisyTable:
-    """Released integers by query name: ``values[name][i][cell]``. Safe to publish."""
+    """Released integers by query name: ``values[name][i][cell]``. Safe to publish.
+
+    ``keys`` holds, for each table with private keys, the selected ones in order; its cells.
+    """
 
     values: Mapping[str, tuple[tuple[int, ...], ...]]
+    keys: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
-from dprelease.model.columns import Column, ColumnType, Expression
+from dprelease.model.columns import Column, ColumnType, Expression, Grid
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One public grouping column of a query: it maps each record to a label, or to none.
+    """One grouping column of a query: it maps each record to a label, or to none.
 
-    Exactly one of ``keys`` (declared values) and ``edges`` (bins: half-open, the last one closed)
-    is set. ``labels`` are the published labels in order: the keys or bins, then ``other``.
-    Undeclared values go to ``other`` if set, else the record belongs to no cell; nulls go to
-    ``null_label`` if set (one of ``labels``), else to no cell.
+    A ``private`` group has no public labels: each value is its own label (canonical text), nulls
+    have ``null_label`` or belong to no cell, and which labels appear is for the query's
+    ``KeySelection`` to decide. Of any other group exactly one of ``keys`` (declared values) and
+    ``edges`` (bins: half-open, the last one closed) is set. ``labels`` are the published labels in
+    order: the keys or bins, then ``other``. Undeclared values go to ``other`` if set, else the
+    record belongs to no cell; nulls go to ``null_label`` if set (one of ``labels``), else to no
+    cell.
     """
 
     column: str
@@ -26,6 +29,37 @@ class Group:
     edges: tuple[str, ...] | None = None
     other: str | None = None
     null_label: str | None = None
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KeySelection:
+    """``partition_selection``: the delta of revealing private keys, and the selecting epsilon."""
+
+    delta: Fraction
+    epsilon: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The numerator or denominator of a ratio: a sum of ``column``, or without it a count."""
+
+    column: Column | None = None
+    where: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The public candidates of a ``best`` query, and what one record adds to the score of each.
+
+    ``score`` reads columns and ``candidate``; on the ``grid``, whose lower bound is 0, it is
+    clamped to score_upper. A score that is null or NaN counts 0.
+    """
+
+    texts: tuple[str, ...]
+    type: ColumnType
+    score: Expression
+    grid: Grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +76,29 @@ class Query:
     delta: Fraction | None = None
     rho: Fraction | None = None
     weight: Fraction = Fraction(1)
-    mechanism: str = "auto"  # "auto" | "laplace" | "gaussian"
+    mechanism: str = "auto"  # "auto" | "laplace" | "gaussian" | "exponential"
     number: int = 0  # position in the spec, from 0
+    quantiles: tuple[Fraction, ...] = ()  # rising, each inside (0, 1)
+    points: tuple[int, ...] | None = None  # grid integers a quantile may take; None: all
+    picks: int = 1  # how many values top_k names
+    axis: Group | None = None  # the values among which mode and top_k choose
+    candidates: Candidates | None = None
+    numerator: Part | None = None
+    denominator: Part | None = None
+    key_selection: KeySelection | None = None
+    implied: bool = False  # not in the spec: the count that selects a table's private keys
 
     @property
     def cells(self) -> int:
-        """Number of cells of the cross product of the groups (1 when there are none)."""
+        """Number of cells of the cross product of the groups (1 when there are none).
+
+        Raises ValueError when a group is private: nobody knows, before the keys are selected.
+        """
+        if self.private:
+            raise ValueError("the number of private keys is not known in advance")
         return prod(len(group.labels) for group in self.groups)
+
+    @property
+    def private(self) -> bool:
+        """Whether some group has no public keys."""
+        return any(group.private for group in self.groups)

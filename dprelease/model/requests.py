@@ -8,16 +8,24 @@ from enum import StrEnum
 from math import prod
 
 from dprelease.model.columns import ColumnType, Expression, Grid
-from dprelease.model.queries import Group
+from dprelease.model.queries import Candidates, Group
 from dprelease.model.settings import Source
 
 
 class MeasureKind(StrEnum):
-    """RECORDS: number of records; VALUES: number of records with a value; SUM: sum of their k."""
+    """What is counted or added up over the records of a cell.
+
+    RECORDS: number of records; VALUES: number of records with a value; SUM: sum of their k;
+    SQUARES: sum of their k squared; UNITS: number of distinct units; DISTINCT: number of distinct
+    values of a column, nulls not counted.
+    """
 
     RECORDS = "records"
     VALUES = "values"
     SUM = "sum"
+    SQUARES = "squares"
+    UNITS = "units"
+    DISTINCT = "distinct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,46 +48,97 @@ class Measure:
     kind: MeasureKind
     quantity: Quantity | None = None
     where: Expression | None = None
+    column: str | None = None  # of DISTINCT
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is kept of one unit's rows before anything is counted; the choice is pseudo-random.
+
+    All rows with the same value of ``column`` are one unit; rows without a value are dropped, or
+    with ``null_unit`` are one unit of their own. Of the unit's rows that pass the request's filter
+    and lie in a cell, ``rows`` are kept; of the cells these lie in ``groups``; in each cell
+    ``per_group`` rows. A cell here is a combination of the first ``leading`` groups. The choice is
+    a function of the unit's own rows and the salt, so that it is the same whoever else is there.
+    """
+
+    column: str
+    rows: int
+    groups: int
+    per_group: int
+    leading: int
+    null_unit: bool = False
+    salt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class InputColumn:
-    """A column that the request reads: from the file, or computed when ``expression`` is set."""
+    """A column that the request reads: from the file, or computed when ``expression`` is set.
+
+    An ``opaque`` column may be of any physical type: its values are compared as texts.
+    """
 
     name: str
     type: ColumnType
     expression: Expression | None = None
+    opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateRequest:
-    """One table of exact integers: every cell of the cross product of ``groups``, row-major."""
+    """One table of exact integers over the records for which ``where`` is true.
+
+    Usually: each measure in every cell of the cross product of ``groups``, row-major. With a
+    private group: each measure for every combination of labels that occurs. With ``scores``: the
+    sum of the score of each candidate in each cell, row-major, and no measures. With ``points``:
+    how often each grid integer of the quantity occurs in each cell, and no measures.
+    UNITS needs ``bound``, or counts records: without one every record is a unit.
+    """
 
     source: Source
     inputs: tuple[InputColumn, ...]
     groups: tuple[Group, ...]
     measures: tuple[Measure, ...]
+    where: Expression | None = None
+    bound: Bound | None = None
+    scores: Candidates | None = None
+    points: Quantity | None = None
 
     @property
     def cells(self) -> int:
-        """Number of cells (1 when there are no groups)."""
+        """Number of cells (1 when there are no groups); no group may be private."""
         return prod(len(group.labels) for group in self.groups)
+
+    @property
+    def private(self) -> bool:
+        """Whether some group has no public keys."""
+        return any(group.private for group in self.groups)
 
 
 class ExactTable:
     """Exact aggregates: one sequence of integers per measure, one integer per cell.
 
+    Of ``scores``: one sequence. Of ``points``: three of equal length, in rising order: the cell,
+    the grid integer, how often it occurs. Of private groups also ``keys``: the labels of each
+    combination that occurs, one per group, in no particular order.
     Private. It shows nothing of itself, can't be pickled, and has no equality.
     """
 
-    __slots__ = ("_measures",)
+    __slots__ = ("_keys", "_measures")
 
-    def __init__(self, measures: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self, measures: Sequence[Sequence[int]], keys: Sequence[tuple[str, ...]] = ()
+    ) -> None:
         self._measures = tuple(measures)
+        self._keys = keys
 
     def reveal(self) -> tuple[Sequence[int], ...]:
         """The integers themselves: called by ``privatize`` and by tests of engines only."""
         return self._measures
+
+    def reveal_keys(self) -> Sequence[tuple[str, ...]]:
+        """The keys that occur: called by ``privatize`` and by tests of engines only."""
+        return self._keys
 
     def __repr__(self) -> str:
         return "<ExactTable: private>"

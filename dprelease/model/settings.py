@@ -61,16 +61,33 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Privacy:
-    """The ``[privacy]`` section. ``epsilon`` None and ``rho`` None: the queries state their own."""
+class Bounding:
+    """``[privacy.bounding]``: what is kept of the rows of one unit, for each table.
 
-    unit: str  # "row"
+    At most ``rows`` rows in all, in at most ``groups`` cells, at most ``per_group`` in one cell.
+    """
+
+    rows: int
+    groups: int
+    per_group: int
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """The ``[privacy]`` section. ``epsilon`` None and ``rho`` None: the queries state their own.
+
+    With unit "column", all rows of one value of ``unit_column`` are one unit, within ``bounding``.
+    """
+
+    unit: str  # "row" | "column"
     adjacency: Adjacency
     unit_description: str | None = None
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
     accounting: str = "auto"  # "auto" | "pure" | "zcdp"
+    unit_column: str | None = None
+    bounding: Bounding | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,20 @@ def pure_rho(epsilon: Fraction) -> Fraction:
     return epsilon * (1 - shrunk) / (1 + shrunk)
 
 
+def range_rho(span: Fraction) -> Fraction:
+    """Upper bound of the rho of a mechanism whose log-ratios lie within a span (bounded range).
+
+    With q = e/(1 - e^-e) it is q - 1 - ln q, the largest Kullback-Leibler divergence at this
+    range, and at most e^2/8 (proof beside ``bounded_range``). Rises in q.
+    """
+    square = span * span / 8
+    shrunk = numbers.exp(-span)[1]
+    if span == 0 or shrunk >= 1:
+        return square
+    q = span / (1 - shrunk)
+    return min(square, q - 1 - numbers.ln(q)[0])
+
+
 def gaussian_rho(sigma2: Fraction, l2_squared: int) -> Fraction:
     """The exact rho of Gaussian noise."""
     return Fraction(l2_squared * sigma2.denominator, 2 * sigma2.numerator)

@@ -24,6 +24,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.noise.sample import sample
+from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 
 CELLS = 6000
@@ -43,7 +44,7 @@ def step_of(statistic: str, grid: Grid, noise: Noise) -> Step:
         released.measures,
         released.transform,
         released.unit,
-        described.sensitivity(query, Adjacency.ADD_REMOVE),
+        described.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)),
         noise,
         Loss(Fraction(1)),
     )

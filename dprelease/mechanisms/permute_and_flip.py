@@ -1,0 +1,69 @@
+"""Permute-and-flip for integer scores: what it costs, and how good its choice is.
+
+McKenna and Sheldon 2020: in a random order, a coin for each candidate with probability of heads
+p = exp(-rate (best score - score)); the first head wins. It is drawn by
+``dprelease.noise.selection`` with ``draw_permute_and_flip``. Same arguments as ``exponential``.
+
+The same law otherwise (Ding et al. 2021): add independent exponential noise, P(noise > z) =
+exp(-rate z), to every score and take the largest. For only those above the best true score can
+win; candidate o is above it with probability p(o), and those that are have excesses that are
+alike and without memory, so that one of them wins, each with the same chance.
+
+Privacy: fix the noise of all candidates but o, and let h be the largest of their noisy scores.
+Then o wins with probability min(1, exp(-rate (h - score of o))). For neighbours h and the score
+of o move by at most D each, in the same direction if monotone, so their difference moves by at
+most D if monotone and 2 D if not: epsilon is rate D or 2 rate D, as for the exponential mechanism.
+
+Unlike there, the range of the loss can be up to twice epsilon, and rho = epsilon^2/8 doesn't hold;
+it is at most epsilon tanh(epsilon/2) <= epsilon^2/2, as for any epsilon-DP mechanism.
+
+It is never worse for one selection at the same rate, hence at the same pure epsilon: for every
+number c, the chance of a score of c or more is at least that of the exponential mechanism.
+Proof. Candidate o wins with probability p(o) times the integral of prod over i != o of
+(1 - p(i) u) over u in [0, 1] (u the place of o in the order). As the exponential mechanism takes o
+in proportion to p(o), the quotient of the two probabilities is proportional to the integral of
+C(u)/(1 - p(o) u), with C(u) = prod over all i of (1 - p(i) u) the same for all o. It rises with
+p(o), that is, with the score; and of two laws whose quotient rises with the score, the one above
+has the larger scores (stochastically). So every bound on the exponential mechanism's choice holds
+here too. Under zCDP it can be worse: the exponential mechanism then has up to twice the rate.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.mechanisms import exponential
+from dprelease.model import Loss
+from dprelease.privacy import zcdp
+
+_NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
+
+
+def calibrate(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
+    """The rate of one selection of loss exactly ``epsilon``."""
+    return exponential.calibrate(epsilon, sensitivity, monotone)
+
+
+def calibrate_rho(rho: Fraction, sensitivity: int, monotone: bool) -> Fraction:
+    """The largest rate of one selection whose rho bound is at most ``rho``, rounded down."""
+    return zcdp.epsilon_for_rho(rho) / exponential.span(sensitivity, monotone)
+
+
+def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
+    """The loss of one selection: epsilon exact, rho an upper bound (15 digits)."""
+    if rate <= 0:
+        raise ValueError("the rate of a selection is positive")
+    if sensitivity == 0:
+        return _NO_LOSS
+    epsilon = rate * exponential.span(sensitivity, monotone)
+    return Loss(epsilon, Fraction(0), zcdp.rho_of_pure(epsilon))
+
+
+def utility(candidates: int, rate: Fraction, t: Fraction) -> Fraction:
+    """``exponential.utility``, which holds here too (see the module)."""
+    return exponential.utility(candidates, rate, t)
+
+
+def utility_of_peel(candidates: int, k: int, rate: Fraction, t: Fraction) -> Fraction:
+    """``exponential.utility_of_peel``: each selection is no worse, and they are bounded alone."""
+    return exponential.utility_of_peel(candidates, k, rate, t)

@@ -1,0 +1,185 @@
+"""The loss and the use of the two selections, against their laws on every tiny table."""
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction as F
+from itertools import permutations, product
+
+import pytest
+
+from dprelease.mechanisms import exponential, permute_and_flip
+from dprelease.model import Loss
+
+Law = Callable[[tuple[int, ...], float], list[float]]
+MECHANISMS = [exponential, permute_and_flip]
+
+
+def exponential_law(scores: tuple[int, ...], rate: float) -> list[float]:
+    weights = [math.exp(rate * (score - max(scores))) for score in scores]
+    return [weight / math.fsum(weights) for weight in weights]
+
+
+def flip_law(scores: tuple[int, ...], rate: float) -> list[float]:
+    heads = [math.exp(rate * (score - max(scores))) for score in scores]
+    law = [0.0] * len(scores)
+    for order in permutations(range(len(scores))):
+        still = 1.0 / math.factorial(len(scores))
+        for each in order:
+            law[each] += still * heads[each]
+            still *= 1 - heads[each]
+    return law
+
+
+LAWS = {exponential: exponential_law, permute_and_flip: flip_law}
+
+
+def neighbours(top: int, moves: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Every table of three counts, and every one that a person can make of it."""
+    for scores in product(range(top), repeat=3):
+        for move in product(moves, repeat=3):
+            yield scores, tuple(score + by for score, by in zip(scores, move, strict=True))
+
+
+def largest(law: Law, rate: float, moves: tuple[int, ...]) -> float:
+    """The largest log-ratio of any outcome, either way."""
+    found = 0.0
+    for one, other in neighbours(7, moves):
+        for p, q in zip(law(one, rate), law(other, rate), strict=True):
+            found = max(found, abs(math.log(p / q)))
+    return found
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(("monotone", "moves"), [(True, (0, 1)), (False, (-1, 0, 1))])
+def test_the_loss_is_the_largest_log_ratio(
+    mechanism: object, monotone: bool, moves: tuple[int, ...]
+) -> None:
+    for epsilon in (F(2), F(6)):
+        rate = mechanism.calibrate(epsilon, 1, monotone)  # type: ignore[attr-defined]
+        found = largest(LAWS[mechanism], float(rate), moves)  # type: ignore[index]
+        assert found <= float(epsilon) * (1 + 1e-12)
+        if mechanism is permute_and_flip:  # attained; the exponential mechanism only comes close
+            assert found == pytest.approx(float(epsilon))
+        else:
+            assert found >= float(epsilon) * 0.99
+        assert mechanism.loss(rate, 1, monotone).epsilon == epsilon  # type: ignore[attr-defined]
+
+
+def test_a_rate_without_the_factor_two_would_be_seen() -> None:
+    for law in (exponential_law, flip_law):
+        assert largest(law, float(exponential.calibrate(F(2), 1, True)), (-1, 0, 1)) > 3
+
+
+@pytest.mark.parametrize(("monotone", "moves"), [(True, (0, 1)), (False, (-1, 0, 1))])
+def test_the_range_of_the_exponential_mechanism_and_its_rho(
+    monotone: bool, moves: tuple[int, ...]
+) -> None:
+    epsilon = F(3, 2)
+    rate = float(exponential.calibrate(epsilon, 1, monotone))
+    rho = float(exponential.loss(F(rate), 1, monotone).rho or 0)
+    for one, other in neighbours(4, moves):
+        p, q = exponential_law(one, rate), exponential_law(other, rate)
+        ratios = [math.log(a / b) for a, b in zip(p, q, strict=True)]
+        assert max(ratios) - min(ratios) <= float(epsilon) + 1e-12
+        for alpha in (1.001, 1.5, 4.0):
+            moment = math.fsum(a**alpha * b ** (1 - alpha) for a, b in zip(p, q, strict=True))
+            assert math.log(moment) / (alpha - 1) <= alpha * rho + 1e-9
+
+
+def test_permute_and_flip_has_not_the_rho_of_a_bounded_range() -> None:
+    epsilon = 0.5
+    p, q = flip_law((0, 1), epsilon / 2), flip_law((1, 0), epsilon / 2)
+    divergence = math.fsum(a * math.log(a / b) for a, b in zip(p, q, strict=True))
+    assert divergence > 2 * epsilon**2 / 8
+    rho = permute_and_flip.loss(F(1, 4), 1, False).rho or F(0)
+    assert divergence <= rho <= F(1, 8)
+
+
+def test_golden_losses() -> None:
+    assert exponential.calibrate(F(1), 3, True) == F(1, 3)
+    assert exponential.calibrate(F(1), 3, False) == F(1, 6)
+    one = exponential.loss(F(1, 6), 3, False)
+    other = permute_and_flip.loss(F(1, 3), 3, True)
+    assert one.epsilon == other.epsilon == 1
+    assert one.delta == other.delta == 0
+    assert float(one.rho or 0) == pytest.approx(0.1233015615, abs=5e-11)
+    assert float(other.rho or 0) == pytest.approx(0.4621171573, abs=5e-11)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("monotone", [True, False])
+@pytest.mark.parametrize("rho", ["1e-9", "1/10", "7"])
+def test_calibration_by_rho(mechanism: object, monotone: bool, rho: str) -> None:
+    rate = mechanism.calibrate_rho(F(rho), 5, monotone)  # type: ignore[attr-defined]
+    assert mechanism.loss(rate, 5, monotone).rho <= F(rho)  # type: ignore[attr-defined]
+    more = rate * (1 + F(1, 10**9))
+    assert mechanism.loss(more, 5, monotone).rho > F(rho)  # type: ignore[attr-defined]
+
+
+def test_the_exponential_mechanism_has_twice_the_rate_for_a_small_rho() -> None:
+    rho = F(1, 10**6)
+    ratio = exponential.calibrate_rho(rho, 1, True) / permute_and_flip.calibrate_rho(rho, 1, True)
+    assert float(ratio) == pytest.approx(2, rel=1e-3)
+
+
+def test_golden_utility() -> None:
+    """Four candidates, t = 3, sensitivity 1, not monotone: 8.7726/epsilon."""
+    for epsilon in (F(1), F(1, 10), F(3)):
+        rate = exponential.calibrate(epsilon, 1, False)
+        bound = exponential.utility(4, rate, F(3))
+        assert float(bound * epsilon) == pytest.approx(8.7726, abs=5e-5)
+        assert bound >= 2 * (math.log(4) + 3) / float(epsilon) * (1 - 1e-15)
+        assert permute_and_flip.utility(4, rate, F(3)) == bound
+    assert exponential.utility(4, F(1), F(3)) == bound_of(4)
+    assert exponential.utility_of_peel(4, 5, F(1), F(3)) == bound_of(20)
+    assert exponential.utility(1 << 90, F(1), F(0)) > 62
+
+
+def bound_of(candidates: int) -> F:
+    return permute_and_flip.utility_of_peel(candidates, 1, F(1), F(3))
+
+
+@pytest.mark.parametrize("law", [exponential_law, flip_law])
+def test_the_bound_of_utility_holds_on_every_tiny_table(law: Law) -> None:
+    for rate, t in ((F(1, 2), F(1)), (F(1), F(1, 5)), (F(3), F(2))):
+        bound = exponential.utility(3, rate, t)
+        for scores in product(range(9), repeat=3):
+            probabilities = law(scores, float(rate))
+            missed = [
+                p for p, s in zip(probabilities, scores, strict=True) if max(scores) - s > bound
+            ]
+            assert math.fsum(missed) <= math.exp(-t)
+
+
+def test_permute_and_flip_is_never_worse_for_one_selection() -> None:
+    better = 0
+    for rate in (0.1, 0.7, 2.0):
+        for scores in product(range(5), repeat=4):
+            one, other = flip_law(scores, rate), exponential_law(scores, rate)
+            for least in range(1, 5):
+                above = [score >= least for score in scores]
+                ours, theirs = (
+                    math.fsum(p for p, good in zip(law, above, strict=True) if good)
+                    for law in (one, other)
+                )
+                assert ours >= theirs - 1e-12
+                better += ours > theirs + 0.01
+    assert better > 1000
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_what_is_refused(mechanism: object) -> None:
+    assert mechanism.loss(F(1), 0, True) == Loss(F(0), F(0), F(0))  # type: ignore[attr-defined]
+    for call in (
+        lambda: mechanism.calibrate(F(0), 1, True),  # type: ignore[attr-defined]
+        lambda: mechanism.calibrate(F(1), 0, True),  # type: ignore[attr-defined]
+        lambda: mechanism.calibrate_rho(F(0), 1, True),  # type: ignore[attr-defined]
+        lambda: mechanism.loss(F(0), 1, True),  # type: ignore[attr-defined]
+        lambda: mechanism.loss(F(1), -1, True),  # type: ignore[attr-defined]
+        lambda: mechanism.utility(0, F(1), F(1)),  # type: ignore[attr-defined]
+        lambda: mechanism.utility(3, F(0), F(1)),  # type: ignore[attr-defined]
+        lambda: mechanism.utility(3, F(1), F(-1)),  # type: ignore[attr-defined]
+        lambda: mechanism.utility_of_peel(3, 0, F(1), F(1)),  # type: ignore[attr-defined]
+    ):
+        with pytest.raises(ValueError, match=r"positive|candidate|at least 1"):
+            call()
