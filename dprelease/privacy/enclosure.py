@@ -79,11 +79,11 @@ def ln_bounds(x: Fraction) -> Bounds:
     """Ln x for x > 0; ValueError otherwise."""
     if x <= 0:
         raise ValueError("the logarithm needs a positive argument")
-    if x == 1:
-        return ZERO, ZERO
-    low = _FLOOR.next_minus(_FLOOR.ln(_below(x)))
-    high = _CEILING.next_plus(_CEILING.ln(_above(x)))
-    return Fraction(low), Fraction(high)
+    below, above = _below(x), _above(x)
+    # Rounded to 1 the logarithm is 0 exactly; the decimal next to 0 has a billion digits.
+    low = ZERO if below == 1 else Fraction(_FLOOR.next_minus(_FLOOR.ln(below)))
+    high = ZERO if above == 1 else Fraction(_CEILING.next_plus(_CEILING.ln(above)))
+    return low, high
 
 
 def sqrt_bounds(x: Fraction) -> Bounds:

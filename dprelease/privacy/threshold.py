@@ -10,7 +10,7 @@ Statement. For a table D1 with unit U and its neighbour D2, which has nobody (ad
 other way round) or another unit V (replace-one) instead, let m <= G be the number of *new* keys
 of the one of the two that has more: keys that its own unit alone brings into the table. Let
 
-    r_m = the largest chance that one of m new keys is shown,
+    r_m = the largest chance that one of at most m new keys is shown,
           at most 1 - (1 - P(Z >= T - B))^m,
     A_m = the largest hockey-stick divergence at epsilon between the noisy counts of all other
           keys, of which at most G - m (add/remove) or 2 G - m (replace-one) differ.
@@ -42,8 +42,8 @@ minimum in 3, and T depends on G, not 2 G. Only the noise is that of a replaced 
 of chance 1 - r_G separates all new keys, so Gaussian noise of rho-zCDP makes it r_G-approximate
 rho-zCDP (Bun and Steinke 2016, definition 8.1): over several releases rhos add, and so do the r_G.
 
-*Laplace.* Where the scale is the L1 change over epsilon, A_m = 0, so the least T has r_G <= delta
-(largest r_m, if R is less than G B). One less fails, whatever epsilon: all keys can be new.
+*Laplace.* Where the scale is the L1 change over epsilon, A_m = 0, so the least T is that
+with r_G <= delta. One less fails whatever epsilon is, as all keys can be new.
 
 *Gaussian.* A_m falls so fast in m that nearly always the least sigma squared for (epsilon, delta)
 serves with the least T for delta: nothing of delta is divided between noise and hidden keys.

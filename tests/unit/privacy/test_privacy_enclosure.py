@@ -97,3 +97,11 @@ def test_rounding_is_directed() -> None:
 def test_arguments_outside_are_refused(call: Callable[[], object]) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         call()
+
+
+def test_logarithms_next_to_one_end() -> None:
+    tiny = F(1, 10**200)
+    low, high = enclosure.ln_bounds(1 - tiny)
+    assert low <= -tiny < high == 0
+    low, high = enclosure.ln_bounds(1 + tiny)
+    assert 0 == low < tiny <= high
