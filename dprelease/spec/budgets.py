@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from dprelease.spec.models import PrivacySection, QuerySection
 from dprelease.spec.reporter import Reporter
+from dprelease.spec.statistic_keys import STATISTICS
 from dprelease.spec.structure import Part
+from dprelease.spec.wording import listed
 
 
 def check_budgets(
-    privacy: Part[PrivacySection], queries: Sequence[Part[QuerySection]], reporter: Reporter
+    privacy: Part[PrivacySection],
+    queries: Sequence[Part[QuerySection]],
+    paid: Collection[int],
+    reporter: Reporter,
 ) -> None:
-    """Check that every query has a budget, in terms that don't contradict each other."""
+    """Check that every query has a budget, in terms that don't contradict each other.
+
+    ``paid`` holds the numbers of the queries that have theirs from elsewhere.
+    """
     _check_total(privacy, reporter)
-    for query in queries:
+    for number, query in enumerate(queries):
         _check_terms(query, reporter)
         _check_mechanism(query, privacy, reporter)
-        _check_stated(query, privacy, reporter)
+        if number not in paid:
+            _check_stated(query, privacy, reporter)
 
 
 def _check_total(privacy: Part[PrivacySection], reporter: Reporter) -> None:
@@ -57,6 +66,11 @@ def _check_mechanism(
     if total.accounting == "pure" and model.rho is not None:
         hint = 'state epsilon, or accounting = "auto"'
         reporter.complain("E224", "rho is no pure budget", (*query.path, "rho"), hint)
+    takes = STATISTICS.get(model.statistic or "")
+    if takes is not None and model.mechanism not in takes.mechanisms:
+        message = f"{model.statistic} can't use the {model.mechanism} mechanism"
+        reporter.complain("E235", message, path, f"use {listed(takes.mechanisms)}")
+        return
     if model.mechanism != "gaussian":
         return
     if total.accounting == "pure":

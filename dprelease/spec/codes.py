@@ -57,6 +57,14 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("E229", "an impossible CSV option"),
     ("E230", "an interval outside its range"),
     ("E231", "a column named twice"),
+    ("E232", "an impossible quantile"),
+    ("E233", "an impossible number of values to name"),
+    ("E234", "an impossible list of values or candidates"),
+    ("E235", "a mechanism that the statistic can't use"),
+    ("E236", "an impossible bound on the rows of a unit"),
+    ("E237", "groups or values that would be the units themselves"),
+    ("E238", "an impossible selection of private keys"),
+    ("E239", "a variance of numbers with too many steps"),
     # W: the spec works, but deserves a second look
     ("W201", "no budget cap"),
     ("W202", "the unit of privacy is not described"),
@@ -65,6 +73,7 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("W205", "a key that no record can match"),
     ("W206", "a delta, but no cap on it"),
     ("W207", "a large delta"),
+    ("W208", "arithmetic with the column that tells units apart"),
 )
 
 CODES: dict[str, str] = dict(CODE_TABLE)

@@ -6,6 +6,7 @@ import os
 import unicodedata
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 
 from dprelease.model import ColumnType
@@ -14,6 +15,7 @@ from dprelease.spec.values import canonical, canonical_line
 from dprelease.spec.wording import show
 
 MAX_KEYS = 10**6
+_MOST_WRONG = 1000
 _MAX_KEYS_BYTES = 64 * 1024 * 1024
 _BINNED = frozenset(
     {
@@ -30,7 +32,7 @@ Complain = Callable[[int, Refused], None]
 
 def read_keys(kind: ColumnType, values: Sequence[object], complain: Complain) -> tuple[str, ...]:
     """Give the canonical texts of declared keys; each mistake goes to ``complain`` by position."""
-    return _unique(values, lambda value: canonical(kind, value), complain)
+    return _unique(values, partial(canonical, kind), complain)
 
 
 def read_keys_file(kind: ColumnType, path: str) -> tuple[str, ...]:
@@ -110,14 +112,19 @@ def _unique(
     values: Sequence[object], read: Callable[[object], str], complain: Complain
 ) -> tuple[str, ...]:
     found: dict[str, str] = {}
+    wrong = 0
     for position, value in enumerate(values):
+        if wrong > _MOST_WRONG:
+            break
         try:
             text = read(value)
         except Refused as refused:
             complain(position, refused)
+            wrong += 1
             continue
-        normal = unicodedata.normalize("NFC", text)
+        normal = text if text.isascii() else unicodedata.normalize("NFC", text)
         if normal in found:
+            wrong += 1
             same = " (they differ only in how accents are encoded)" if found[normal] != text else ""
             complain(position, Refused(f"{show(text)} is declared twice{same}", "keep one", "E211"))
             continue

@@ -7,7 +7,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
+from dprelease.spec.keys import too_many
 from dprelease.spec.numbers import Refused
+from dprelease.spec.tree import MAX_VALUES
 from dprelease.spec.wording import show
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -71,7 +73,10 @@ def scalars(value: object) -> tuple[object, ...]:
     """Read a list of single values; their types are checked against the column's later."""
     if not isinstance(value, list):
         raise Refused(f"{show(value)} is not a list", "write the values in [ ]", "E103")
-    if not all(isinstance(each, _SCALAR_TYPES) for each in value):
+    if len(value) > MAX_VALUES:
+        raise too_many(len(value))
+    kinds = set(map(type, value))
+    if not all(issubclass(kind, _SCALAR_TYPES) for kind in kinds):
         raise Refused("the list holds a list or a table", "write single values in [ ]", "E103")
     return tuple(value)
 

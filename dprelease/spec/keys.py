@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, overload
 
 from dprelease.spec.numbers import Refused
-from dprelease.spec.tree import Path
+from dprelease.spec.tree import MAX_VALUES, Path, TooMany
 from dprelease.spec.wording import show
 
 if TYPE_CHECKING:
@@ -47,9 +47,17 @@ class Unread(Exception):
         self.findings = findings
 
 
+def too_many(number: int) -> Refused:
+    """Refuse a list of so many values."""
+    message = f"the list has {number} values, more than {MAX_VALUES}"
+    return Refused(message, "use fewer: a coarser list, or ranges", "E234")
+
+
 def take(read: Callable[[object], T], value: object) -> T:
     """Read a value by a function that may raise ``Refused``. Raises ``Unread``."""
     try:
+        if isinstance(value, TooMany):
+            raise too_many(value.number)
         return read(value)
     except Refused as refused:
         raise Unread(Finding((), value, refused)) from None

@@ -7,20 +7,22 @@ stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` th
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dprelease.spec.fields import flag, line, option, safe_name, scalar, scalars, text, texts
 from dprelease.spec.keys import Choice, Key
-from dprelease.spec.numbers import budget, exact, probability
-from dprelease.spec.sections import Section
+from dprelease.spec.numbers import bound, budget, exact, picks, probability, selection_delta
+from dprelease.spec.quantiles import quantiles
+from dprelease.spec.sections import Section, nested
 
 Accounting = Literal["auto", "pure", "zcdp"]
 Engine = Literal["duckdb"]
 Format = Literal["csv", "parquet"]
-Mechanism = Literal["auto", "laplace", "gaussian"]
+Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
 Neighbours = Literal["add-remove", "replace-one"]
+PartStatistic = Literal["sum", "count"]
 TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
-Unit = Literal["row"]
+Unit = Literal["row", "column"]
 
 
 class ReleaseSection(Section):
@@ -54,16 +56,29 @@ class DataSection(Section):
     strip = Key(flag)
 
 
+class BoundingSection(Section):
+    """``[privacy.bounding]``: how many rows of one unit count, and in how many groups."""
+
+    max_rows_per_unit = Key(
+        bound, remedy="how many rows of one unit count in a table; those beyond are left out"
+    )
+    max_groups_per_unit = Key(
+        bound,
+        remedy="in how many groups of a table the rows of one unit count; others are left out",
+    )
+    max_rows_per_unit_per_group = Key(bound)
+
+
+read_bounding = nested(BoundingSection)
+
+
 class PrivacySection(Section):
     """``[privacy]``: what is protected, and with how much budget."""
 
-    LATER = frozenset({"unit_column", "bounding"})
     unit = Choice[Unit | None](
-        Unit,
-        None,
-        later=("column",),
-        remedy="say what one protected thing is; there is no default",
+        Unit, None, remedy="say what one protected thing is; there is no default"
     )
+    unit_column = Key(line)
     unit_description = Key(line)
     adjacency = Choice[Neighbours | None](
         Neighbours,
@@ -74,6 +89,7 @@ class PrivacySection(Section):
     delta = Key(probability)
     rho = Key(budget)
     accounting = Choice[Accounting](Accounting, "auto", later=("pld",))
+    bounding = Key(read_bounding)
 
 
 class LedgerSection(Section):
@@ -103,27 +119,73 @@ class ColumnSection(Section):
     source = Key(text)
 
 
+class SelectionSection(Section):
+    """``partition_selection``: how keys that are not public are selected."""
+
+    delta = Key(
+        selection_delta,
+        remedy="the chance that a key of one unit alone is shown, such as delta = 1e-8",
+    )
+    epsilon = Key(budget)
+
+
+read_selection = nested(SelectionSection)
+
+
+class PartSection(Section):
+    """The numerator or denominator of a ratio: a sum of a column, or a count."""
+
+    column = Key(line)
+    where = Key(text)
+    statistic = Choice[PartStatistic | None](PartStatistic, None)
+
+
+class Half(NamedTuple):
+    """A numerator or denominator; ``short``: written as nothing but its condition."""
+
+    section: PartSection
+    short: bool
+
+
+_read_table = nested(PartSection)
+
+
+def read_half(value: object) -> Half:
+    """Read a numerator or denominator: a condition, or a table."""
+    if isinstance(value, str):
+        return Half(PartSection.read({"where": text(value)})[0], short=True)
+    return Half(_read_table(value), short=False)
+
+
 class QuerySection(Section):
     """``[[query]]``: one statistic."""
 
     LATER = frozenset(
         {
-            "accuracy", "partition_selection", "numerator", "denominator", "q", "k", "candidates",
-            "score", "score_upper", "attributes", "consistent", "bandwidth", "points", "columns",
-            "integer", "nonnegative", "hide_below", "flag_unreliable_at",
+            "accuracy", "attributes", "consistent", "bandwidth", "points", "columns", "integer",
+            "nonnegative", "hide_below", "flag_unreliable_at",
         }
     )  # fmt: skip
     name = Key(safe_name, remedy="it becomes the name of the published column")
-    statistic = Key(line, remedy="count, sum, mean or histogram")
+    statistic = Key(line, remedy="such as count, sum, mean, quantile or histogram")
     by = Key(texts)
     column = Key(line)
     bins = Key(scalars)
     where = Key(text)
+    q = Key(quantiles)
+    k = Key(picks)
+    candidates = Key(scalars)
+    score = Key(text)
+    score_upper = Key(exact)
+    score_step = Key(exact)
+    numerator = Key(read_half)
+    denominator = Key(read_half)
+    partition_selection = Key(read_selection)
     epsilon = Key(budget)
     delta = Key(probability)
     rho = Key(budget)
     weight = Key(budget)
-    mechanism = Choice[Mechanism](Mechanism, "auto", later=("exponential",))
+    mechanism = Choice[Mechanism](Mechanism, "auto")
     table = Key(safe_name)
 
 

@@ -15,6 +15,8 @@ PLACES = 12
 _DENOMINATOR = 10**PLACES
 _LARGEST = 10**18
 MAX_EPSILON = 10**6
+MAX_BOUND = 10**9
+MAX_SELECTION_DELTA = Fraction(1, 1000)
 
 
 class Refused(Exception):
@@ -64,6 +66,37 @@ def probability(value: object) -> Fraction:
         hint = "delta is a probability far below one over the number of records, such as 1e-9"
         raise Refused(f"delta {show(value)} is not in [0, 1)", hint, "E204")
     return number
+
+
+def selection_delta(value: object) -> Fraction:
+    """Read the delta of a selection of keys: above 0, at most 1/1000. Raises ``Refused``."""
+    number = probability(value)
+    if number == 0:
+        hint = "a chance far below one over the number of units, such as 1e-8"
+        raise Refused("with a delta of 0 no private key can be shown", hint, "E238")
+    if number > MAX_SELECTION_DELTA:
+        message = f"delta {show(value)} is too large: with that chance somebody's key is shown"
+        raise Refused(message, "far below one over the number of units, such as 1e-8", "E238")
+    return number
+
+
+def bound(value: object) -> int:
+    """Read how many rows or groups of one unit count: from 1 to 10^9. Raises ``Refused``."""
+    return _whole(value, MAX_BOUND, "E236", "the most that one unit shall count for, such as 4")
+
+
+def picks(value: object) -> int:
+    """Read how many values are to be named: from 1 to 10^6. Raises ``Refused``."""
+    return _whole(value, 10**6, "E233", "how many values to name, such as k = 3")
+
+
+def _whole(value: object, most: int, code: str, hint: str) -> int:
+    number = exact(value, code)
+    if number.denominator != 1 or number < 1:
+        raise Refused(f"{show(value)} is not a whole number from 1 on", hint, code)
+    if number > most:
+        raise Refused(f"{show(value)} is more than {most}", hint, code)
+    return number.numerator
 
 
 def _from_decimal(value: Decimal, code: str) -> Fraction:

@@ -25,7 +25,14 @@ _LITERAL = re.compile(r"'[^'\n]*'")
 # Rarely needed: compiled when they are.
 _LONG_BASIC = r'(?s)"""(?:[^"\\]|\\.|"(?!""))*"""("{0,2})'
 _LONG_LITERAL = r"(?s)'''(?:[^']|'(?!''))*'''('{0,2})"
+# An element of an array that is no array, table or long text, up to the next comma or the end.
+_ELEMENT = (
+    r"""[ \t\n]*("(?!"")(?:[^"\\\n]|\\.)*"|'(?!'')[^'\n]*'|[^ \t\n,\[\]{}"'#]+)"""
+    r"""[ \t\n]*(?:,|(?=\]))"""
+)
 _ESCAPE = r"\\(?:([btnfre\"\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2}))"
+# So many elements of an array have a mark; of the others only the offset is kept.
+_MARKED = 1000
 _ESCAPES = dict(zip('btnfre"\\', '\b\t\n\f\r\x1b"\\', strict=True))
 
 
@@ -36,11 +43,35 @@ class Mark(NamedTuple):
     value: Spot
 
 
+class Marks(dict[Path, Mark]):
+    """The mark of every key path, but for the elements of long arrays: ``find`` knows those too."""
+
+    def __init__(self, starts: list[int]) -> None:
+        super().__init__()
+        self.starts = starts  # offsets at which lines start
+        self.rest: dict[Path, list[int]] = {}  # of an array the offsets of what has no mark
+
+    def spot(self, offset: int) -> Spot:
+        """Line and column of an offset."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def find(self, path: Path) -> Mark | None:
+        """The mark of a path, or None if it is nowhere in the text."""
+        mark = self.get(path)
+        if mark is None and path and isinstance(path[-1], int):
+            offsets, number = self.rest.get(path[:-1], []), path[-1] - _MARKED
+            if 0 <= number < len(offsets):
+                spot = self.spot(offsets[number])
+                mark = Mark(spot, spot)
+        return mark
+
+
 class Lost(Exception):
     """The text is not what the scanner expects; no positions then."""
 
 
-def find_positions(text: str) -> dict[Path, Mark]:
+def find_positions(text: str) -> Marks:
     """Map every key path of a valid TOML text to its mark.
 
     Raises ``Lost`` or RecursionError on text that no TOML parser would take.
@@ -52,11 +83,11 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.marks: dict[Path, Mark] = {}
+        self.marks = Marks([0, *(found.end() for found in re.finditer("\n", text))])
+        self.spot = self.marks.spot
         self.lengths: dict[Path, int] = {}  # elements seen of each array of tables
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
-    def scan(self) -> dict[Path, Mark]:
+    def scan(self) -> Marks:
         table: Path = ()
         while True:
             self._skip(_BLANK)
@@ -66,10 +97,6 @@ class _Scanner:
                 table = self._header()
             else:
                 self._pair(table)
-
-    def spot(self, offset: int) -> Spot:
-        line = bisect_right(self.starts, offset)
-        return line, offset - self.starts[line - 1] + 1
 
     def _skip(self, pattern: re.Pattern[str]) -> re.Match[str]:
         found = pattern.match(self.text, self.at)
@@ -157,12 +184,26 @@ class _Scanner:
 
     def _array(self, path: Path) -> None:
         self.at += 1
-        for number in range(len(self.text)):
+        for number in range(_MARKED):
             if self._closes("]"):
                 return
             place = self.spot(self.at)
             self._mark((*path, number), place, place)
             self._value((*path, number))
+            self._next("]")
+        self._rest_of_array(path)
+
+    def _rest_of_array(self, path: Path) -> None:
+        offsets = self.marks.rest.setdefault(path, [])
+        element = re.compile(_ELEMENT)
+        while True:
+            while (found := element.match(self.text, self.at)) is not None:
+                offsets.append(found.start(1))
+                self.at = found.end()
+            if self._closes("]"):
+                return
+            offsets.append(self.at)
+            self._value((*path, _MARKED + len(offsets) - 1))
             self._next("]")
 
     def _inline_table(self, path: Path) -> None:

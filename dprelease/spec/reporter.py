@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.spec.positions import Mark
+from dprelease.spec.positions import Marks
 from dprelease.spec.tree import Path, dotted
 
 MOST_SHOWN = 200
@@ -17,7 +16,7 @@ Spot = Literal["key", "value"]
 class Reporter:
     """All that is found wrong with one spec. ``marks`` is None for a spec without a file."""
 
-    def __init__(self, file: str, marks: Mapping[Path, Mark] | None) -> None:
+    def __init__(self, file: str, marks: Marks | None) -> None:
         self.file = file
         self.marks = marks
         self.complaints: list[Complaint] = []
@@ -39,7 +38,7 @@ class Reporter:
             return None
         wanted = path
         while wanted:
-            mark = self.marks.get(wanted)
+            mark = self.marks.find(wanted)
             if mark is not None:
                 line, column = mark.key if at == "key" or wanted != path else mark.value
                 return Place(self.file, line, column)

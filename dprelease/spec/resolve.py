@@ -14,18 +14,21 @@ from dprelease.model import (
     LedgerSettings,
     Output,
     Privacy,
+    Query,
     Release,
 )
+from dprelease.spec.asking import QueryContext
 from dprelease.spec.budgets import check_budgets
 from dprelease.spec.collisions import Named, check_ledger, check_output
 from dprelease.spec.columns import resolve_columns
 from dprelease.spec.models import OutputSection, ReportSection
 from dprelease.spec.paths import absolute
-from dprelease.spec.queries import QueryContext, resolve_query
+from dprelease.spec.queries import resolve_query
 from dprelease.spec.reporter import Reporter
 from dprelease.spec.sources import check_period, dataset_name, fill_period, resolve_data
 from dprelease.spec.structure import NOT_YET, Part, Parts
 from dprelease.spec.tables import check_tables
+from dprelease.spec.units import bounding_of, check_unit
 from dprelease.spec.warnings import check_usage
 from dprelease.spec.wording import listed, show
 
@@ -48,12 +51,15 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
         for name, part in parts.columns.items()
         if part.model.type is not None and part.model.expression is None
     }
-    context = QueryContext(columns, types, reporter)
-    queries = [query for part in parts.queries if (query := resolve_query(part, context))]
+    check_unit(parts.privacy, columns, data, reporter)
+    people = parts.privacy.model.unit == "column"
+    unit_column = parts.privacy.model.unit_column if people else None
+    context = QueryContext(columns, types, reporter, unit_column)
+    queries, paid = _queries(parts, context)
     _check_names(parts, reporter)
     explicit = {query.number for query in queries if parts.queries[query.number].model.table}
     check_tables(queries, explicit, reporter)
-    check_budgets(parts.privacy, parts.queries, reporter)
+    check_budgets(parts.privacy, parts.queries, paid, reporter)
     ledger = _ledger(parts, data, base, reporter)
     output = _output(parts.output, base, period, reporter)
     formats = _formats(parts.report, reporter)
@@ -70,7 +76,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
         _privacy(parts),
         ledger,
         {name: _sure(known).column for name, known in columns.items()},
-        tuple(queries),
+        queries,
         _sure(output),
         formats,
         period,
@@ -84,6 +90,24 @@ def _sure(value: T | None) -> T:
     if value is None:
         raise Failure(ExitCode.INTERNAL, [])
     return value
+
+
+def _queries(parts: Parts, context: QueryContext) -> tuple[tuple[Query, ...], frozenset[int]]:
+    """Make the queries, and those that select private keys where nobody asks for a count.
+
+    Also says which have a budget that the query itself does not state, by their numbers.
+    """
+    queries = [query for part in parts.queries if (query := resolve_query(part, context))]
+    if len(queries) < len(parts.queries):
+        # One that is missing could be the count that selects.
+        unsure = [part for part in parts.queries if part.model.partition_selection is not None]
+        return tuple(queries), frozenset(int(part.path[1]) for part in unsure)
+    if not any(query.private for query in queries):
+        return tuple(queries), frozenset()
+    # Imported here for start-up: most tables have public keys.
+    from dprelease.spec.selecting import select_keys
+
+    return select_keys(queries, parts, context.reporter)
 
 
 def _about(parts: Parts) -> About:
@@ -110,6 +134,8 @@ def _privacy(parts: Parts) -> Privacy:
         model.delta or Fraction(0),
         model.rho,
         model.accounting,
+        model.unit_column,
+        bounding_of(model.bounding),
     )
 
 

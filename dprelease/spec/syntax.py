@@ -10,8 +10,8 @@ from typing import NamedTuple, NoReturn
 import tomli
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.spec.positions import Lost, Mark, find_positions
-from dprelease.spec.tree import MAX_DEPTH, Path
+from dprelease.spec.positions import Lost, Marks, find_positions
+from dprelease.spec.tree import MAX_DEPTH
 from dprelease.spec.wording import show
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -29,7 +29,7 @@ class Document(NamedTuple):
 
     file: str
     tree: Mapping[str, object]
-    marks: Mapping[Path, Mark]
+    marks: Marks
 
 
 def read_document(file: str) -> Document:
@@ -40,7 +40,7 @@ def read_document(file: str) -> Document:
         marks = find_positions(text)
     except (Lost, RecursionError):
         # The parser took the text, so the spec is usable: only the places are lost.
-        marks = {}
+        marks = Marks([0])
     deep = next((path for path in marks if len(path) > MAX_DEPTH), None)
     if deep is not None:
         _refuse_depth(Place(file, *marks[deep].key))

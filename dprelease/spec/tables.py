@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dprelease.model import Group, Query
 from dprelease.spec.reporter import Reporter
-from dprelease.spec.statistic_keys import STATISTICS
+from dprelease.spec.statistic_keys import suffixes_of
 from dprelease.spec.tree import Path
 from dprelease.spec.wording import show
 
@@ -42,7 +42,7 @@ def check_tables(queries: Sequence[Query], explicit: set[int], reporter: Reporte
 
 
 def _path(query: Query, key: str) -> Path:
-    return "query", query.number, key
+    return "query", query.number, "partition_selection" if query.implied else key
 
 
 def _check_name(query: Query, path: Path, reporter: Reporter) -> bool:
@@ -79,13 +79,14 @@ def _agrees(query: Query, before: Query, path: Path, reporter: Reporter) -> bool
 
 
 def _shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    # Private groups have no labels, and public ones at least one.
     return tuple((group.column, group.labels) for group in query.groups)
 
 
 def _check_columns(query: Query, taken: dict[str, str], reporter: Reporter) -> None:
     for group in query.groups:
         taken.setdefault(group.column.casefold(), f"the groups of {show(group.column)}")
-    wanted = [query.name + suffix for suffix in STATISTICS[query.statistic].suffixes]
+    wanted = [query.name + suffix for suffix in suffixes_of(query)]
     for column in wanted:
         if column.casefold() in taken:
             owner = taken[column.casefold()]

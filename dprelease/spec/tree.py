@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TypeAlias
 
@@ -12,12 +12,21 @@ from dprelease.spec.wording import show
 
 Path: TypeAlias = tuple[str | int, ...]
 MAX_DEPTH = 16
+MAX_VALUES = 10**6
 
+_PLAIN = frozenset({str, int, bool, Decimal})
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class TooDeep(Exception):
     """The tree is nested deeper than any spec."""
+
+
+class TooMany:
+    """Stands for a list that is too long to be copied, or for anything to be made of it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 class OddKey(Exception):
@@ -40,7 +49,8 @@ def plain_tree(value: object, depth: int = 0) -> object:
     """Copy a tree given from Python into what TOML would have given.
 
     Floats become the Decimal they print as, tuples become lists, paths become texts, keys with
-    None are left out. Raises ``TooDeep`` (cyclic trees included) and ``OddKey``.
+    None are left out, lists beyond 10^6 values become ``TooMany``. Raises ``TooDeep`` (cyclic
+    trees included) and ``OddKey``.
     """
     if depth > MAX_DEPTH:
         raise TooDeep
@@ -51,7 +61,7 @@ def plain_tree(value: object, depth: int = 0) -> object:
             str(key): plain_tree(each, depth + 1) for key, each in value.items() if each is not None
         }
     if isinstance(value, list | tuple):
-        return [plain_tree(each, depth + 1) for each in value]
+        return _plain_list(value, depth)
     if isinstance(value, float):
         return Decimal(float.__repr__(value))
     if isinstance(value, str):
@@ -59,3 +69,15 @@ def plain_tree(value: object, depth: int = 0) -> object:
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     return value
+
+
+def _plain_list(value: Sequence[object], depth: int) -> object:
+    if len(value) > MAX_VALUES:
+        return TooMany(len(value))
+    # The commonest values first: lists can be long.
+    return [
+        each
+        if type(each) in _PLAIN
+        else (Decimal(repr(each)) if type(each) is float else plain_tree(each, depth + 1))
+        for each in value
+    ]

@@ -6,6 +6,7 @@ import re
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import cache
 
 from dprelease.model import ColumnType
 from dprelease.spec.numbers import Refused, exact
@@ -17,6 +18,10 @@ _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIMESTAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 LONGEST_KEY = 1000
+_USUAL = 10**12
+_NUMBERS = (int, Decimal, Fraction)
+_NUMERIC = frozenset({ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.DECIMAL})
+_PLAIN_NUMBER = r"-?(?:0\.[0-9]{0,11}[1-9]|[1-9][0-9]{0,11}(?:\.[0-9]{1,12})?)"
 _CALENDAR = "check the day, the month and the time"
 
 _WANTED = {
@@ -35,14 +40,12 @@ def canonical(kind: ColumnType, value: object) -> str:
 
     Guarantee: two values of one type are equal exactly when their texts are equal.
     """
+    if kind in _NUMERIC:
+        return _numeral(kind, value)
     if kind is ColumnType.STRING and isinstance(value, str):
         return _text(value)
     if kind is ColumnType.BOOLEAN and isinstance(value, bool):
         return "true" if value else "false"
-    if kind is ColumnType.INTEGER and isinstance(value, int) and not isinstance(value, bool):
-        return _number(value)
-    if kind in (ColumnType.FLOAT, ColumnType.DECIMAL) and _is_number(value):
-        return _number(value)
     if kind is ColumnType.DATE:
         return _date(value)
     if kind is ColumnType.TIMESTAMP:
@@ -65,8 +68,23 @@ def canonical_line(kind: ColumnType, line: str) -> str:
     return canonical(kind, line)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | Decimal | Fraction) and not isinstance(value, bool)
+def _numeral(kind: ColumnType, value: object) -> str:
+    # Usual numbers without the detour of a fraction: lists can be long.
+    if type(value) is int and -_USUAL < value < _USUAL:
+        return str(value)
+    whole = kind is ColumnType.INTEGER
+    if type(value) is Decimal and not whole:
+        text = str(value)
+        if _plain_number().fullmatch(text):
+            return text.rstrip("0").rstrip(".") if text[-1] == "0" and "." in text else text
+    if isinstance(value, bool) or not isinstance(value, int if whole else _NUMBERS):
+        raise _wrong(kind, value)
+    return _number(value)
+
+
+@cache
+def _plain_number() -> re.Pattern[str]:
+    return re.compile(_PLAIN_NUMBER)
 
 
 def _decimal(kind: ColumnType, line: str) -> Decimal:

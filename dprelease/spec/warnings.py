@@ -18,7 +18,8 @@ LARGE_DELTA = Fraction(1, 10**5)
 def check_usage(parts: Parts, data: Data | None, reporter: Reporter) -> None:
     """Warn of what is not described, and of keys that no record can match."""
     if parts.privacy.model.unit_description is None and parts.privacy.sound("unit_description"):
-        message = "nothing says what one row stands for"
+        people = parts.privacy.model.unit == "column"
+        message = f"nothing says what one {'unit' if people else 'row'} stands for"
         hint = 'unit_description = "one employee"'
         reporter.warn("W202", message, ("privacy",), hint, "key")
     for part in parts.columns.values():
@@ -33,6 +34,11 @@ def _check_deltas(parts: Parts, reporter: Reporter) -> None:
         (parts.privacy.model.delta, ("privacy", "delta"))
     ]
     sections += [(part.model.delta, (*part.path, "delta")) for part in parts.queries]
+    sections += [
+        (part.model.partition_selection.delta, (*part.path, "partition_selection", "delta"))
+        for part in parts.queries
+        if part.model.partition_selection is not None
+    ]
     stated = [(delta, path) for delta, path in sections if delta]
     for delta, path in stated:
         if delta > LARGE_DELTA:

@@ -51,6 +51,69 @@ rho = 0.1
 [report]
 formats = ["md", "json"]
 """
+UNIT = """unit = "column"
+unit_column = "staff_id"
+bounding = { max_rows_per_unit = 3, max_groups_per_unit = 2, max_rows_per_unit_per_group = 1 }
+"""
+PEOPLE = (
+    EXTRA
+    + """
+[columns.city]
+type = "string"
+
+[[query]]
+name = "cost"
+statistic = "sum"
+column = "paid"
+by = ["city"]
+partition_selection = { delta = 1e-8, epsilon = 0.1 }
+
+[[query]]
+name = "units"
+statistic = "count_units"
+mechanism = "laplace"
+
+[[query]]
+name = "quartiles"
+statistic = "quantile"
+column = "paid"
+q = [0.25, 0.5]
+candidates = [0, 0.5, 7]
+mechanism = "exponential"
+
+[[query]]
+name = "cheapest"
+statistic = "min"
+column = "paid"
+
+[[query]]
+name = "usual"
+statistic = "top_k"
+column = "region"
+k = 2
+
+[[query]]
+name = "price"
+statistic = "best"
+candidates = [1, 2.5]
+score = "paid * candidate"
+score_upper = 100
+score_step = 0.5
+
+[[query]]
+name = "share"
+statistic = "ratio"
+numerator = { column = "paid", where = "paid > 1", statistic = "sum" }
+denominator = "paid > 1"
+
+[[query]]
+name = "paying"
+statistic = "proportion"
+where = "paid > 1"
+"""
+)
+MISSING = object()
+OFTEN = {"name", "by", "column", "mechanism"}  # in the other queries too
 ODD = [
     None, True, 0, -1, 10**30, Decimal("NaN"), Decimal("-Infinity"), Decimal("1e999999"), 1.5, "",
     "\x00", "\ud800", "x" * 20_000, "../..", "{period}", [], [[]], [1, "a", None], ["", ""],
@@ -89,33 +152,59 @@ def leaves(tree, path=()):
             yield from leaves(value, (*path, key))
 
 
+def people(simple):
+    return simple.replace('unit = "row"', UNIT) + PEOPLE
+
+
 def test_the_spec_to_spoil_is_good(simple, tmp_path):
     file = tmp_path / "spec.toml"
-    file.write_text(simple + EXTRA)
-    assert outcome(file) == []
+    for text in (simple + EXTRA, people(simple)):
+        file.write_text(text)
+        assert outcome(file) == []
+
+
+def spoilt(whole, path, value):
+    """A copy of the tree with another value at a path; without the path if there is no value."""
+    tree = copy.deepcopy(whole)
+    parent = tree
+    for key in path[:-1]:
+        parent = parent[key]
+    if value is MISSING:
+        del parent[path[-1]]
+    else:
+        parent[path[-1]] = value
+    return tree
 
 
 def test_any_odd_value_anywhere(simple):
     whole = tomli.loads(simple + EXTRA, parse_float=Decimal)
     for path in leaves(whole):
         for value in ODD:
-            tree = copy.deepcopy(whole)
-            parent = tree
-            for key in path[:-1]:
-                parent = parent[key]
-            parent[path[-1]] = value
-            outcome(tree)
+            outcome(spoilt(whole, path, value))
 
 
 def test_any_part_left_out(simple):
-    whole = tomli.loads(simple + EXTRA, parse_float=Decimal)
+    whole = tomli.loads(people(simple), parse_float=Decimal)
     for path in leaves(whole):
-        tree = copy.deepcopy(whole)
-        parent = tree
-        for key in path[:-1]:
-            parent = parent[key]
-        del parent[path[-1]]
-        outcome(tree)
+        outcome(spoilt(whole, path, MISSING))
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_any_odd_value_in_a_query_of_each_kind(simple, number):
+    whole = tomli.loads(people(simple), parse_float=Decimal)
+    whole["query"] = [whole["query"][4 + number]]
+    for path in leaves(whole["query"][0]):
+        if path[0] not in OFTEN:
+            for value in ODD:
+                outcome(spoilt(whole, ("query", 0, *path), value))
+
+
+def test_any_odd_value_in_the_bounds_of_a_unit(simple):
+    whole = tomli.loads(people(simple), parse_float=Decimal)
+    whole["query"] = whole["query"][:2]
+    for path in leaves({key: whole["privacy"][key] for key in ("unit", "unit_column", "bounding")}):
+        for value in ODD:
+            outcome(spoilt(whole, ("privacy", *path), value))
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -13,15 +14,18 @@ from hypothesis import strategies as st
 
 import dprelease.spec
 from dprelease.errors import Place
-from dprelease.model import Source
+from dprelease.mechanisms.quantile_errors import extreme
+from dprelease.model import ColumnType, Query, Source
 from dprelease.spec.codes import CODE_TABLE, CODES
 from dprelease.spec.didyoumean import nearest
 from dprelease.spec.models import QuerySection
 from dprelease.spec.numbers import Refused, budget, exact, probability
 from dprelease.spec.paths import absolute, fixed_part, holds, reads
 from dprelease.spec.positions import find_positions
+from dprelease.spec.quantiles import FIXED
 from dprelease.spec.reporter import Reporter
-from dprelease.spec.statistic_keys import LATER_STATISTICS, STATISTICS
+from dprelease.spec.statistic_keys import LATER_STATISTICS, STATISTICS, suffixes_of
+from dprelease.spec.values import canonical
 from dprelease.spec.wording import listed, plain, show
 from dprelease.statistics import registry
 
@@ -40,9 +44,32 @@ def test_codes_are_unique_sorted_and_all_of_them_are_used():
 
 def test_the_statistics_are_those_of_the_registry():
     assert set(STATISTICS) == set(registry.STATISTICS)
-    for name, takes in STATISTICS.items():
-        assert takes.suffixes == registry.STATISTICS[name].suffixes
     assert not LATER_STATISTICS & set(STATISTICS)
+    several = (Fraction(1, 8), Fraction(1, 2), Fraction(999, 1000))
+    for name in STATISTICS:
+        one = Query("n", name, "t", quantiles=several[:1])
+        for query in (one, replace(one, picks=3), replace(one, quantiles=several)):
+            if query.quantiles == several[:1] or name == "quantile":
+                assert suffixes_of(query) == registry.STATISTICS[name].suffixes_of(query)
+
+
+def test_a_minimum_is_the_quantile_that_the_search_recommends():
+    share = extreme(Fraction(1), 1000, None)
+    assert (FIXED["min"], FIXED["max"]) == (share, 1 - share)
+
+
+@given(st.integers(-(10**19), 10**19), st.integers(0, 14), st.integers(-3, 3))
+def test_canonical_numbers_are_those_of_exact_fractions(digits, places, more):
+    value = Decimal(digits).scaleb(-places + more)
+    try:
+        wanted = plain(exact(value))
+    except Refused:
+        with pytest.raises(Refused):
+            canonical(ColumnType.DECIMAL, value)
+        return
+    assert canonical(ColumnType.DECIMAL, value) == wanted
+    if value == int(value):
+        assert canonical(ColumnType.INTEGER, int(value)) == wanted
 
 
 @given(st.decimals(min_value=-(10**17), max_value=10**17, places=12))
@@ -116,7 +143,7 @@ def test_guesses(word, close):
 def test_words_are_listed():
     assert listed(["a"]) == '"a"'
     assert listed(["a", "b", "c"]) == '"a", "b" or "c"'
-    assert QuerySection.mechanism.words == ("auto", "laplace", "gaussian")
+    assert QuerySection.mechanism.words == ("auto", "laplace", "gaussian", "exponential")
 
 
 def test_paths(tmp_path):
