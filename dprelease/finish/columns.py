@@ -24,13 +24,13 @@ class Layout:
 
 
 def estimate_columns(
-    layout: Layout, values: Sequence[int], halves: Sequence[int] | int
+    layout: Layout, values: Sequence[int | None], halves: Sequence[int | None] | int
 ) -> list[OutputColumn]:
     """Lay out an estimate as published.
 
     ``values`` and ``halves`` are fixed-point integers with ``places`` decimals, one per cell;
-    ``halves`` is a single one where all cells have the same. Raises ValueError where there are
-    more of one than of the other.
+    ``halves`` is a single one where all cells have the same. None, in both at once, says that
+    nothing can be told from noise. Raises ValueError where there are more of one than of the other.
     """
     name, places = layout.name, layout.places
     kind = "number" if places else "integer"
@@ -61,13 +61,18 @@ def estimate_columns(
     ]
 
 
-def _flags(values: Sequence[int], halves: Sequence[int] | int) -> list[str]:
+def _flags(values: Sequence[int | None], halves: Sequence[int | None] | int) -> list[str]:
     """Flag where half > share |value|: for integers, where |value| <= (half - 1/bottom) / share."""
     top, bottom = UNRELIABLE_AT.numerator, UNRELIABLE_AT.denominator
     if isinstance(halves, int):
         widest = (halves * bottom - 1) // top
-        return ["low_reliability" if -widest <= each <= widest else "ok" for each in values]
+        return [
+            "low_reliability" if each is None or -widest <= each <= widest else "ok"
+            for each in values
+        ]
     return [
-        "low_reliability" if half * bottom > abs(value) * top else "ok"
+        "low_reliability"
+        if value is None or half is None or half * bottom > abs(value) * top
+        else "ok"
         for value, half in zip(values, halves, strict=True)
     ]

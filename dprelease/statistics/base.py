@@ -10,6 +10,7 @@ from typing import Protocol
 from dprelease.model import (
     Adjacency,
     Column,
+    Form,
     Measure,
     OutputColumn,
     Quantity,
@@ -17,19 +18,48 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.privacy.shift import Shift
+from dprelease.privacy.contribution import Contribution
+
+ONE_ROW = Contribution(1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The integers a statistic releases for each cell: ``transform @ measures``.
+    """What a statistic has released of each cell, as ``Step`` describes it.
 
-    ``unit[i]`` is the value of one integer step of released integer i.
+    NUMBERS: the integers ``transform @ measures``; ``unit[i]`` is the value of one integer step of
+    released integer i. CHOICE: one row of ``transform`` makes the score of each candidate, in steps
+    of ``unit[0]``; the row is empty where the scores are those of ``Query.candidates``.
+    QUANTILES: no measures, but ``points``; an empty row and a unit for each quantile.
     """
 
     measures: tuple[Measure, ...]
     transform: tuple[tuple[int, ...], ...]
     unit: tuple[Fraction, ...]
+    form: Form = Form.NUMBERS
+    points: Quantity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What two neighbouring tables differ in: one record, or one unit with all its rows.
+
+    ``people``: the unit is a column's value, and has the rows that ``contribution`` allows.
+    Otherwise it is a record, exactly one row.
+    """
+
+    adjacency: Adjacency
+    contribution: Contribution = ONE_ROW
+    people: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.people and self.contribution != ONE_ROW:
+            raise ValueError("a record is one row")
+
+    @property
+    def noun(self) -> str:
+        """What comes and goes, in derivations."""
+        return "unit" if self.people else "record"
 
 
 class Statistic(Protocol):
@@ -39,20 +69,19 @@ class Statistic(Protocol):
     def name(self) -> str:
         """Its name in the spec."""
 
-    @property
-    def suffixes(self) -> tuple[str, ...]:
-        """Suffixes of the columns it publishes after the query's name, "" first."""
+    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+        """Suffixes of the columns it publishes after the query's name, in order."""
 
     def released(self, query: Query) -> Released:
         """Say which integers leave the engine, and which combinations of them are noised."""
 
-    def sensitivity(self, query: Query, adjacency: Adjacency) -> Sensitivity:
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all released integers together between neighbouring tables."""
 
     def columns(
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
     ) -> list[OutputColumn]:
-        """Read the noisy integers (``noisy[i][cell]``): estimates, noise intervals, flags."""
+        """Read what was released (``noisy[i][cell]``): estimates, noise intervals, flags."""
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Say before any data is read how large the noise will be, at the interval level."""
@@ -62,11 +91,6 @@ class Statistic(Protocol):
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Give the half-width of the noise interval if it is the same for every cell."""
-
-
-def bounded(l1: int, shift: Shift, derivation: str) -> Sensitivity:
-    """State a sensitivity from its L1 norm and the shifts that neighbours can cause."""
-    return Sensitivity(l1, shift.l2_squared, shift.coordinates, shift.shapes, derivation)
 
 
 def quantity(column: Column | None) -> Quantity:
@@ -87,14 +111,3 @@ def null_fill(column: Column) -> int | None:
     text = {"true": "1", "false": "0"}.get(column.null_value, column.null_value)
     nearest = round(Fraction(text) / grid.step)
     return min(max(nearest, grid.lower), grid.upper)
-
-
-def may_be_outside(query: Query) -> bool:
-    """Say whether some record can be in no cell of the query.
-
-    True when a filter, an undeclared group value or a null in a group can drop it. Unreadable
-    values are nulls.
-    """
-    return query.where is not None or any(
-        group.other is None or group.null_label is None for group in query.groups
-    )

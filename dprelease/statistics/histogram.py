@@ -9,4 +9,4 @@ class Histogram(Count):
     """A count whose last grouping column is the histogram's own: same integers, same law."""
 
     name = "histogram"
-    meaning = "number of records in the bin, with noise"
+    what = "number of records in the bin"

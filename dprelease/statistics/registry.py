@@ -3,14 +3,45 @@
 from __future__ import annotations
 
 from dprelease.statistics.base import Statistic
+from dprelease.statistics.best import Best
 from dprelease.statistics.count import Count
+from dprelease.statistics.count_distinct import CountDistinct
+from dprelease.statistics.count_units import CountUnits
 from dprelease.statistics.histogram import Histogram
+from dprelease.statistics.max import Max
 from dprelease.statistics.mean import Mean
+from dprelease.statistics.median import Median
+from dprelease.statistics.min import Min
+from dprelease.statistics.mode import Mode
+from dprelease.statistics.proportion import Proportion
+from dprelease.statistics.quantile import Quantile
+from dprelease.statistics.ratio import Ratio
+from dprelease.statistics.stddev import Stddev
 from dprelease.statistics.sum import Sum
+from dprelease.statistics.top_k import TopK
+from dprelease.statistics.variance import Variance
 
-STATISTICS: dict[str, Statistic] = {
-    statistic.name: statistic for statistic in (Count(), Sum(), Mean(), Histogram())
-}
+_ALL: tuple[Statistic, ...] = (
+    Count(),
+    CountUnits(),
+    CountDistinct(),
+    Sum(),
+    Mean(),
+    Variance(),
+    Stddev(),
+    Ratio(),
+    Proportion(),
+    Histogram(),
+    Quantile(),
+    Median(),
+    Min(),
+    Max(),
+    Mode(),
+    TopK(),
+    Best(),
+)
+
+STATISTICS: dict[str, Statistic] = {statistic.name: statistic for statistic in _ALL}
 
 
 def statistic_of(name: str) -> Statistic:

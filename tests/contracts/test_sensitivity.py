@@ -1,9 +1,16 @@
-"""Every statistic's sensitivity against all tiny tables and all their neighbours."""
+"""Every statistic's sensitivity against all tiny tables and all their neighbours.
+
+A unit is a record, or somebody with several rows within limits. What neighbours differ in is
+enumerated here from the meaning of the measures alone.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
+from typing import NamedTuple
 
 import pytest
 
@@ -12,169 +19,292 @@ from dprelease.model import (
     Column,
     ColumnType,
     Expression,
+    Form,
     Grid,
     Group,
     Measure,
     MeasureKind,
+    Part,
     Query,
+    Sensitivity,
 )
-from dprelease.statistics.base import Released
+from dprelease.privacy.contribution import Contribution
+from dprelease.statistics.base import Neighbours, Released
 from dprelease.statistics.registry import STATISTICS
 
-# A record: its cell (None: in no cell), its raw value (None: null), whether `where` keeps it.
-Record = tuple[int | None, int | None, bool]
 Vector = tuple[int, ...]
 
+
+class Row(NamedTuple):
+    """A row: its cell (None: in no cell), its raw value (None: null), and two conditions."""
+
+    cell: int | None
+    value: int | None
+    kept: bool  # what `where` says
+    hit: bool  # what the numerator's condition says
+
+
+Unit = tuple[Row, ...]
+
+KEPT, HIT = Expression("kept", ("x",)), Expression("hit", ("x",))
 BOUNDS = [(0, 1), (-1, 2), (-2, -1), (1, 3)]
+READS_VALUES = {"sum", "mean", "variance", "stddev", "ratio", "count_distinct"}
+NUMBERS = [
+    "count", "histogram", "count_units", "count_distinct", "sum", "mean", "variance", "stddev",
+    "proportion", "ratio",
+]  # fmt: skip
+LIMITS = [(1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 2, 2)]
 
 
-def query_of(
-    statistic: str, bounds: tuple[int, int], cells: int, closed: bool, fill: int | None
-) -> Query:
-    """A query whose groups (if any) are closed, so that every record falls in, or not."""
-    groups: tuple[Group, ...] = ()
-    labels = tuple("abc"[:cells])
-    if cells > 1 or not closed:
-        groups = (
-            Group(
-                "g",
-                ColumnType.STRING,
-                labels,
-                keys=labels,
-                other=labels[-1] if closed else None,
-                null_label=labels[-1] if closed else None,
-            ),
+class Case(NamedTuple):
+    statistic: str
+    adjacency: Adjacency
+    cells: int
+    closed: bool
+    fill: int | None
+    filtered: bool
+
+    def query(self, bounds: tuple[int, int]) -> Query:
+        """A query whose groups (if any) are closed, so that every record falls in, or not."""
+        groups: tuple[Group, ...] = ()
+        labels = tuple("abc"[: self.cells])
+        other = labels[-1] if self.closed else None
+        if self.cells > 1 or not self.closed:
+            kind = ColumnType.STRING
+            groups = (Group("g", kind, labels, keys=labels, other=other, null_label=other),)
+        null = None if self.fill is None else str(self.fill)
+        column = Column("x", ColumnType.INTEGER, grid=Grid(Fraction(1), *bounds), null_value=null)
+        parts: dict[str, Part] = {}
+        if self.statistic == "ratio":
+            parts = {"numerator": Part(column, HIT), "denominator": Part()}
+        if self.statistic == "proportion":
+            parts = {"numerator": Part(None, HIT), "denominator": Part()}
+        return Query(
+            "q",
+            self.statistic,
+            "t",
+            groups,
+            column if self.statistic in READS_VALUES - {"ratio"} else None,
+            where=KEPT if self.filtered else None,
+            **parts,  # type: ignore[arg-type]
         )
-    column = Column(
-        "x",
-        ColumnType.INTEGER,
-        grid=Grid(Fraction(1), *bounds),
-        null_value=None if fill is None else str(fill),
-    )
-    return Query(
-        "q", statistic, "t", groups, None if statistic in {"count", "histogram"} else column
-    )
+
+    def rows(self, bounds: tuple[int, int]) -> list[Row]:
+        """Every kind of row: each cell, each value from below to above the bounds, null."""
+        cells: list[int | None] = list(range(self.cells))
+        if not self.closed:
+            cells.append(None)
+        values: list[int | None] = [None]
+        if self.statistic in READS_VALUES:
+            values += range(bounds[0] - 1, bounds[1] + 2)
+        hits = [True, False] if self.statistic in {"ratio", "proportion"} else [True]
+        return [
+            Row(*each) for each in product(cells, values, [True, False][: 1 + self.filtered], hits)
+        ]
 
 
-def domain(query: Query, bounds: tuple[int, int], closed: bool) -> list[Record]:
-    """Every kind of record: each cell, each value from below to above the bounds, null."""
-    cells: list[int | None] = list(range(query.cells))
-    if not closed:
-        cells.append(None)
-    kept = [True, False] if query.where is not None else [True]
-    values: list[int | None] = [None, *range(bounds[0] - 1, bounds[1] + 2)]
-    if query.column is None:
-        values = [None]
-    return list(product(cells, values, kept))
+def passes(where: Expression | None, row: Row) -> bool:
+    if where is None:
+        return True
+    truth = {"kept": row.kept, "hit": row.hit, "(kept) AND (hit)": row.kept and row.hit}
+    return truth[where.text]
 
 
-def measured(measure: Measure, records: list[Record], cell: int) -> int:
-    total = 0
-    for where, value, kept in records:
-        if where != cell or not (kept or measure.where is None):
-            continue
-        if measure.kind is MeasureKind.RECORDS:
-            total += 1
-            continue
-        quantity = measure.quantity
-        assert quantity is not None
-        k = value if value is not None else quantity.null_fill
-        if k is None:
-            continue
-        k = min(max(k, quantity.grid.lower), quantity.grid.upper)
-        total += 1 if measure.kind is MeasureKind.VALUES else k
-    return total
+def measured(measure: Measure, units: Iterable[Unit], cell: int) -> int:
+    """What the engine would count."""
+    held = [[row for row in unit if row.cell == cell and passes(measure.where, row)]
+            for unit in units]  # fmt: skip
+    rows = [row for unit in held for row in unit]
+    if measure.kind is MeasureKind.UNITS:
+        return sum(1 for unit in held if unit)
+    if measure.kind is MeasureKind.RECORDS:
+        return len(rows)
+    if measure.kind is MeasureKind.DISTINCT:
+        assert measure.column == "x"
+        return len({row.value for row in rows} - {None})
+    quantity = measure.quantity
+    assert quantity is not None
+    grid = quantity.grid
+    raw = [quantity.null_fill if row.value is None else row.value for row in rows]
+    values = [min(max(k, grid.lower), grid.upper) for k in raw if k is not None]
+    power = {MeasureKind.VALUES: 0, MeasureKind.SUM: 1, MeasureKind.SQUARES: 2}[measure.kind]
+    return sum(k**power for k in values)
 
 
-def released_integers(released: Released, records: list[Record], cells: int) -> Vector:
+def integers(released: Released, units: Iterable[Unit], cells: int) -> Vector:
+    """All released integers of a table of units."""
+    people = list(units)
     out: list[int] = []
     for cell in range(cells):
-        values = [measured(measure, records, cell) for measure in released.measures]
-        out.extend(
-            sum(c * v for c, v in zip(row, values, strict=True)) for row in released.transform
-        )
+        values = [measured(measure, people, cell) for measure in released.measures]
+        out += [sum(c * v for c, v in zip(row, values, strict=True)) for row in released.transform]
     return tuple(out)
 
 
-def neighbours(
-    domain_: list[Record], adjacency: Adjacency
-) -> list[tuple[list[Record], list[Record]]]:
-    pairs = []
-    for size in range(2):
-        for table in combinations_with_replacement(domain_, size):
-            rest = list(table)
-            if adjacency is Adjacency.ADD_REMOVE:
-                pairs.extend((rest, [*rest, record]) for record in domain_)
-            else:
-                pairs.extend(([*rest, a], [*rest, b]) for a in domain_ for b in domain_ if a != b)
-    return pairs
+def units_of(case: Case, rows: list[Row], limits: Contribution, people: bool) -> Iterator[Unit]:
+    """Every unit: a record is one row; somebody has those rows that are kept, or none."""
+    if not people:
+        yield from ((row,) for row in rows)
+        return
+    # what is kept passes the filter and lies in a cell
+    inside = [row for row in rows if row.cell is not None and row.kept]
+    for size in range(limits.rows + 1):
+        for unit in combinations_with_replacement(inside, size):
+            held = Counter(row.cell for row in unit)
+            if len(held) <= limits.groups and max(held.values(), default=0) <= limits.per_group:
+                yield unit
+
+
+def tables_by_rest(
+    case: Case, bounds: tuple[int, int], limits: Contribution, people: bool
+) -> Iterator[tuple[Vector, set[Vector]]]:
+    """What is released of some other units, and of these and any one unit more."""
+    query, released = case.query(bounds), STATISTICS[case.statistic].released(case.query(bounds))
+    rows = case.rows(bounds)
+    if people and case.statistic in READS_VALUES:
+        # a null, and values at, between and beyond the bounds: all that sums can tell apart
+        rows = [row for row in rows if row.value is None or bounds[0] <= row.value <= bounds[1] + 1]
+    everybody = list(units_of(case, rows, limits, people))
+    additive = case.statistic not in {"count_distinct", "count_units"}
+    rests: list[tuple[Unit, ...]] = [()]
+    if not additive:
+        rests += [((row,),) for row in rows if row.cell is not None]
+    if additive:
+        single = {row: integers(released, [(row,)], query.cells) for row in rows}
+        nobody = integers(released, [], query.cells)
+        yield (
+            nobody,
+            {
+                tuple(map(sum, zip(nobody, *(single[row] for row in unit), strict=True)))
+                for unit in everybody
+            },
+        )
+        return
+    for rest in rests:
+        yield (
+            integers(released, rest, query.cells),
+            {integers(released, [*rest, unit], query.cells) for unit in everybody},
+        )
+
+
+def changes(case: Case, bounds: tuple[int, int], limits: Contribution, people: bool) -> set[Vector]:
+    """Every way in which neighbours differ, up to order and sign."""
+    found: set[Vector] = set()
+    for rest, tables in tables_by_rest(case, bounds, limits, people):
+        pairs: Iterable[tuple[Vector, Vector]] = ((rest, table) for table in tables)
+        if case.adjacency is Adjacency.REPLACE_ONE:
+            pairs = combinations(tables, 2)
+        for a, b in pairs:
+            change = (abs(y - x) for x, y in zip(a, b, strict=True) if x != y)
+            found.add(tuple(sorted(change, reverse=True)))
+    return found | {()}
 
 
 def covered(change: Vector, shapes: tuple[Vector, ...]) -> bool:
     """Is the change, up to order and sign, entry by entry at most one of the shapes?"""
-    sizes = sorted((abs(entry) for entry in change if entry), reverse=True)
     for shape in shapes:
         entries = sorted(shape, reverse=True)
-        if len(sizes) <= len(entries) and all(a <= b for a, b in zip(sizes, entries, strict=False)):
+        if len(change) <= len(entries) and all(
+            a <= b for a, b in zip(change, entries, strict=False)
+        ):
             return True
     return False
 
 
+def hold(found: set[Vector], claimed: Sensitivity) -> tuple[int, int]:
+    """Hold every change against the claim; the largest L1 and squared L2 that there are."""
+    largest = max(map(sum, found)), max(sum(v * v for v in each) for each in found)
+    assert largest[0] <= claimed.l1
+    assert largest[1] <= claimed.l2_squared
+    assert max(map(len, found)) <= claimed.coordinates
+    for change in found if claimed.shapes else ():
+        assert not change or covered(change, claimed.shapes), change
+    return largest
+
+
 CASES = [
-    (name, adjacency, cells, closed, fill, filtered)
-    for name in STATISTICS
+    Case(name, adjacency, cells, closed, fill, filtered)
+    for name in NUMBERS
     for adjacency in Adjacency
     for cells in (1, 2)
     for closed in (True, False)
-    for fill in (None, 0)
+    for fill in ((None, 0) if name in READS_VALUES - {"count_distinct"} else (None,))
     for filtered in (False, True)
 ]
 
 
-@pytest.mark.parametrize(("name", "adjacency", "cells", "closed", "fill", "filtered"), CASES)
-def test_sensitivity_is_never_exceeded_and_is_reached(
-    name: str, adjacency: Adjacency, cells: int, closed: bool, fill: int | None, filtered: bool
+def test_every_statistic_of_numbers_is_here() -> None:
+    bounds = (0, 1)
+    for name, statistic in STATISTICS.items():
+        if name not in {"quantile", "median", "min", "max", "mode", "top_k", "best"}:
+            case = Case(name, Adjacency.ADD_REMOVE, 1, True, None, False)
+            assert statistic.released(case.query(bounds)).form is Form.NUMBERS
+            assert name in NUMBERS
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_of_records_it_is_never_exceeded_and_is_reached(case: Case) -> None:
+    for bounds in BOUNDS if case.statistic in READS_VALUES else BOUNDS[:1]:
+        claimed = STATISTICS[case.statistic].sensitivity(
+            case.query(bounds), Neighbours(case.adjacency)
+        )
+        largest = hold(changes(case, bounds, Contribution(1, 1, 1), False), claimed)
+        if case.statistic != "ratio" or case.adjacency is Adjacency.ADD_REMOVE:
+            assert largest == (claimed.l1, claimed.l2_squared), bounds
+
+
+@pytest.mark.parametrize("rule", LIMITS, ids=str)
+@pytest.mark.parametrize("case", [each for each in CASES if each.closed != each.filtered], ids=str)
+def test_of_units_it_is_never_exceeded_and_is_reached(
+    case: Case, rule: tuple[int, int, int]
 ) -> None:
-    statistic = STATISTICS[name]
-    for bounds in BOUNDS if name in {"sum", "mean"} else [(0, 1)]:
-        query = query_of(name, bounds, cells, closed, fill)
-        if filtered:
-            query = Query(
-                "q",
-                name,
-                "t",
-                query.groups,
-                query.column,
-                where=Expression("x > 0", ("x",)),
-            )
-        claimed = statistic.sensitivity(query, adjacency)
-        released = statistic.released(query)
-        l1 = l2 = coordinates = 0
-        for left, right in neighbours(domain(query, bounds, closed), adjacency):
-            a = released_integers(released, left, query.cells)
-            b = released_integers(released, right, query.cells)
-            change = tuple(y - x for x, y in zip(a, b, strict=True))
-            l1 = max(l1, sum(map(abs, change)))
-            l2 = max(l2, sum(entry * entry for entry in change))
-            coordinates = max(coordinates, sum(1 for entry in change if entry))
-            if claimed.shapes and any(change):
-                assert covered(change, claimed.shapes), (bounds, change)
-        assert (l1, l2) == (claimed.l1, claimed.l2_squared), bounds
-        assert coordinates <= claimed.coordinates, bounds
+    limits = Contribution(*rule)
+    if (
+        limits.rows > 2
+        and case.statistic in READS_VALUES
+        and case.adjacency is Adjacency.REPLACE_ONE
+    ):
+        limits = Contribution(2, 2, 2)
+    neighbours = Neighbours(case.adjacency, limits, people=True)
+    for bounds in BOUNDS[:2] if case.statistic in READS_VALUES else BOUNDS[:1]:
+        claimed = STATISTICS[case.statistic].sensitivity(case.query(bounds), neighbours)
+        largest = hold(changes(case, bounds, limits, True), claimed)
+        if case.statistic != "ratio":
+            assert largest == (claimed.l1, claimed.l2_squared), bounds
+        elif case.adjacency is Adjacency.ADD_REMOVE:
+            assert largest[0] == claimed.l1, bounds
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("adjacency", Adjacency)
+def test_private_keys_are_as_many_cells_as_units_can_reach(name: str, adjacency: Adjacency) -> None:
+    limits = Contribution(3, 2, 2)
+    few = Case(name, adjacency, 2, False, None, False).query((0, 2))
+    many = Group(
+        "g", ColumnType.STRING, tuple(map(str, range(12))), keys=tuple(map(str, range(12)))
+    )
+    hidden = Group("g", ColumnType.STRING, (), private=True)
+    claims = []
+    for group in (many, hidden):
+        query = Query(
+            "q", name, "t", (group,), few.column, None,
+            numerator=few.numerator, denominator=few.denominator,
+        )  # fmt: skip
+        claims.append(
+            STATISTICS[name].sensitivity(query, Neighbours(adjacency, limits, people=True))
+        )
+    assert claims[0] == claims[1]
+
+
+def test_a_record_is_one_row() -> None:
+    with pytest.raises(ValueError, match="one row"):
+        Neighbours(Adjacency.ADD_REMOVE, Contribution(2, 1, 2))
 
 
 def test_a_sensitivity_that_is_too_small_would_be_caught() -> None:
-    query = query_of("sum", (-2, 2), 2, False, None)
-    released = STATISTICS["sum"].released(query)
-    worst = max(
-        sum(
-            abs(x - y)
-            for x, y in zip(
-                released_integers(released, left, 2),
-                released_integers(released, right, 2),
-                strict=True,
-            )
-        )
-        for left, right in neighbours(domain(query, (-2, 2), False), Adjacency.REPLACE_ONE)
-    )
-    assert worst > 2
+    case = Case("sum", Adjacency.REPLACE_ONE, 2, False, None, False)
+    found = changes(case, (-2, 2), Contribution(1, 1, 1), False)
+    with pytest.raises(AssertionError):
+        hold(found, Sensitivity(2, 4, 1))
+    with pytest.raises(AssertionError):
+        hold(found, Sensitivity(4, 16, 2, ((2, 1),)))

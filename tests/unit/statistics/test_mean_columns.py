@@ -17,6 +17,7 @@ from dprelease.model import (
     Query,
     Step,
 )
+from dprelease.statistics.base import Neighbours
 from dprelease.statistics.mean import Mean
 
 MEAN = Mean()
@@ -42,7 +43,7 @@ def test_the_mean_of_values_halfway_between_the_bounds(step: str, lower: int, wi
         released.measures,
         released.transform,
         released.unit,
-        MEAN.sensitivity(query, Adjacency.ADD_REMOVE),
+        MEAN.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)),
         Noise(NoiseFamily.LAPLACE, Fraction(width, 10**5)),
         Loss(Fraction(1)),
     )

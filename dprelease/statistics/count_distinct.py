@@ -1,0 +1,42 @@
+"""Number of different values of a column by cell."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
+from dprelease.privacy.contribution import added_distinct, replaced_distinct
+from dprelease.statistics.base import Neighbours, Released
+from dprelease.statistics.neighbours import cells_of
+from dprelease.statistics.single import Single
+
+
+class CountDistinct(Single):
+    """How many different values a column has in the cell, nulls not counted."""
+
+    name = "count_distinct"
+
+    def meaning(self, query: Query) -> str:
+        """Name the column whose values are counted."""
+        return f"number of different values of {_column(query)}"
+
+    def released(self, query: Query) -> Released:
+        """One integer for each cell: its number of different values."""
+        measure = Measure(MeasureKind.DISTINCT, None, query.where, _column(query))
+        return Released((measure,), ((1,),), (Fraction(1),))
+
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        """Bound the change of all numbers of values together.
+
+        A row that comes brings one value at most, and takes none away.
+        """
+        cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
+        if neighbours.adjacency is Adjacency.ADD_REMOVE:
+            return added_distinct(limits, cells, noun)
+        return replaced_distinct(limits, cells, noun)
+
+
+def _column(query: Query) -> str:
+    if query.column is None:
+        raise ValueError("different values are those of a column")
+    return query.column.name

@@ -1,0 +1,37 @@
+"""Number of units (people, say) by cell."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
+from dprelease.privacy.contribution import added_units, replaced_units
+from dprelease.statistics.base import Neighbours, Released
+from dprelease.statistics.neighbours import cells_of, may_be_outside
+from dprelease.statistics.single import Single
+
+
+class CountUnits(Single):
+    """How many different units have a record in the cell, one integer for each cell.
+
+    Where a record is the unit it is a count: every record is a unit of its own.
+    """
+
+    name = "count_units"
+    what = "number of different units with a record"
+
+    def released(self, query: Query) -> Released:
+        """One integer for each cell: its number of units."""
+        measure = Measure(MeasureKind.UNITS, None, query.where)
+        return Released((measure,), ((1,),), (Fraction(1),))
+
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        """Bound the change of all numbers of units together.
+
+        A unit counts once in each cell that it is in, however many rows it has there.
+        """
+        cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
+        if neighbours.adjacency is Adjacency.ADD_REMOVE:
+            return added_units(limits, cells, noun)
+        outside = may_be_outside(query, neighbours)
+        return replaced_units(limits, cells, outside=outside, unit=noun)

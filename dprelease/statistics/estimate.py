@@ -1,0 +1,28 @@
+"""What most statistics say of themselves unless they say otherwise."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.model import Query, Step
+
+ESTIMATE = ("", "_noise_moe", "_flag")
+"""Suffixes of the three columns of an estimate."""
+
+
+class Estimate:
+    """Publishes the same columns whatever the query; its errors differ from cell to cell."""
+
+    suffixes: tuple[str, ...] = ESTIMATE
+
+    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+        """The same for every query."""
+        return self.suffixes
+
+    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
+        """No example is needed."""
+        return None
+
+    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+        """Differs from cell to cell."""
+        return None

@@ -1,0 +1,37 @@
+"""Share of a cell's records for which a condition is true, with their number for free.
+
+A mean of noughts and ones, with K = 1: released are how many records fulfil the condition and how
+many don't (or can't tell: a condition that is null isn't true). Every record is in exactly one of
+the two, so both counts get the whole budget at once: see ``two_sums``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.finish.decimals import places_for
+from dprelease.model import Measure, MeasureKind, Query
+from dprelease.statistics.base import Released
+from dprelease.statistics.conditions import both
+from dprelease.statistics.two_sums import Scale, TwoSums
+
+_ONE = Fraction(1)
+
+
+class Proportion(TwoSums):
+    """The share of records of the cell that fulfil the numerator's condition."""
+
+    name = "proportion"
+
+    def scale(self, query: Query) -> Scale:
+        """From 0 to 1."""
+        meaning = "share of the records that fulfil the condition, with noise"
+        return Scale(Fraction(0), _ONE, 1, places_for(_ONE), meaning, "records")
+
+    def released(self, query: Query) -> Released:
+        """Two integers for each cell: records that fulfil the condition, and all others."""
+        if query.numerator is None:
+            raise ValueError("a proportion has a condition")
+        true = Measure(MeasureKind.RECORDS, None, both(query.where, query.numerator.where))
+        records = Measure(MeasureKind.RECORDS, None, query.where)
+        return Released((true, records), ((1, 0), (-1, 1)), (_ONE, _ONE))

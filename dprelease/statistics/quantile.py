@@ -1,0 +1,127 @@
+"""Quantiles of a bounded column by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dprelease.finish.decimals import decimals_of, fixed_point, placed
+from dprelease.finish.text import percent
+from dprelease.mechanisms.quantile_errors import rank_halfwidth
+from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
+from dprelease.statistics.base import Neighbours, Released, quantity
+from dprelease.statistics.estimate import ESTIMATE, Estimate
+from dprelease.statistics.neighbours import cells_of
+
+PARTS = (*ESTIMATE, "_rank_moe")
+_LISTED = ", if all values are among the listed ones"
+
+
+class Quantile(Estimate):
+    """Values of the column's grid that leave the wanted shares of the records below them."""
+
+    name = "quantile"
+    suffixes = PARTS
+    remark = ""
+
+    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+        """The columns of each quantile."""
+        return tuple(ending + part for ending in endings(query) for part in PARTS)
+
+    def released(self, query: Query) -> Released:
+        """For each cell and quantile a grid integer, found in the cell's values put in order."""
+        wanted, number = quantity(query.column), len(query.quantiles)
+        units = (wanted.grid.step,) * number
+        return Released((), ((),) * number, units, Form.QUANTILES, wanted)
+
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        """State how many rows one unit has, in all cells together (``l1``).
+
+        What a row that comes, goes, or is replaced costs is a matter of the scheme.
+        """
+        rows = neighbours.contribution.within(cells_of(query)).rows
+        noun = neighbours.noun
+        text = f"a {noun} has at most {rows:,} rows in all cells together"
+        if not neighbours.people:
+            text = "a record is one value of one cell"
+        return Sensitivity(rows, rows**2, rows, (), text)
+
+    def columns(
+        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+    ) -> list[OutputColumn]:
+        """Publish each quantile, and how many ranks it may be off."""
+        found: list[OutputColumn] = []
+        for at, ending in enumerate(endings(step.query)):
+            found.extend(self._columns(step, noisy[at], interval, at, ending))
+        return found
+
+    def _columns(
+        self, step: Step, integers: Sequence[int], interval: Fraction, at: int, ending: str
+    ) -> list[OutputColumn]:
+        query, unit = step.query, step.unit[at]
+        name, places, cells = query.name + ending, decimals_of(unit), len(integers)
+        factor = fixed_point(unit, places)
+        kind = "number" if places else "integer"
+        q = query.quantiles[at]
+        return [
+            OutputColumn(
+                name,
+                kind,
+                [factor * k for k in integers],
+                f"value with a share {_decimal(q)} of the clamped values below it, chosen with "
+                f"noise among those between the bounds{self.remark}",
+                places,
+                query.name,
+            ),
+            OutputColumn(
+                f"{name}_noise_moe",
+                kind,
+                [None] * cells,
+                "empty: how far off a value is depends on how close others are, "
+                f"which costs budget to tell; see {name}_rank_moe",
+                places,
+                query.name,
+            ),
+            OutputColumn(
+                f"{name}_flag",
+                "text",
+                [None] * cells,
+                f"empty: whether {name}_rank_moe is much depends on the number of values",
+                0,
+                query.name,
+            ),
+            OutputColumn(
+                f"{name}_rank_moe",
+                "integer",
+                [self._ranks(step, interval, at)] * cells,
+                f"with {percent(interval)} certainty {name} is no more than so many ranks (values "
+                f"in order) away from the true quantile{_LISTED if query.points else ''}",
+                0,
+                query.name,
+            ),
+        ]
+
+    def _ranks(self, step: Step, interval: Fraction, at: int) -> int:
+        if step.scheme is None:
+            raise ValueError("quantiles are searched by a scheme")
+        grid, points = quantity(step.query.column).grid, step.query.points
+        lower, upper = (grid.lower, grid.upper) if points is None else (0, len(points) - 1)
+        return rank_halfwidth(step.scheme, at, lower, upper, 1 - interval)
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """The rank half-width; of several quantiles the largest."""
+        ranks = [self._ranks(step, interval, at) for at in range(len(step.query.quantiles))]
+        most = "at most " if len(ranks) > 1 else ""
+        return f"± {most}{max(ranks):,} ranks{self.remark}"
+
+
+def endings(query: Query) -> tuple[str, ...]:
+    """What follows the query's name: nothing for one quantile, _q12_5 for 0.125 of several."""
+    if len(query.quantiles) == 1:
+        return ("",)
+    return tuple(f"_q{_decimal(100 * q).replace('.', '_')}" for q in query.quantiles)
+
+
+def _decimal(value: Fraction) -> str:
+    places = decimals_of(value)
+    return placed(fixed_point(value, places), places)

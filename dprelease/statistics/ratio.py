@@ -1,0 +1,153 @@
+"""Ratio of two figures of the same records: sums of columns, or counts, each with a condition.
+
+Both are released with noise of one law, each multiplied by a positive integer beforehand: the
+factors share the budget between them. One row moves the numerator by at most M and the denominator
+by at most W grid integers (1, if it is a count). With factors a and b the noise has a scale in
+proportion to a M + b W: that is (1 + bW/aM) M in steps of the numerator and (1 + aM/bW) W in those
+of the denominator. If both figures are the same share of the largest possible ones, n M and n W,
+their relative errors count alike, and that of the ratio is least where a M = b W. If one is twice
+that share of the other, this is 7% more than the least. So a M = b W is taken, to one part in
+sixteen with the smallest such integers, because nothing is known in advance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import isfinite
+
+from dprelease.finish.columns import Layout, estimate_columns
+from dprelease.finish.decimals import places_for
+from dprelease.finish.ratios import ratio_halves, ratios
+from dprelease.finish.text import plus_minus
+from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
+from dprelease.privacy.contribution import COUNT, Scalar
+from dprelease.statistics.base import Neighbours, Released, null_fill, quantity
+from dprelease.statistics.conditions import both
+from dprelease.statistics.estimate import Estimate
+from dprelease.statistics.neighbours import may_be_outside, moved
+
+RECORDS_FOR_EXAMPLE = 1000
+CLOSE = Fraction(1, 16)
+
+
+class Ratio(Estimate):
+    """A sum or count divided by another; no figure where the denominator may well be 0."""
+
+    name = "ratio"
+
+    def released(self, query: Query) -> Released:
+        """Two integers for each cell: numerator and denominator times their factors."""
+        factors, parts = balance(query), _parts(query)
+        return Released(
+            tuple(_measure(query, part) for part in parts),
+            ((factors[0], 0), (0, factors[1])),
+            tuple(_step(part) / factor for part, factor in zip(parts, factors, strict=True)),
+        )
+
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        """Bound the change of all pairs of integers together.
+
+        By the sum of what each part can move by itself. Attained where the same neighbours move
+        both furthest, as when units come or go with the largest values.
+        """
+        factors = balance(query)
+        first, second = (
+            moved(query, neighbours, _row(part, factor), outside=_outside(query, part, neighbours))
+            for part, factor in zip(_parts(query), factors, strict=True)
+        )
+        shapes: tuple[tuple[int, ...], ...] = ()
+        if first.coordinates == 1 == second.coordinates:
+            shapes = tuple(one + other for one in first.shapes for other in second.shapes)
+        return Sensitivity(
+            first.l1 + second.l1,
+            first.l2_squared + second.l2_squared,
+            first.coordinates + second.coordinates,
+            shapes,
+            f"numerator, times {factors[0]:,}: {first.derivation}; "
+            f"denominator, times {factors[1]:,}: {second.derivation}",
+        )
+
+    def columns(
+        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+    ) -> list[OutputColumn]:
+        """Publish the quotient, its noise interval by Fieller's argument, and the flag."""
+        places = self._places(step.query)
+        scale = step.unit[0] / step.unit[1] * 10**places
+        above, below = noisy
+        values, halves = ratios(above, below, step.noise, interval, scale)
+        meaning = (
+            "quotient of the clamped sums or counts, with noise; none where the noise leaves open "
+            "whether the denominator is 0"
+        )
+        return estimate_columns(Layout(step.query.name, places, meaning, interval), values, halves)
+
+    def _places(self, query: Query) -> int:
+        """Enough for the quotient of the largest values that one record can have."""
+        first, second = (_row(part).magnitude * _step(part) for part in _parts(query))
+        return places_for(first / second)
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """Half-width of the noise at 1,000 records of the largest values."""
+        half = self._example(step, interval)
+        at = f"at {RECORDS_FOR_EXAMPLE:,} records of the largest values"
+        return f"no interval {at}" if half is None else f"{plus_minus(half)} {at}"
+
+    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
+        """Half-width of the noise at 1,000 records of the largest values."""
+        half = self._example(step, interval)
+        if half is None:
+            return None
+        return {"values": RECORDS_FOR_EXAMPLE, "halfwidth": float(half)}
+
+    def _example(self, step: Step, interval: Fraction) -> Fraction | None:
+        both_sums = [
+            RECORDS_FOR_EXAMPLE * _row(part, factor).magnitude
+            for part, factor in zip(_parts(step.query), balance(step.query), strict=True)
+        ]
+        half = ratio_halves([both_sums[0]], [both_sums[1]], step.noise, interval).tolist()[0]
+        return Fraction(half) * step.unit[0] / step.unit[1] if isfinite(half) else None
+
+
+def balance(query: Query) -> tuple[int, int]:
+    """The factors of numerator and denominator: positive, without a common divisor."""
+    first, second = (_row(part).magnitude for part in _parts(query))
+    larger, smaller = max(first, second), min(first, second)
+    factor = 1
+    while True:
+        other = round(Fraction(larger * factor, smaller))
+        if abs(Fraction(other * smaller, larger * factor) - 1) <= CLOSE:
+            break
+        factor += 1
+    return (factor, other) if first >= second else (other, factor)
+
+
+def _parts(query: Query) -> tuple[Part, Part]:
+    if query.numerator is None or query.denominator is None:
+        raise ValueError("a ratio has a numerator and a denominator")
+    return query.numerator, query.denominator
+
+
+def _outside(query: Query, part: Part, neighbours: Neighbours) -> bool:
+    """Whether some unit can have no row that adds to the part in any cell."""
+    drops_nulls = part.column is not None and null_fill(part.column) is None
+    return part.where is not None or drops_nulls or may_be_outside(query, neighbours)
+
+
+def _row(part: Part, factor: int = 1) -> Scalar:
+    """What one row adds, as a grid integer times the factor."""
+    if part.column is None:
+        return COUNT if factor == 1 else Scalar(factor, factor, "count")
+    grid = quantity(part.column).grid
+    return Scalar(factor * grid.lower, factor * grid.upper)
+
+
+def _step(part: Part) -> Fraction:
+    return Fraction(1) if part.column is None else quantity(part.column).grid.step
+
+
+def _measure(query: Query, part: Part) -> Measure:
+    where = both(query.where, part.where)
+    if part.column is None:
+        return Measure(MeasureKind.RECORDS, None, where)
+    return Measure(MeasureKind.SUM, quantity(part.column), where)

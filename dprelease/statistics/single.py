@@ -1,0 +1,55 @@
+"""Statistics that release one integer for each cell: counts and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dprelease.finish.columns import Layout, estimate_columns
+from dprelease.finish.decimals import decimals_of, fixed_point
+from dprelease.finish.text import plus_minus
+from dprelease.model import NoiseFamily, OutputColumn, Query, Step
+from dprelease.noise.laws import halfwidth
+from dprelease.statistics.estimate import Estimate
+
+
+class Single(Estimate):
+    """One integer with noise, times its unit. The half-width is the same for every cell."""
+
+    what = "number"
+
+    def meaning(self, query: Query) -> str:
+        """What is estimated, in a few words."""
+        return self.what
+
+    def columns(
+        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+    ) -> list[OutputColumn]:
+        """Publish the noisy integers as they are; the half-width comes from the exact law."""
+        unit = step.unit[0]
+        places = decimals_of(unit)
+        factor = fixed_point(unit, places)
+        half = factor * halfwidth(step.noise, 1 - interval)
+        values = noisy[0] if factor == 1 else [k * factor for k in noisy[0]]
+        layout = Layout(step.query.name, places, self._described(step), interval)
+        return estimate_columns(layout, values, half)
+
+    def _described(self, step: Step) -> str:
+        meaning = self.meaning(step.query)
+        if step.noise.family is NoiseFamily.NONE:
+            return f"{meaning}, exact: no neighbour changes it"
+        if step.threshold is not None:
+            # Of small counts only those with much noise are seen; the interval can't know that.
+            return (
+                f"{meaning}, with noise; keys where it is below {step.threshold:,} are not shown, "
+                "so that counts near that look larger than they are"
+            )
+        return f"{meaning}, with noise"
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """Half-width of the noise on one figure."""
+        return plus_minus(step.unit[0] * halfwidth(step.noise, 1 - interval))
+
+    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+        """The same for every cell."""
+        return step.unit[0] * halfwidth(step.noise, 1 - interval)

@@ -1,0 +1,24 @@
+"""Standard deviation of a bounded column by cell."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.finish.variances import Estimates, deviations
+from dprelease.model import Grid
+from dprelease.statistics.three_sums import ThreeSums
+
+
+class Stddev(ThreeSums):
+    """The root of the population variance, with the roots of its interval's ends."""
+
+    name = "stddev"
+    what = "population standard deviation of the clamped values"
+
+    def figure(self, variance: Estimates) -> Estimates:
+        """Roots: they keep what lies between two numbers between them."""
+        return deviations(variance)
+
+    def span(self, grid: Grid) -> Fraction:
+        """From the lower bound to the upper one."""
+        return grid.width * grid.step

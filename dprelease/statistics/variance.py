@@ -1,0 +1,12 @@
+"""Variance of a bounded column by cell."""
+
+from __future__ import annotations
+
+from dprelease.statistics.three_sums import ThreeSums
+
+
+class Variance(ThreeSums):
+    """The population variance of a column's clamped values, at most (upper - lower)^2 / 4."""
+
+    name = "variance"
+    what = "population variance of the clamped values (mean squared distance from their mean)"

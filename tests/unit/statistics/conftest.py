@@ -1,0 +1,39 @@
+"""A planned step of a query, without a planner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dprelease.model import Adjacency, Loss, Noise, NoiseFamily, Query, Step
+from dprelease.statistics.base import Neighbours
+from dprelease.statistics.registry import statistic_of
+
+Planned = Callable[..., Step]
+
+
+@pytest.fixture
+def planned() -> Planned:
+    """Make the step of a query with Laplace noise of epsilon 1, or another noise."""
+
+    def make(query: Query, noise: Noise | None = None, **more: Any) -> Step:
+        statistic = statistic_of(query.statistic)
+        released = statistic.released(query)
+        sensitivity = statistic.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
+        law = noise or Noise(NoiseFamily.LAPLACE, Fraction(sensitivity.l1))
+        given = {"form": released.form, "points": released.points} | more
+        return Step(
+            query,
+            released.measures,
+            released.transform,
+            released.unit,
+            sensitivity,
+            law,
+            Loss(Fraction(1)),
+            **given,
+        )
+
+    return make

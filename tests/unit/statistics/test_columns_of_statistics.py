@@ -1,0 +1,131 @@
+"""The columns of every statistic: names, lengths, kinds, also where no key was selected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from dprelease.model import (
+    Candidates,
+    Column,
+    ColumnType,
+    Expression,
+    Form,
+    Grid,
+    Group,
+    Noise,
+    NoiseFamily,
+    Part,
+    QuantileScheme,
+    QuantileStep,
+    Query,
+    Step,
+)
+from dprelease.statistics.registry import STATISTICS
+
+Planned = Callable[..., Step]
+
+LEVEL = Fraction(95, 100)
+COLUMN = Column("x", ColumnType.DECIMAL, Grid(Fraction(1, 4), -8, 40))
+AXIS = Group("v", ColumnType.STRING, ("x", "y", "z"), ("x", "y", "z"))
+HALF = Fraction(1, 2)
+HIT = Expression("x > 1", ("x",))
+COUNT = ("_count", "_count_noise_moe")
+THREE = ("", "_noise_moe", "_flag")
+SCHEME = QuantileScheme((HALF,), (QuantileStep(1, 0, 2, HALF, Fraction(1, 4)),))
+WITH_COLUMN = {"sum", "mean", "variance", "stddev", "count_distinct"}
+SUFFIXES = {
+    "mean": (*THREE, *COUNT),
+    "proportion": (*THREE, *COUNT),
+    "variance": (*THREE, "_mean", "_mean_noise_moe", *COUNT),
+    "stddev": (*THREE, "_mean", "_mean_noise_moe", *COUNT),
+    "quantile": (*THREE, "_rank_moe"),
+    "median": (*THREE, "_rank_moe"),
+    "min": (*THREE, "_rank_moe"),
+    "max": (*THREE, "_rank_moe"),
+    "top_k": ("_1", "_2", "_noise_moe", "_flag"),
+}
+
+
+def query_of(name: str) -> Query:
+    if name in {"quantile", "median", "min", "max"}:
+        return Query("q", name, "t", column=COLUMN, quantiles=(HALF,))
+    if name in {"mode", "top_k"}:
+        return Query("q", name, "t", axis=AXIS, picks=2 if name == "top_k" else 1)
+    if name == "best":
+        grid = Grid(Fraction(1, 10), 0, 20)
+        given = Candidates(("5", "7"), ColumnType.INTEGER, Expression("1", ("candidate",)), grid)
+        return Query("q", name, "t", candidates=given)
+    if name == "ratio":
+        return Query("q", name, "t", numerator=Part(COLUMN), denominator=Part(None, HIT))
+    if name == "proportion":
+        return Query("q", name, "t", numerator=Part(None, HIT), denominator=Part())
+    return Query("q", name, "t", column=COLUMN if name in WITH_COLUMN else None)
+
+
+def step_of(name: str, planned: Planned) -> Step:
+    form = STATISTICS[name].released(query_of(name)).form
+    if form is Form.NUMBERS:
+        return planned(query_of(name))
+    noise = Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 2))
+    return planned(query_of(name), noise, scheme=SCHEME if form is Form.QUANTILES else None)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.parametrize("cells", [0, 1, 3])
+def test_columns(name: str, cells: int, planned: Planned) -> None:
+    statistic, step = STATISTICS[name], step_of(name, planned)
+    integers = step.query.picks if step.form is Form.CHOICE else len(step.transform)
+    columns = statistic.columns(step, [(1,) * cells] * integers, LEVEL)
+    suffixes = statistic.suffixes_of(step.query)
+    assert suffixes == SUFFIXES.get(name, THREE)
+    assert [column.name for column in columns] == ["q" + suffix for suffix in suffixes]
+    for column in columns:
+        assert len(column.values) == cells
+        assert column.query == "q"
+        assert column.description
+        wanted = {str} if column.kind == "text" else {int}
+        assert {type(each) for each in column.values} <= wanted | {type(None)}
+        assert bool(column.decimals) <= (column.kind == "number")
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_errors_are_stated_before_any_data_is_read(name: str, planned: Planned) -> None:
+    statistic, step = STATISTICS[name], step_of(name, planned)
+    assert any(letter.isdigit() for letter in statistic.expected_error(step, LEVEL))
+    half, example = statistic.halfwidth(step, LEVEL), statistic.example(step, LEVEL)
+    assert half is None or example is None
+    assert half is None or half > 0
+    if example is not None:
+        assert example["halfwidth"] > 0
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_what_is_released_fits_together(name: str) -> None:
+    released = STATISTICS[name].released(query_of(name))
+    assert len(released.unit) == len(released.transform) > 0
+    assert {len(row) for row in released.transform} == {len(released.measures)}
+    assert all(unit > 0 for unit in released.unit)
+
+
+def test_several_quantiles_have_their_own_columns(planned: Planned) -> None:
+    wanted = (Fraction(1, 10), Fraction(1, 8), HALF)
+    query = Query("q", "quantile", "t", column=COLUMN, quantiles=wanted)
+    quantile = STATISTICS["quantile"]
+    assert quantile.suffixes_of(query)[::4] == ("_q10", "_q12_5", "_q50")
+    assert len(quantile.released(query).unit) == 3
+
+
+def test_a_count_says_what_its_threshold_hides(planned: Planned) -> None:
+    step = planned(Query("q", "count", "t"), threshold=1234)
+    (value, *_) = STATISTICS["count"].columns(step, [(2000,)], LEVEL)
+    assert "below 1,234 are not shown" in value.description
+
+
+def test_a_count_that_no_neighbour_changes_is_exact(planned: Planned) -> None:
+    step = planned(Query("q", "count", "t"), Noise(NoiseFamily.NONE, Fraction(0)))
+    value, half, _ = STATISTICS["count"].columns(step, [(2000,)], LEVEL)
+    assert "exact" in value.description
+    assert half.values == [0]
