@@ -20,12 +20,29 @@ def tables_of(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
 
 def _table(plan: Plan, name: str, steps: Sequence[Step], noisy: NoisyTable) -> OutputTable:
     interval = plan.release.output.interval
-    columns = list(_key_columns(steps[0].query.groups))
+    groups = steps[0].query.groups
+    private = steps[0].query.private
+    columns = list(_selected_columns(groups, noisy.keys[name]) if private else _key_columns(groups))
     for step in steps:
         values = noisy.values[step.query.name]
         columns.extend(statistic_of(step.query.statistic).columns(step, values, interval))
     about = plan.release.about
     return OutputTable(name, tuple(columns), about.title or about.name)
+
+
+def _selected_columns(
+    groups: Sequence[Group], keys: Sequence[Sequence[str]]
+) -> Iterator[OutputColumn]:
+    """Columns of the private keys that were selected."""
+    for place, group in enumerate(groups):
+        typed = group.edges is None and group.other is None and group.null_label is None
+        yield OutputColumn(
+            group.column,
+            "key",
+            [key[place] for key in keys],
+            f"values of {group.column} whose noisy count reached the threshold",
+            type=group.type if typed else None,
+        )
 
 
 def _key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:

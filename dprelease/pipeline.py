@@ -22,7 +22,7 @@ from dprelease.ledger import Ledger, Reservation, State, run_id
 from dprelease.ledger.records import Caps
 from dprelease.ledger.reservation import guarantee_of
 from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
-from dprelease.noise.entropy import Entropy, SystemEntropy
+from dprelease.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.planning.planner import make_plan
 from dprelease.privatize import prepare, privatize
 from dprelease.publication import Publication, assemble, file_names
@@ -169,16 +169,21 @@ def _compute(
 ) -> NoisyTable:
     """Read and add noise, table by table. The reservation is the permission to read."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
+    keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     # what is needed afterwards is imported and tabulated while the engine reads
     ahead = Thread(target=_prepare, args=(certified.plan,), daemon=True)
     ahead.start()
-    for job in jobs_of(certified.plan.release, certified.plan.steps):
+    bounded = certified.plan.release.privacy.bounding is not None
+    salt = read_bits(entropy, 63) if bounded else 0
+    for job in jobs_of(certified.plan.release, certified.plan.steps, salt):
         tell(f"read the data for {job.steps[0].query.table}")
         exact = _aggregate(reservation, engine, job)
         ahead.join()
         tell(f"add noise to {job.steps[0].query.table}")
-        values |= privatize(exact, job.steps, job.positions, entropy)
-    return NoisyTable(values)
+        drawn = privatize(exact, job, entropy, keys)
+        values |= drawn.values
+        keys |= drawn.keys
+    return NoisyTable(values, keys)
 
 
 def _prepare(plan: Plan) -> None:

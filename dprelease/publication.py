@@ -11,7 +11,7 @@ from typing import Any
 from dprelease.finish.blank import blank_tables
 from dprelease.layout import tables_of
 from dprelease.ledger import Reservation
-from dprelease.model import Loss, OutputTable, Plan
+from dprelease.model import Form, Loss, OutputTable, Plan
 from dprelease.report.facts import Outcome, build
 from dprelease.report.markdown import render
 from dprelease.report.numbers import upward
@@ -54,14 +54,37 @@ def assemble(plan: Plan, reservation: Reservation, kept: Sealed, released_at: st
 
 
 def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
-    names = [step.query.name for step in plan.steps if list(step.unit) == [1]]
-    means = [f"{step.query.name}_count" for step in plan.steps if len(step.unit) == 2]
-    return [
+    """Say of published figures what may be a sign of a spec that misses the data."""
+    thresholds = {step.query.table: step.threshold for step in plan.steps if step.threshold}
+    empty = [
+        f"No key of the table {table.name} reached the threshold of {thresholds[table.name]:,}: it "
+        "has no rows. Rarer keys need a larger epsilon or delta to be shown."
+        for table in tables
+        if not table.rows and table.name in thresholds
+    ]
+    blank = [
         f"Every count of the table {table} is within its noise of 0. If that is a surprise, see "
         "whether names, delimiter, strip, null_values and keys fit the data; a corrected spec is "
         "another release and costs again."
-        for table in blank_tables(tables, [*names, *means])
+        for table in blank_tables(tables, _counts(plan, tables))
     ]
+    return [*empty, *blank]
+
+
+def _counts(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
+    """Name the columns that hold counts, as far as queries have any."""
+    figures = [
+        step.query.name
+        for step in plan.steps
+        if step.form is Form.NUMBERS and step.query.axis is None and list(step.unit) == [1]
+    ]
+    beside = [
+        column.name
+        for table in tables
+        for column in table.columns
+        if column.query is not None and column.name == f"{column.query}_count"
+    ]
+    return [*figures, *beside]
 
 
 def file_names(plan: Plan) -> list[str]:

@@ -1,11 +1,27 @@
-"""From planned steps to what an engine is asked: one request for each distinct set of groups."""
+"""From planned steps to what an engine is asked.
+
+Steps that read the same rows in the same cells share a request. Where a unit has many rows, what is
+kept of them depends on the filter and the groups, so that steps with other filters ask anew.
+Choices and quantiles ask for themselves.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dprelease.model import AggregateRequest, Group, InputColumn, Measure, Release, Step
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    ColumnType,
+    Expression,
+    Form,
+    Group,
+    InputColumn,
+    Measure,
+    Release,
+    Step,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,53 +33,120 @@ class Job:
     positions: tuple[tuple[int, ...], ...]
 
 
-def jobs_of(release: Release, steps: Iterable[Step]) -> list[Job]:
-    """Gather the steps that share their groups, each measure asked once."""
-    by_groups: dict[tuple[Group, ...], list[Step]] = {}
-    for step in steps:
-        by_groups.setdefault(step.query.groups, []).append(step)
-    return [_job(release, groups, members) for groups, members in by_groups.items()]
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Which rows a step reads, and in which cells they are counted."""
+
+    table: str | None  # of private keys: each table selects its own
+    groups: tuple[Group, ...]
+    leading: int
+    where: Expression | None
+    alone: str | None  # the name of a step that asks for itself
 
 
-def _job(release: Release, groups: tuple[Group, ...], steps: list[Step]) -> Job:
+def jobs_of(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]:
+    """Gather the steps that share their rows, each measure asked once.
+
+    ``salt`` picks the rows that are kept of a unit with too many. Of each table the job with the
+    step that selects private keys comes first.
+    """
+    people = release.privacy.bounding is not None
+    by_rows: dict[_Rows, list[Step]] = {}
+    for step in sorted(steps, key=lambda step: step.threshold is None):
+        by_rows.setdefault(_rows(step, people), []).append(step)
+    return [_job(release, rows, members, salt) for rows, members in by_rows.items()]
+
+
+def _rows(step: Step, people: bool) -> _Rows:
+    query = step.query
+    alone = step.form is Form.QUANTILES or query.candidates is not None
+    groups = query.groups if query.axis is None else (*query.groups, query.axis)
+    filtered = people or alone or query.numerator is not None or query.axis is not None
+    return _Rows(
+        query.table if query.private else None,
+        groups,
+        len(query.groups),
+        query.where if filtered else None,
+        query.name if alone else None,
+    )
+
+
+def _job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
     measures: dict[Measure, int] = {}
     positions = tuple(
-        tuple(measures.setdefault(measure, len(measures)) for measure in step.measures)
+        tuple(
+            measures.setdefault(_within(measure, rows.where), len(measures))
+            for measure in step.measures
+        )
         for step in steps
     )
+    alone = steps[0] if rows.alone is not None else None
     request = AggregateRequest(
         source=release.data.source,
-        inputs=inputs_of(release, groups, measures),
-        groups=groups,
-        measures=tuple(measures),
+        inputs=(),
+        groups=rows.groups,
+        measures=() if alone else tuple(measures),
+        where=rows.where,
+        bound=_bound(release, rows.leading, salt),
+        scores=alone.query.candidates if alone else None,
+        points=alone.points if alone else None,
     )
-    return Job(request, tuple(steps), positions)
+    return Job(replace(request, inputs=inputs_of(release, request)), tuple(steps), positions)
 
 
-def inputs_of(
-    release: Release, groups: Iterable[Group], measures: Iterable[Measure]
-) -> tuple[InputColumn, ...]:
+def _within(measure: Measure, where: Expression | None) -> Measure:
+    """Leave out the filter that the rows have passed already."""
+    return replace(measure, where=None) if measure.where == where else measure
+
+
+def _bound(release: Release, leading: int, salt: int) -> Bound | None:
+    privacy = release.privacy
+    if privacy.bounding is None or privacy.unit_column is None:
+        return None
+    known = release.columns.get(privacy.unit_column)
+    return Bound(
+        privacy.unit_column,
+        privacy.bounding.rows,
+        privacy.bounding.groups,
+        privacy.bounding.per_group,
+        leading,
+        null_unit=known is not None and known.null_value is not None,
+        salt=salt,
+    )
+
+
+def inputs_of(release: Release, request: AggregateRequest) -> tuple[InputColumn, ...]:
     """List the columns that are read, those that expressions read included, in declared order."""
-    wanted = {group.column for group in groups}
-    for measure in measures:
+    wanted = {group.column for group in request.groups}
+    expressions = [request.where, *(measure.where for measure in request.measures)]
+    for measure in request.measures:
         if measure.quantity is not None:
             wanted.add(measure.quantity.column)
-        if measure.where is not None:
-            wanted.update(measure.where.columns)
-    for name in tuple(wanted):
-        expression = release.columns[name].expression
+        if measure.column is not None:
+            wanted.add(measure.column)
+    if request.points is not None:
+        wanted.add(request.points.column)
+    if request.scores is not None:
+        expressions.append(request.scores.score)
+    if request.bound is not None:
+        wanted.add(request.bound.column)
+    for expression in expressions:
         if expression is not None:
             wanted.update(expression.columns)
-    return tuple(
-        InputColumn(column.name, column.type, column.expression)
-        for column in release.columns.values()
-        if column.name in wanted
-    )
+    for name in tuple(wanted):
+        column = release.columns.get(name)
+        if column is not None and column.expression is not None:
+            wanted.update(column.expression.columns)
+    return tuple(each for each in all_inputs(release) if each.name in wanted)
 
 
 def all_inputs(release: Release) -> tuple[InputColumn, ...]:
-    """List every declared column: the structure check wants them all."""
-    return tuple(
+    """List every declared column and the unit's: the structure check wants them all."""
+    declared = tuple(
         InputColumn(column.name, column.type, column.expression)
         for column in release.columns.values()
     )
+    unit = release.privacy.unit_column
+    if unit is None or unit in release.columns:
+        return declared
+    return (*declared, InputColumn(unit, ColumnType.STRING, opaque=True))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.model import NoisyTable, Plan, Step
+from dprelease.model import Form, NoisyTable, Plan, Step
 
 FORM = "dprelease/sealed/1"
 
@@ -29,6 +30,7 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
 
     ``from_bytes`` gives back what was written. Raises TypeError for a figure that is no integer.
     """
+    keys = drawn.noisy.keys
     content = {
         "form": FORM,
         "versions": dict(drawn.versions),
@@ -37,6 +39,7 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
             step.query.name: list(map(_integers, drawn.noisy.values[step.query.name]))
             for step in plan.steps
         },
+        **({"keys": {table: list(map(list, keys[table])) for table in keys}} if keys else {}),
     }
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
 
@@ -57,7 +60,8 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
             ),
         )
     values = {name: tuple(map(_integers, rows)) for name, rows in content["values"].items()}
-    return Sealed(NoisyTable(values), content["versions"])
+    keys = {name: tuple(map(_texts, rows)) for name, rows in content.get("keys", {}).items()}
+    return Sealed(NoisyTable(values, keys), content["versions"])
 
 
 def _integers(row: Sequence[object]) -> tuple[int, ...]:
@@ -67,17 +71,31 @@ def _integers(row: Sequence[object]) -> tuple[int, ...]:
     return tuple(row)  # type: ignore[arg-type]
 
 
+def _texts(key: Sequence[object]) -> tuple[str, ...]:
+    if not set(map(type, key)) <= {str}:
+        raise TypeError("a key is made of labels")
+    return tuple(key)  # type: ignore[arg-type]
+
+
 def _laws(plan: Plan) -> list[list[object]]:
     """State every step's noise, by name: the order of queries in a spec means nothing."""
     return sorted((_law(step) for step in plan.steps), key=lambda law: str(law[0]))
 
 
 def _law(step: Step) -> list[object]:
-    parameter = step.noise.parameter
+    more: list[object] = []
+    if step.form is not Form.NUMBERS or step.threshold is not None:
+        scheme = step.scheme.steps if step.scheme is not None else ()
+        more = [str(step.form), step.threshold, [_exact(each.rate) for each in scheme]]
     return [
         step.query.name,
         str(step.noise.family),
-        f"{parameter.numerator}/{parameter.denominator}",
+        _exact(step.noise.parameter),
         [list(row) for row in step.transform],
-        step.query.cells,
+        None if step.query.private else step.query.cells,
+        *more,
     ]
+
+
+def _exact(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"

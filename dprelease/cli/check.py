@@ -92,8 +92,9 @@ def _summary(plan: Plan) -> str:
 
     tables = len({step.query.table for step in plan.steps})
     delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
+    queries = sum(not step.query.implied for step in plan.steps)
     return (
-        f"{_counted(len(plan.steps), 'query', 'queries')}, {_counted(tables, 'table', 'tables')}, "
+        f"{_counted(queries, 'query', 'queries')}, {_counted(tables, 'table', 'tables')}, "
         f"epsilon {rounded_up(upward(plan.loss.epsilon))}{delta}"
     )
 

@@ -26,25 +26,59 @@ PIPED_WIDTH = 1_000
 def write_plan(plan: Facts) -> None:
     """Write the plan, as ``report.plan.describe`` gives it, to standard output."""
     steps: Sequence[Facts] = plan["steps"]
-    answer(f"{plan['release']}: one {plan['unit']} is protected, {plan['adjacency']} neighbours\n")
-    answer(_rendered([_what(steps, plan["interval"]), _how(steps)]))
+    answer("\n".join(_unit(plan)) + "\n")
+    percent = float(100 * Fraction(plan["interval"]))
+    caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
+    answer(_rendered([(_what(steps), caption), (_how(steps), "")]))
     answer("\n".join(_totals(plan)))
 
 
-def _what(steps: Sequence[Facts], interval: str) -> Table:
-    percent = float(100 * Fraction(interval))
+def _unit(plan: Facts) -> list[str]:
+    """Say what is protected, and what of it is read."""
+    limits, one = plan["bounding"], "row" if plan["bounding"] is None else "person"
+    lines = [f"{plan['release']}: one {one} is protected, {plan['adjacency']} neighbours"]
+    if limits is None:
+        return lines
+    return [
+        *lines,
+        f'One person is all rows with the same "{plan["unit_column"]}". Of these count in a table:',
+        f"at most {_counted(limits['max_rows_per_unit'], 'row')}, in at most "
+        f"{_counted(limits['max_groups_per_unit'], 'group')}, at most "
+        f"{limits['max_rows_per_unit_per_group']:,} in one.",
+    ]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _what(steps: Sequence[Facts]) -> Table:
+    """The queries of each table, below its name and number of cells."""
     table = _table("What is published")
-    for heading in ("query", "statistic", "table"):
+    for heading in ("table and query", "statistic", "expected error"):
         table.add_column(heading, overflow="fold")
-    table.add_column("cells", justify="right")
-    table.add_column("expected error", overflow="fold")
-    for step in steps:
-        table.add_row(
-            step["name"], step["statistic"], step["table"], f"{step['cells']:,}",
-            step["expected_error"],
-        )  # fmt: skip
-    table.caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
+    for name in dict.fromkeys(step["table"] for step in steps):
+        members = [step for step in steps if step["table"] == name]
+        cells = members[0]["cells"]
+        table.add_row(name, "private keys" if cells is None else _counted(cells, "cell"), "")
+        for step in members:
+            table.add_row(f"  {step['name']}", _statistic(step), _error(step))
     return table
+
+
+def _statistic(step: Facts) -> str:
+    """The statistic; of a minimum and maximum the quantile that stands for it."""
+    said = str(step["statistic"])
+    return f"{said} (q {step['quantiles'][0]})" if said in {"min", "max"} else said
+
+
+def _error(step: Facts) -> str:
+    """The expected error, without what the caption says; of choices in fewer words."""
+    if step["candidates"] is None or step["form"] == "quantiles":
+        return str(step["expected_error"]).partition(";")[0]
+    best = "the best" if step["picks"] == 1 else "its rank's"
+    short = rounded_up(step["noise_halfwidth"])
+    return f"at most {short} below {best}, of {step['candidates']:,}"
 
 
 def _how(steps: Sequence[Facts]) -> Table:
@@ -55,16 +89,36 @@ def _how(steps: Sequence[Facts]) -> Table:
     for heading in ("sensitivity", "scale", "epsilon", *(["delta"] if with_delta else [])):
         table.add_column(heading, justify="right", overflow="fold")
     for step in steps:
-        norm = "l2" if step["mechanism"] == "gaussian" else "l1"
         losses = ["epsilon", "delta"] if with_delta else ["epsilon"]
         table.add_row(
             step["name"],
             step["mechanism"],
-            f"{norm.upper()} {rounded_up(step['sensitivity'][norm])}",
+            _sensitivity(step),
             rounded_up(step["scale"]),
             *(rounded_up(step[loss]) for loss in losses),
         )
     return table
+
+
+def _sensitivity(step: Facts) -> str:
+    """What moves: figures (L1 or L2), the scores of a choice, or the number of rows in order."""
+    known = step["sensitivity"]
+    if known["of"] == "rows":
+        return _counted(known["l1"], "row")
+    if known["of"] == "score":
+        return f"score {rounded_up(known['l1'])}"
+    norm = "l2" if step["mechanism"] == "gaussian" else "l1"
+    return f"{norm.upper()} {rounded_up(known[norm])}"
+
+
+def _keys(steps: Sequence[Facts]) -> list[str]:
+    """Say from which noisy count on a private key is shown."""
+    return [
+        f"keys     {step['table']}: where {step['name']} is "
+        f"{step['threshold']['at_least']:,} or more"
+        for step in steps
+        if step["threshold"] is not None
+    ]
 
 
 def _totals(plan: Facts) -> list[str]:
@@ -75,6 +129,7 @@ def _totals(plan: Facts) -> list[str]:
         plain += f", delta {rounded_up(total['basic_delta'])}"
     rho = f" (rho {rounded_up(total['rho'])})" if total["rho"] is not None else ""
     lines = [
+        *_keys(plan["steps"]),
         f"total    epsilon {rounded_up(total['epsilon'])}{delta}{rho}",
         f"method   {total['method']}; plain addition: {plain}",
         f"dataset  {plan['dataset']}",
@@ -87,13 +142,13 @@ def _table(title: str) -> Table:
     from rich.table import Table
 
     return Table(
-        title=title, title_justify="left", caption_justify="left", box=SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False, title_style="bold", caption_style="dim", header_style="",
+        title=title, title_justify="left", box=SIMPLE_HEAD,
+        pad_edge=False, padding=(0, 1, 0, 0),
+        show_edge=False, title_style="bold", header_style="",
     )  # fmt: skip
 
 
-def _rendered(tables: Sequence[Table]) -> str:
+def _rendered(tables: Sequence[tuple[Table, str]]) -> str:
     """Render with rich, without the blanks it leaves at the ends of lines."""
     from rich.console import Console
 
@@ -108,8 +163,10 @@ def _rendered(tables: Sequence[Table]) -> str:
         emoji=False,
         legacy_windows=False,
     )
-    for table in tables:
+    for table, caption in tables:
         console.print(table)
+        if caption:  # a table's own is folded to the width of the table
+            console.print(caption, style="dim")
         console.print()
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
 

@@ -45,8 +45,13 @@ def check_loss(loss: Loss) -> None:
 
 
 def guarantee_of(release: Release) -> dict[str, object]:
-    """What a release's loss is about, as charges note it."""
-    return {"unit": release.privacy.unit, "adjacency": str(release.privacy.adjacency)}
+    """What a release's loss is about, as charges note it.
+
+    Bounds on a unit's rows are not part of it: releases with other bounds have the same neighbours.
+    """
+    privacy = release.privacy
+    unit = privacy.unit if privacy.unit_column is None else f"column {privacy.unit_column}"
+    return {"unit": unit, "adjacency": str(privacy.adjacency)}
 
 
 def check_guarantee(account: Account, detail: Mapping[str, object], place: Place | None) -> None:

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.model import Loss, Query, Release
+from dprelease.model import Loss, Release
 from dprelease.planning import noises
-from dprelease.planning.draft import Draft
-from dprelease.planning.noises import Choice
+from dprelease.planning.draft import Choice, Draft
+from dprelease.planning.selecting import selecting_queries, selection_delta
+from dprelease.planning.selections import complain, has_own, selecting_loss, selections
 from dprelease.privacy import zcdp
 from dprelease.privacy.accounting import compose
 from dprelease.privacy.enclosure import round_down
 
 Choices = dict[str, Choice]
 
+NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
 STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""
 
@@ -36,11 +37,20 @@ class Total:
     delta: Fraction
     accounting: str
 
-    def loss_of(self, losses: Sequence[Loss]) -> tuple[Loss, str]:
+    def loss_of(self, losses: Sequence[Loss], selecting: Loss = NO_LOSS) -> tuple[Loss, str]:
         """Compose losses by the release's accounting; ValueError where it can't.
 
         Pure losses that fit into the total as they are stay pure: no delta is spent on them.
+        ``selecting`` is what the selection of private keys costs, which is added as it is.
         """
+        if selecting.epsilon:
+            if self.accounting == "zcdp" or self.rho is not None:
+                raise ValueError("the selection of keys has no rho")
+            left = None if self.epsilon is None else self.epsilon - selecting.epsilon
+            spare = max(self.delta - selecting.delta, Fraction(0))
+            rest, method = Total(left, None, spare, self.accounting).loss_of(losses)
+            whole = Loss(rest.epsilon + selecting.epsilon, rest.delta + selecting.delta)
+            return whole, method
         pure = sum((loss.epsilon for loss in losses), Fraction(0))
         fits = self.epsilon is None or pure <= self.epsilon
         if self.accounting == "auto" and fits and all(loss.delta == 0 for loss in losses):
@@ -51,10 +61,13 @@ class Total:
 def total_of(release: Release) -> Total:
     """Read the total from the spec; a delta is taken for rho, and summed where left out."""
     privacy = release.privacy
-    queries = release.queries
+    queries, selecting = release.queries, selecting_queries(release)
     delta, accounting = privacy.delta, privacy.accounting
     if delta == 0 and privacy.epsilon is None:
         delta = sum((query.delta or Fraction(0) for query in queries), Fraction(0))
+        delta += sum(
+            (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
+        )
         if delta == 0 and (privacy.rho is not None or any(query.rho for query in queries)):
             delta = STATED_DELTA
     if privacy.rho is not None and accounting == "auto":
@@ -65,19 +78,20 @@ def total_of(release: Release) -> Total:
 def choices_of(release: Release, drafts: Sequence[Draft], total: Total) -> Choices:
     """Choose the noise of every query. Raises Failure when the total can't pay for it."""
     chosen: Choices = {draft.query.name: noises.NOTHING for draft in drafts if draft.free}
-    paying = [draft for draft in drafts if not draft.free]
-    shared = [draft for draft in paying if not _own(draft.query)]
+    chosen |= selections(release, drafts, total.epsilon)
+    spent = selecting_loss(drafts, chosen)
+    if total.epsilon is not None:
+        total = replace(total, epsilon=total.epsilon - spent.epsilon)
+    total = replace(total, delta=max(total.delta - spent.delta, Fraction(0)))
+    paying = [draft for draft in drafts if draft.query.name not in chosen]
+    shared = [draft for draft in paying if not has_own(draft.query)]
     deltas = _free_deltas(paying, shared, total)
     for draft in paying:
-        if _own(draft.query):
+        if has_own(draft.query):
             chosen[draft.query.name] = _own_choice(release, draft, total, deltas)
     if shared:
         chosen |= _best_shares(release, shared, chosen, total, deltas)
     return chosen
-
-
-def _own(query: Query) -> bool:
-    return query.epsilon is not None or query.rho is not None
 
 
 def _free_deltas(
@@ -89,7 +103,7 @@ def _free_deltas(
     takers = [
         draft.query
         for draft in paying
-        if draft in shared
+        if (draft in shared and draft.additive)
         or (draft.query.delta is None and (draft.query.mechanism == "gaussian" or draft.query.rho))
     ]
     whole = sum((query.weight for query in takers), Fraction(0))
@@ -103,7 +117,7 @@ def _own_choice(
     delta = query.delta if query.delta is not None else deltas.get(query.name, Fraction(0))
     wanted = query.mechanism
     if wanted == "gaussian" and delta == 0:
-        raise _complain(
+        raise complain(
             release,
             query,
             "E313",
@@ -111,21 +125,17 @@ def _own_choice(
             "give the query a delta, or [privacy] a larger one",
         )
     if query.rho is not None:
-        if wanted == "laplace" or (wanted == "auto" and delta == 0):
-            return noises.laplacian_for_rho(draft, query.rho)
+        if not draft.additive or wanted == "laplace" or (wanted == "auto" and delta == 0):
+            return noises.pure_for_rho(draft, query.rho)
         normal = noises.normal_for_rho(draft, query.rho, delta)
         if wanted == "gaussian":
             return normal
-        return noises.narrower(noises.laplacian_for_rho(draft, query.rho), normal)
+        return noises.narrower(noises.pure_for_rho(draft, query.rho), normal)
     epsilon = query.epsilon or Fraction(0)
-    if wanted == "laplace" or (wanted == "auto" and not query.delta):
-        return noises.laplacian(draft, epsilon)
+    if not draft.additive or wanted == "laplace" or (wanted == "auto" and not query.delta):
+        return noises.pure(draft, epsilon)
     normal = noises.normal(draft, epsilon, delta)
-    return (
-        normal
-        if wanted == "gaussian"
-        else noises.narrower(noises.laplacian(draft, epsilon), normal)
-    )
+    return normal if wanted == "gaussian" else noises.narrower(noises.pure(draft, epsilon), normal)
 
 
 def _best_shares(
@@ -137,7 +147,8 @@ def _best_shares(
 ) -> Choices:
     """Try Laplace and, where a delta allows it, Gaussian noise for the sharing queries."""
     found: list[Choices] = []
-    losses = [choice.loss for choice in chosen.values()]
+    selecting = selecting_queries(release)
+    losses = [choice.loss for name, choice in chosen.items() if name not in selecting]
     if total.rho is not None:
         found = [_rho_shares(shared, total.rho - _rho(losses), deltas)]
     elif total.epsilon is not None:
@@ -147,7 +158,7 @@ def _best_shares(
             found.append(_gaussian_shares(shared, losses, total, deltas))
     found = [choices for choices in found if choices]
     if not found:
-        raise _complain(
+        raise complain(
             release,
             shared[0].query,
             "E312",
@@ -183,9 +194,7 @@ def _laplace_shares(shared: Sequence[Draft], losses: Sequence[Loss], total: Tota
         left = max(left, _epsilon_under(shared, rho, left))
     if left <= 0:
         return {}
-    return {
-        draft.query.name: noises.laplacian(draft, left * part) for draft, part in _parts(shared)
-    }
+    return {draft.query.name: noises.pure(draft, left * part) for draft, part in _parts(shared)}
 
 
 def _beside_pure(losses: Sequence[Loss], total: Total) -> Fraction:
@@ -224,7 +233,7 @@ def _gaussian_shares(
     epsilon = total.epsilon or Fraction(0)
     pure = sum((loss.epsilon for loss in losses if loss.delta == 0), Fraction(0))
     others = [loss for loss in losses if loss.delta > 0]
-    normal = [draft for draft in shared if draft.query.mechanism != "laplace"]
+    normal = [draft for draft in shared if draft.additive and draft.query.mechanism != "laplace"]
     if not normal:
         return {}
     if len(shared) == 1 and not others and total.accounting == "auto":
@@ -244,15 +253,11 @@ def _rho_shares(shared: Sequence[Draft], left: Fraction, deltas: Mapping[str, Fr
     found: Choices = {}
     for draft, part in _parts(shared):
         name, wanted = draft.query.name, draft.query.mechanism
-        if wanted == "gaussian" and deltas[name] == 0:
+        delta = deltas.get(name, Fraction(0))
+        if wanted == "gaussian" and delta == 0:
             return {}
-        if wanted != "laplace" and deltas[name] > 0:
-            found[name] = noises.normal_for_rho(draft, left * part, deltas[name])
-        if wanted == "laplace" or (wanted == "auto" and name not in found):
-            found[name] = noises.laplacian_for_rho(draft, left * part)
+        if draft.additive and wanted != "laplace" and delta > 0:
+            found[name] = noises.normal_for_rho(draft, left * part, delta)
+        else:
+            found[name] = noises.pure_for_rho(draft, left * part)
     return found
-
-
-def _complain(release: Release, query: Query, code: str, message: str, hint: str) -> Failure:
-    key = f"query[{query.number}]"
-    return Failure(ExitCode.SPEC, Complaint(code, message, hint, release.place(key), key))

@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.mechanisms import gaussian, laplace
-from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.planning.draft import Draft
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A noise and the loss it means for the query alone."""
-
-    noise: Noise
-    loss: Loss
-
-    @property
-    def variance(self) -> float:
-        """Variance of the continuous law, to compare choices with: nothing rests on it."""
-        if self.noise.family is NoiseFamily.LAPLACE:
-            return 2 * float(self.noise.parameter) ** 2
-        return float(self.noise.parameter)
-
+from dprelease.mechanisms import exponential, gaussian, laplace, permute_and_flip, quantiles
+from dprelease.mechanisms.top import Way, method
+from dprelease.model import Adjacency, Form, Loss, Noise, NoiseFamily, QuantileScheme
+from dprelease.planning.draft import Choice, Draft
+from dprelease.planning.selecting import selection_delta
+from dprelease.privacy import accounting
+from dprelease.privacy.contribution import Contribution
+from dprelease.privacy.threshold import calibrate_gaussian, least_threshold_laplace
+from dprelease.statistics.base import null_fill
+from dprelease.statistics.neighbours import may_be_outside
 
 LEAST_EPSILON = Fraction(1, 10**9)
 NOTHING = Choice(Noise(NoiseFamily.NONE, Fraction(0)), Loss(Fraction(0), Fraction(0), Fraction(0)))
 
 
-def laplacian(draft: Draft, epsilon: Fraction) -> Choice:
-    """Discrete Laplace noise of loss exactly epsilon."""
+def pure(draft: Draft, epsilon: Fraction) -> Choice:
+    """The best mechanism of loss epsilon and no delta."""
+    if draft.released.form is Form.QUANTILES:
+        replace, stays = _replacement(draft)
+        rows = draft.sensitivity.l1
+        wanted = draft.query.quantiles
+        return _searched(draft, quantiles.plan_levels(wanted, epsilon, rows, replace, stays=stays))
+    if draft.released.form is Form.CHOICE:
+        return _chosen(draft, epsilon)
     l1 = draft.sensitivity.l1
     noise = laplace.calibrate(l1, epsilon)
     return Choice(noise, laplace.loss(noise, l1))
 
 
-def laplacian_for_rho(draft: Draft, rho: Fraction) -> Choice:
-    """Discrete Laplace noise of the largest epsilon whose zCDP loss is at most rho."""
-    l1 = draft.sensitivity.l1
-    noise = laplace.calibrate_rho(l1, rho)
-    return Choice(noise, laplace.loss(noise, l1))
+def pure_for_rho(draft: Draft, rho: Fraction) -> Choice:
+    """The same, of the largest epsilon whose zCDP loss is at most rho."""
+    known = draft.sensitivity
+    if draft.released.form is Form.QUANTILES:
+        replace, stays = _replacement(draft)
+        wanted = draft.query.quantiles
+        return _searched(
+            draft, quantiles.plan_levels_rho(wanted, rho, known.l1, replace, stays=stays)
+        )
+    if draft.released.form is Form.CHOICE:
+        size, picks = known.choice_l1, draft.query.picks
+        rate = exponential.calibrate_rho(rho / picks, size, known.monotone)
+        loss = accounting.repeat(exponential.loss(rate, size, known.monotone), picks)
+        return Choice(Noise(NoiseFamily.EXPONENTIAL, rate), loss, Form.CHOICE)
+    noise = laplace.calibrate_rho(known.l1, rho)
+    return Choice(noise, laplace.loss(noise, known.l1))
 
 
 def normal(draft: Draft, epsilon: Fraction, delta: Fraction) -> Choice:
@@ -57,6 +65,69 @@ def normal_for_rho(draft: Draft, rho: Fraction, delta: Fraction) -> Choice:
     return Choice(noise, Loss(max(loss.epsilon, LEAST_EPSILON), loss.delta, loss.rho))
 
 
+def selecting(draft: Draft, epsilon: Fraction) -> Choice:
+    """Noise and threshold of a count that selects its table's private keys.
+
+    Of Laplace and Gaussian noise the one that shows keys of fewer units.
+    """
+    limits, delta = _counted(draft), selection_delta(draft.query)
+    loss = Loss(epsilon, delta)
+    noise = laplace.calibrate(draft.sensitivity.l1, epsilon)
+    threshold = least_threshold_laplace(noise.parameter, limits, delta)
+    first = Choice(noise, loss, threshold=threshold)
+    wanted = draft.query.mechanism
+    if wanted == "laplace":
+        return first
+    sigma2, threshold = calibrate_gaussian(limits, epsilon, delta, draft.neighbours.adjacency)
+    second = Choice(Noise(NoiseFamily.GAUSSIAN, sigma2), loss, threshold=threshold)
+    return second if wanted == "gaussian" or threshold < (first.threshold or 0) else first
+
+
 def narrower(first: Choice, second: Choice) -> Choice:
     """Take the choice with the smaller variance, the first when equal."""
     return second if second.variance < first.variance else first
+
+
+def _chosen(draft: Draft, epsilon: Fraction) -> Choice:
+    known, query = draft.sensitivity, draft.query
+    if query.picks > 1 and query.mechanism != "exponential":
+        best = method(query.picks, known.choice_l1, known.l1, epsilon, Fraction(0), known.monotone)
+        if best.way is Way.ONE_SHOT or query.mechanism == "laplace":
+            noise = laplace.calibrate(known.l1, epsilon)
+            return Choice(noise, laplace.loss(noise, known.l1))
+    family = NoiseFamily.PERMUTE_AND_FLIP
+    kind = permute_and_flip.loss
+    if query.mechanism == "exponential":
+        family, kind = NoiseFamily.EXPONENTIAL, exponential.loss
+    rate = exponential.calibrate(epsilon / query.picks, known.choice_l1, known.monotone)
+    loss = accounting.repeat(kind(rate, known.choice_l1, known.monotone), query.picks)
+    return Choice(Noise(family, rate), loss, Form.CHOICE)
+
+
+def _searched(draft: Draft, scheme: QuantileScheme) -> Choice:
+    replace, stays = _replacement(draft)
+    epsilon, rho = quantiles.loss(scheme, draft.sensitivity.l1, replace, stays=stays)
+    noise = Noise(NoiseFamily.EXPONENTIAL, scheme.steps[0].rate)
+    return Choice(noise, Loss(epsilon, Fraction(0), rho), Form.QUANTILES, scheme)
+
+
+def _replacement(draft: Draft) -> tuple[bool, bool]:
+    """Whether rows are replaced, and whether a replaced row stays in its one cell for certain."""
+    query = draft.query
+    replace = draft.neighbours.adjacency is Adjacency.REPLACE_ONE
+    never_null = query.column is not None and null_fill(query.column) is not None
+    stays = (
+        not draft.neighbours.people
+        and never_null
+        and not query.private
+        and query.cells == 1
+        and not may_be_outside(query, draft.neighbours)
+    )
+    return replace, replace and stays
+
+
+def _counted(draft: Draft) -> Contribution:
+    """What one unit adds to a selecting count: 1 to each of its keys."""
+    limits = draft.neighbours.contribution
+    keys = min(limits.groups, limits.rows)
+    return Contribution(keys, keys, 1)

@@ -9,6 +9,7 @@ from dprelease.finish.text import number
 from dprelease.model import Loss, Plan, Release
 from dprelease.planning.budget import STATED_DELTA, Total, choices_of, total_of
 from dprelease.planning.draft import drafts_of
+from dprelease.planning.selections import selecting_loss
 
 
 def make_plan(release: Release) -> Plan:
@@ -24,13 +25,11 @@ def make_plan(release: Release) -> Plan:
     try:
         choices = choices_of(release, drafts, total)
         losses = [choices[draft.query.name].loss for draft in drafts]
-        loss, method = total.loss_of(losses)
+        others = [choices[draft.query.name].loss for draft in drafts if not draft.selects]
+        loss, method = total.loss_of(others, selecting_loss(drafts, choices))
     except ValueError:
         raise _not_composable(release, total) from None
-    steps = tuple(
-        draft.step(choices[draft.query.name].noise, choices[draft.query.name].loss)
-        for draft in drafts
-    )
+    steps = tuple(draft.step(choices[draft.query.name]) for draft in drafts)
     _check_total(release, loss, total)
     basic = Loss(
         sum((each.epsilon for each in losses), Fraction(0)),

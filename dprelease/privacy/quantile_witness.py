@@ -66,28 +66,32 @@ def _worst(selections: Iterable[QuantileStep], rows: int, pairs: bool, price: Pr
     _ordered(held)
     if rows < 1:
         raise ValueError("a person has at least one row")
-    atoms = range(len(held) + 1)
+    # Which selections a record at each atom takes part in.
+    within = [
+        frozenset(i for i, each in enumerate(held) if each.left <= atom < each.right)
+        for atom in range(len(held) + 1)
+    ]
+    moved = [_price(each, max(each.target.numerator, _rest(each)), price) for each in held]
     if not pairs:
         # Atom by atom: what one record there moves.
-        return max(_moved(held, (atom,), price) for atom in atoms)
-    places = ((one, other) for one in atoms for other in atoms[one:])
-    return max(_moved(held, pair, price) for pair in places)
+        return max(_sum(moved, touched) for touched in within)
+    swapped = [_price(each, each.target.denominator, price) for each in held]
+    places = ((one, other) for at, one in enumerate(within) for other in within[at:])
+    return max(_sum(moved, one ^ other) + _sum(swapped, one & other) for one, other in places)
 
 
-def _moved(selections: Sequence[QuantileStep], places: tuple[int, ...], price: Price) -> Fraction:
-    """The sum of prices if a record at one place goes or comes, or moves between two."""
-    total = Fraction(0)
-    for selection in selections:
-        inside = sum(1 for place in places if selection.left <= place < selection.right)
-        a, b = selection.target.numerator, selection.target.denominator
-        if len(places) == 2 and inside == 2:
-            reach = b
-        elif inside:
-            reach = max(a, b - a)
-        else:
-            continue
-        total += price(2 * selection.rate * reach)
-    return total
+def _rest(selection: QuantileStep) -> int:
+    """B - a, of the target a/b."""
+    return selection.target.denominator - selection.target.numerator
+
+
+def _price(selection: QuantileStep, reach: int, price: Price) -> Fraction:
+    """The price of moving D by so much."""
+    return price(2 * selection.rate * reach)
+
+
+def _sum(prices: Sequence[Fraction], chosen: Iterable[int]) -> Fraction:
+    return sum((prices[i] for i in chosen), Fraction(0))
 
 
 def _ordered(selections: Sequence[QuantileStep]) -> None:

@@ -10,7 +10,9 @@ from dprelease.model import Adjacency, Column, Plan, Release
 from dprelease.report.hazards import hazards
 from dprelease.report.meaning import beliefs, group_privacy
 from dprelease.report.numbers import text, upward
+from dprelease.report.processing import processing
 from dprelease.report.steps import MECHANISM_WORDS, accounting_facts, step_facts
+from dprelease.report.units import bounding_words, protected, unit_facts, unit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +27,6 @@ class Outcome:
     remarks: tuple[str, ...] = ()  # on the published figures
 
 
-NEIGHBOURS = {
-    Adjacency.ADD_REMOVE: "two tables are neighbours when one has a single row more than the other",
-    Adjacency.REPLACE_ONE: (
-        "two tables are neighbours when they have equally many rows and differ in a single row"
-    ),
-}
-
-
 def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
     """Build the report of a release."""
     release = plan.release
@@ -40,16 +34,18 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
         "schema": "dprelease/report/1",
         "deployment": _deployment(release, plan),
         "guarantee": _guarantee(plan),
+        "bounding": bounding_words(release),
         "queries": [step_facts(step, release.output.interval) for step in plan.steps],
         "accounting": accounting_facts(plan),
         "meaning": {
             "beliefs": _beliefs(plan),
+            "of": unit_of(release.privacy).one,
             "groups": group_privacy(plan.loss.epsilon, plan.loss.delta),
         },
         "not_protected": _not_protected(release, plan),
         "data": _data(release),
-        "columns": [_column(column) for column in release.columns.values()],
-        "processing": _processing(release),
+        "columns": [_column(column, _private(plan)) for column in release.columns.values()],
+        "processing": processing(plan),
         "ledger": dict(outcome.ledger),
         "hazards": hazards(release, plan),
         "notes": [*plan.notes, *outcome.remarks],
@@ -69,19 +65,18 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
 def _beliefs(plan: Plan) -> list[dict[str, object]]:
     """What somebody may come to believe, of each thing that the neighbours speak about.
 
-    Under add-remove, a row with another content is two steps away: it is taken out and another
-    one put in. Under replace-one it is one step, and that the row is there is not protected.
+    Under add-remove, a unit with other contents is two steps away: it is taken out and another
+    one put in. Under replace-one it is one step, and that the unit is there is not protected.
     """
+    unit = unit_of(plan.release.privacy)
     if plan.release.privacy.adjacency is Adjacency.REPLACE_ONE:
-        return [beliefs("what the row says", plan.loss, 1)]
-    return [
-        beliefs("whether the row is in the table", plan.loss, 1),
-        beliefs("what the row says, if it is in the table", plan.loss, 2),
-    ]
+        return [beliefs(unit.content, plan.loss, 1)]
+    there = f"{unit.content}, if {'they are' if unit.people else 'it is'} in the table"
+    return [beliefs(unit.presence, plan.loss, 1), beliefs(there, plan.loss, 2)]
 
 
 def _deployment(release: Release, plan: Plan) -> dict[str, object]:
-    about, privacy = release.about, release.privacy
+    about = release.about
     return {
         "basic": {
             "name": about.name,
@@ -93,11 +88,7 @@ def _deployment(release: Release, plan: Plan) -> dict[str, object]:
             "sector": about.sector,
             "approved_by": about.approved_by,
         },
-        "privacy_unit": {
-            "unit": privacy.unit,
-            "description": privacy.unit_description,
-            "adjacency": str(privacy.adjacency),
-        },
+        "privacy_unit": unit_facts(release),
         "dp_variant": "pure" if plan.loss.delta == 0 else "approximate",
         "privacy_loss": {
             "epsilon": upward(plan.loss.epsilon),
@@ -118,12 +109,10 @@ def _guarantee(plan: Plan) -> str:
     loss = f"epsilon = {text_up(plan.loss.epsilon)}"
     if plan.loss.delta:
         loss += f" and delta = {text_up(plan.loss.delta)}"
-    described = privacy.unit_description
-    row = f" A row stands for {described}." if described else ""
-    neighbours = NEIGHBOURS[privacy.adjacency]
+    neighbours = unit_of(privacy).neighbours
     return (
         f"Everything in this release together satisfies differential privacy with {loss} for one "
-        f"row.{row} {neighbours[0].upper()}{neighbours[1:]}."
+        f"{protected(privacy)} {neighbours[0].upper()}{neighbours[1:]}."
     )
 
 
@@ -133,15 +122,20 @@ def text_up(value: Fraction) -> str:
 
 
 def _not_protected(release: Release, plan: Plan) -> list[str]:
+    column = release.privacy.unit_column
     said = [
         "What the spec declares: columns, bounds, groups, filters and the size of the noise.",
         "What is true of people whether or not they are in the table: a pattern that holds for a "
         "whole region can be learnt and applied to anyone there.",
         "A person with several rows is protected for each row; for all of them together the "
-        "group table applies.",
+        "group table applies."
+        if column is None
+        else f'A person who is in the table under several values of "{column}" is protected for '
+        "each; for all of them together the group table applies.",
     ]
     if release.privacy.adjacency is Adjacency.REPLACE_ONE:
-        said.append("The number of rows of the table, which all neighbouring tables share.")
+        many = unit_of(release.privacy).many
+        said.append(f"The number of {many} of the table, which all neighbouring tables share.")
     said.extend(
         f"{step.query.name}: published without noise, as it is equal in all neighbouring tables."
         for step in plan.steps
@@ -170,7 +164,7 @@ def _data(release: Release) -> dict[str, object]:
     return told
 
 
-def _column(column: Column) -> dict[str, object]:
+def _column(column: Column, private: frozenset[str]) -> dict[str, object]:
     grid = column.grid
     return {
         "name": column.name,
@@ -181,6 +175,7 @@ def _column(column: Column) -> dict[str, object]:
         "step_chosen_by_tool": column.step_chosen,
         "keys": None if column.keys is None else len(column.keys),
         "key_list": list(column.keys[:KEYS_SHOWN]) if column.keys else None,
+        "private_keys": column.name in private,
         "bins": None if column.edges is None else list(column.edges),
         "other": column.other,
         "nulls": "drop" if column.null_value is None else column.null_value,
@@ -189,18 +184,8 @@ def _column(column: Column) -> dict[str, object]:
     }
 
 
-def _processing(release: Release) -> list[str]:
-    said = [
-        "Values outside a column's bounds count as the nearest bound; that biases sums and means "
-        "where many lie outside.",
-        "Values are rounded to the column's step before they are added up.",
-        "Nulls and unreadable values follow the column's `nulls`; values outside the declared "
-        "groups follow `other`, and are left out of the table where there is none.",
-        "Means are read from two noisy sums; they and their counts are post-processing of these.",
-    ]
-    if release.data.source.format == "csv":
-        said.append(
-            "A CSV record is one line. A line that cannot be read as a record counts as a record "
-            "without values."
-        )
-    return said
+def _private(plan: Plan) -> frozenset[str]:
+    """Columns whose keys the data decide."""
+    return frozenset(
+        group.column for step in plan.steps for group in step.query.groups if group.private
+    )

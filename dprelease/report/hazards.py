@@ -7,6 +7,8 @@ should look. ``attested``: outside the tool's reach, the curator vouches for it.
 from __future__ import annotations
 
 from dprelease.model import NoiseFamily, Plan, Release
+from dprelease.report.hazards_of_figures import figure_hazards
+from dprelease.report.numbers import upward
 
 HIGH_EPSILON = 5
 HIGH_DELTA_DENOMINATOR = 100_000
@@ -18,12 +20,55 @@ def hazards(release: Release, plan: Plan) -> list[dict[str, str]]:
         *_parameters(release, plan),
         *_declared(release),
         *_built_in(plan),
+        *(_row(*each) for each in figure_hazards(plan)),
         *_attested(),
     ]
 
 
 def _row(hazard: str, status: str, note: str) -> dict[str, str]:
     return {"hazard": hazard, "status": status, "note": note}
+
+
+def _unit(release: Release) -> dict[str, str]:
+    described, column = release.privacy.unit_description, release.privacy.unit_column
+    if column is None:
+        said = f"the curator says a row is: {described}"
+        return _row(
+            "unit of privacy",
+            "attention",
+            "one row is protected: a person with several rows is protected less, see the "
+            f"group table; {said if described else 'the curator has not said what a row is'}",
+        )
+    said = f"the curator says that is: {described}"
+    return _row(
+        "unit of privacy",
+        "pass" if described else "attention",
+        f'all rows with the same value of "{column}" are protected together; '
+        + (said if described else "the curator has not said what one value stands for"),
+    )
+
+
+def _keys(plan: Plan) -> dict[str, str]:
+    hazard = "groups that appear only when non-empty"
+    thresholds = [
+        f"{step.query.table} from {step.threshold:,} on (delta {upward(selection.delta)})"
+        for step in plan.steps
+        if step.threshold is not None and (selection := step.query.key_selection) is not None
+    ]
+    if not thresholds:
+        return _row(
+            hazard,
+            "pass",
+            "every cell of the public domain is published, each with a noise draw of its own",
+        )
+    return _row(
+        hazard,
+        "attention",
+        "keys that no list declares are shown where their noisy count reaches a threshold: "
+        + ", ".join(thresholds)
+        + "; that a key is shown or absent tells of one person's rows no more than epsilon, but "
+        "for a probability of delta",
+    )
 
 
 def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
@@ -47,17 +92,7 @@ def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
             if delta_large
             else "at most 1 in 100,000",
         ),
-        _row(
-            "unit of privacy",
-            "attention",
-            "one row is protected: a person with several rows is protected less, see the "
-            "group table"
-            + (
-                f"; the curator says a row is: {release.privacy.unit_description}"
-                if release.privacy.unit_description
-                else "; the curator has not said what a row is"
-            ),
-        ),
+        _unit(release),
         _row(
             "repeated releases",
             "pass" if capped else "attention",
@@ -98,11 +133,7 @@ def _built_in(plan: Plan) -> list[dict[str, str]]:
             "pass",
             "derived from the bounds, then derived again by a second path before anything is read",
         ),
-        _row(
-            "groups that appear only when non-empty",
-            "pass",
-            "every cell of the public domain is published, each with a noise draw of its own",
-        ),
+        _keys(plan),
         _row("noise truncated or drawn again", "pass", "never done"),
         _row(
             "figures without noise",

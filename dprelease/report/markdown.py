@@ -22,6 +22,11 @@ def render(report: Facts, tables: Mapping[str, OutputTable]) -> str:
         _head(report),
         _guarantee(report),
         _meaning(report),
+        *(
+            [review.bullets("What is left out of the data", report["bounding"])]
+            if report["bounding"]
+            else []
+        ),
         _tables(tables),
         _reading(report),
         review.queries(report),
@@ -64,8 +69,10 @@ def _guarantee(report: Facts) -> Iterator[str]:
     yield ""
     yield f"**{cell(report['guarantee'])}**"
     yield ""
+    private = any(query["threshold"] for query in report["queries"])
+    groups = "the groups (but for private keys)" if private else "the groups"
     yield (
-        "The size of the noise, the groups and the intervals below were fixed before any data was "
+        f"The size of the noise, {groups} and the intervals below were fixed before any data was "
         "read; the noise was then drawn once."
     )
     yield ""
@@ -78,8 +85,9 @@ def _guarantee(report: Facts) -> Iterator[str]:
 def _meaning(report: Facts) -> Iterator[str]:
     yield "## What that means for a person"
     yield ""
+    unit = report["meaning"]["of"]
     yield (
-        "Somebody believes something of a row before the release. After it, whatever else they "
+        f"Somebody believes something of a {unit} before the release. After it, whatever else they "
         "know, their belief lies within:"
     )
     for table in report["meaning"]["beliefs"]:
@@ -99,10 +107,13 @@ def _meaning(report: Facts) -> Iterator[str]:
             ),
         )
     yield ""
-    yield "Several rows of one person, or of one family, are protected together by less:"
+    several, together = "Several rows of one person, or of one family,", "rows together"
+    if unit != "row":
+        several, together = "Several people, such as a family,", "people together"
+    yield f"{several} are protected together by less:"
     yield ""
     yield from grid(
-        ("rows together", "epsilon", "delta"),
+        (together, "epsilon", "delta"),
         ((row["units"], row["epsilon"], row["delta"]) for row in report["meaning"]["groups"]),
     )
 
@@ -114,6 +125,9 @@ def _tables(tables: Mapping[str, OutputTable]) -> Iterator[str]:
         yield f"### {cell(file)}"
         yield ""
         yield from grid([cell(column.name) for column in table.columns], _rows(table.columns))
+        if not table.rows:
+            yield ""
+            yield "No key reached the threshold, so that the table is empty."
         if table.rows > ROWS_SHOWN:
             yield ""
             yield f"... and {table.rows - ROWS_SHOWN:,} more rows in the file."
@@ -139,10 +153,15 @@ def _rounded(value: int, dropped: int) -> int:
 
 
 def _places(column: OutputColumn, columns: Sequence[OutputColumn]) -> int:
-    """Decimals worth showing beside the noise: two digits of the smallest half-width shown."""
-    name = f"{(column.query or '')}_noise_moe"
-    halves = next((each.values[:ROWS_SHOWN] for each in columns if each.name == name), [])
-    smallest = min((half for half in halves if isinstance(half, int) and half > 0), default=0)
+    """Decimals worth showing beside the noise: two digits of the smallest half-width shown.
+
+    The half-width is the column's own, or else that of the query's first figure.
+    """
+    halves = {each.name: each for each in columns if each.name.endswith("_noise_moe")}
+    near = (column.name, f"{column.name}_noise_moe", f"{column.query or ''}_noise_moe")
+    found = next((halves[name] for name in near if name in halves), None)
+    shown = found.values[:ROWS_SHOWN] if found is not None else []
+    smallest = min((half for half in shown if isinstance(half, int) and half > 0), default=0)
     if not smallest or not column.decimals:
         return column.decimals
     return min(column.decimals, max(0, column.decimals - len(str(smallest)) + 2))
@@ -156,14 +175,42 @@ def _reading(report: Facts) -> Iterator[str]:
         f"`_noise_moe` is the half-width of the noise interval: in at least {level:g} of 100 "
         "releases the figure without noise lies within it. It does not cover sampling, coverage "
         "or measurement error, nor what clamping to the bounds does.",
+        *_reading_of_choices(report["queries"], level),
         "A count can be negative: noise was added to a small number.",
         "Cells do not add up to totals released by another query: each has noise of its own.",
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
         "half-width of one cell times the square root of n.",
+        *_reading_of_units(report["queries"]),
         "The tables above show the beginning, rounded; the files hold all.",
         "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.",
     ):
         yield f"- {line}"
+
+
+def _reading_of_choices(queries: Sequence[Facts], level: float) -> Iterator[str]:
+    if any(query["statistic"] in {"mode", "top_k", "best"} for query in queries):
+        yield (
+            "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short "
+            f"of the best one's (of its rank's, if several are named), with {level:g}% certainty; "
+            "its `_flag` is empty where nothing but the name was released."
+        )
+    if any(query["form"] == "quantiles" for query in queries):
+        yield (
+            "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
+            "values are put in order, a median is right where number 500 stands. Its `_noise_moe` "
+            "and `_flag` are empty, for how far a rank is in values is private."
+        )
+    if any(query["statistic"] == "ratio" for query in queries):
+        yield "A ratio is empty where its denominator can't be told from 0."
+
+
+def _reading_of_units(queries: Sequence[Facts]) -> Iterator[str]:
+    counted = {query["statistic"] for query in queries} & {"count_units", "count_distinct"}
+    if counted:
+        yield (
+            "Numbers of units or of different values are not for adding up: one that is in two "
+            "cells counts in both."
+        )
 
 
 def _percent(share: float) -> str:

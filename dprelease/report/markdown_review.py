@@ -17,7 +17,7 @@ def accounting(report: Facts) -> Iterator[str]:
     yield ""
     yield (
         f"Composition: {cell(spent['method'])}. The cells of a table are disjoint: a query "
-        "costs what one row can change in them, not a sum over the cells."
+        f"costs what one {report['meaning']['of']} can change in them, not a sum over the cells."
     )
     yield ""
     rows = [
@@ -57,6 +57,8 @@ def columns(report: Facts) -> Iterator[str]:
 def _groups(column: Facts) -> str:
     if column["bins"]:
         return f"{len(column['bins']) - 1} bins"
+    if column["private_keys"]:
+        return "private keys"
     if column["keys"]:
         other = f", others as {column['other']}" if column["other"] else ""
         return f"{column['keys']} keys{other}"
@@ -104,7 +106,7 @@ def queries(report: Facts) -> Iterator[str]:
                 query["name"],
                 _statistic(query),
                 ", ".join(query["by"]) or "overall",
-                f"{query['cells']:,}",
+                "private" if query["cells"] is None else f"{query['cells']:,}",
                 query["mechanism"],
                 query["expected_error"],
                 query["epsilon"],
@@ -117,9 +119,25 @@ def queries(report: Facts) -> Iterator[str]:
     level = float(report["provenance"]["interval"]) * 100
     yield f"The expected error is the half-width of the {level:g}% noise interval."
     yield ""
+    said = [(query["name"], line) for query in report["queries"] for line in query["explained"]]
+    if said:
+        yield "### Choices, quantiles and private keys"
+        yield ""
+        for name, line in said:
+            yield f"- {cell(name)}: {cell(line)}"
+        yield ""
     yield "### Sensitivity and scale"
     yield ""
-    yield "How far one row can move all released figures of a query together, and why."
+    yield (
+        f"How far one {report['meaning']['of']} can move all released figures of a query together, "
+        "and why."
+    )
+    if any(query["form"] != "numbers" for query in report["queries"]):
+        yield (
+            "Of a choice it is the scores that move, of quantiles the number of values. Their "
+            "scale is how far a score, or a rank, must fall behind to become less likely by a "
+            "factor of e (2.718)."
+        )
     yield ""
     yield from grid(
         ("query", "L1", "L2", "because", "scale of the noise", "granularity"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dprelease.model import Plan
 from dprelease.report.numbers import text
 from dprelease.report.steps import accounting_facts, step_facts
+from dprelease.report.units import unit_facts
 
 
 def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str, object]:
@@ -17,8 +18,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "schema": "dprelease/plan/1",
         "release": release.about.name,
         "dataset": release.ledger.dataset,
-        "unit": privacy.unit,
-        "adjacency": str(privacy.adjacency),
+        **{key: fact for key, fact in unit_facts(release).items() if key != "description"},
         "interval": text(release.output.interval),
         "declared": {
             "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),

@@ -4,34 +4,45 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import NoiseFamily, Plan, Step
+from dprelease.model import Form, NoiseFamily, Plan, QuantileScheme, Step
+from dprelease.report.explained import candidates_of, explained, threshold_facts
 from dprelease.report.numbers import root, text, upward
 from dprelease.statistics.registry import statistic_of
 
-MECHANISM_NAMES = {
-    NoiseFamily.NONE: "none",
-    NoiseFamily.LAPLACE: "laplace",
-    NoiseFamily.GAUSSIAN: "gaussian",
-}
+MECHANISM_NAMES = {family: str(family) for family in NoiseFamily}
 
 MECHANISM_WORDS = {
     NoiseFamily.NONE: "no noise: the same in all neighbouring tables",
     NoiseFamily.LAPLACE: "discrete Laplace noise on every released integer",
     NoiseFamily.GAUSSIAN: "discrete Gaussian noise on every released integer",
+    NoiseFamily.EXPONENTIAL: "the exponential mechanism: a choice by score or rank",
+    NoiseFamily.PERMUTE_AND_FLIP: "permute-and-flip: a choice by score",
 }
 
 
-def scale(step: Step) -> int | float:
-    """Scale of the noise in values: b of the Laplace law, sigma of the Gaussian."""
-    unit, parameter = step.unit[0], step.noise.parameter
+def scale(step: Step, at: int = 0) -> int | float:
+    """Scale of the noise in values: b of the Laplace law, sigma of the Gaussian.
+
+    Of a choice it is 1/rate, in scores: P(candidate) is proportional to exp(score/scale), and
+    permute-and-flip is exponential noise of that scale on every score. Of quantiles it is 1/rate
+    in ranks, the largest where there are several. ``at``: of which released integer.
+    """
+    unit, parameter = step.unit[at], step.noise.parameter
+    if step.scheme is not None:
+        return upward(1 / min(each.rate * each.target.denominator for each in step.scheme.steps))
+    if step.form is Form.CHOICE:
+        return upward(unit / parameter) if parameter else 0
     if step.noise.family is NoiseFamily.GAUSSIAN:
         return root(parameter * unit**2)
     return upward(parameter * unit)
 
 
 def step_facts(step: Step, interval: Fraction) -> dict[str, object]:
-    """State a step in JSON values: mechanism, loss, sensitivity, scale, expected error."""
-    query, unit = step.query, step.unit[0]
+    """State a step in JSON values: mechanism, loss, sensitivity, scale, expected error.
+
+    ``cells`` is None where keys are private.
+    """
+    query = step.query
     statistic = statistic_of(query.statistic)
     half = statistic.halfwidth(step, interval)
     return {
@@ -41,22 +52,65 @@ def step_facts(step: Step, interval: Fraction) -> dict[str, object]:
         "column": query.column.name if query.column else None,
         "by": [group.column for group in query.groups],
         "where": query.where.text if query.where else None,
-        "cells": query.cells,
+        **_parts(step),
+        "implied": query.implied,
+        "cells": None if query.private else query.cells,
+        "candidates": candidates_of(step) or None,
+        "form": str(step.form),
         "mechanism": MECHANISM_NAMES[step.noise.family],
         "epsilon": upward(step.loss.epsilon),
         "epsilon_exact": text(step.loss.epsilon),
         "delta": upward(step.loss.delta),
         "rho": None if step.loss.rho is None else upward(step.loss.rho),
-        "sensitivity": {
-            "l1": upward(step.sensitivity.l1 * unit),
-            "l2": root(step.sensitivity.l2_squared * unit**2),
-            "derivation": step.sensitivity.derivation,
-        },
+        "sensitivity": _sensitivity(step),
         "scale": scale(step),
-        "granularity": upward(unit),
+        "granularity": upward(step.unit[0]),
+        "denominator": {"scale": scale(step, 1), "granularity": upward(step.unit[1])}
+        if query.statistic == "ratio"
+        else None,
+        "threshold": threshold_facts(step, interval),
         "noise_halfwidth": None if half is None else upward(half),
         "example_halfwidth": statistic.example(step, interval),
         "expected_error": statistic.expected_error(step, interval),
+        "explained": explained(step, interval),
+    }
+
+
+def _parts(step: Step) -> dict[str, object]:
+    """What only some statistics have: quantiles, picks, the conditions of a share or ratio."""
+    query = step.query
+    told: dict[str, object] = {"picks": query.picks}
+    if query.quantiles:
+        told["quantiles"] = [text(each) for each in query.quantiles]
+    if query.candidates is not None:
+        told["score"] = query.candidates.score.text
+    for name, part in (("numerator", query.numerator), ("denominator_part", query.denominator)):
+        if part is not None:
+            told[name] = {
+                "column": part.column.name if part.column else None,
+                "where": part.where.text if part.where else None,
+            }
+    return told
+
+
+def _sensitivity(step: Step) -> dict[str, object]:
+    """How far neighbours move what is noised: figures, the scores of a choice, or ranks."""
+    known, unit = step.sensitivity, step.unit[0]
+    if step.form is Form.CHOICE:
+        return {
+            "l1": upward(known.choice_l1 * unit),
+            "l2": None,
+            "of": "score",
+            "monotone": known.monotone,
+            "derivation": known.derivation,
+        }
+    if step.form is Form.QUANTILES:
+        return {"l1": known.l1, "l2": None, "of": "rows", "derivation": known.derivation}
+    return {
+        "l1": upward(known.l1 * unit),
+        "l2": root(known.l2_squared * unit**2),
+        "of": "figures",
+        "derivation": known.derivation,
     }
 
 
@@ -86,7 +140,37 @@ def step_detail(step: Step) -> dict[str, object]:
         "epsilon": _exact(loss.epsilon),
         "delta": _exact(loss.delta),
         "rho": None if loss.rho is None else _exact(loss.rho),
+        **_selecting_detail(step),
     }
+
+
+def _selecting_detail(step: Step) -> dict[str, object]:
+    """What choices, quantiles and selected keys have beside noise."""
+    told: dict[str, object] = {}
+    if step.form is Form.CHOICE:
+        told |= {
+            "form": str(step.form),
+            "picks": step.query.picks,
+            "choice_l1": step.sensitivity.choice_l1,
+            "monotone": step.sensitivity.monotone,
+        }
+    if step.scheme is not None:
+        told |= {"form": str(step.form), "selections": _selections(step.scheme)}
+    if step.threshold is not None:
+        told["threshold"] = step.threshold
+    return told
+
+
+def _selections(scheme: QuantileScheme) -> list[dict[str, object]]:
+    return [
+        {
+            "quantile": _exact(scheme.quantiles[each.index - 1]),
+            "between": [each.left, each.right],
+            "target": _exact(each.target),
+            "rate": _exact(each.rate),
+        }
+        for each in scheme.steps
+    ]
 
 
 def _exact(value: Fraction) -> str:

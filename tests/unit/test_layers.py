@@ -41,7 +41,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.finish",
         "dprelease.noise.laws",
-        "dprelease.privacy.shift",
+        "dprelease.privacy.contribution",
+        # How far a choice may err is a matter of its mechanism, and a function of the plan alone.
+        "dprelease.mechanisms.exponential",
+        "dprelease.mechanisms.quantile_errors",
+        "dprelease.mechanisms.top",
+        "dprelease.privacy.enclosure",
     ),
     "dprelease.finish": VOCABULARY,
     "dprelease.layout": (*VOCABULARY, "dprelease.statistics.registry"),
@@ -56,12 +61,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     # By another path than the planner: nothing of its code but the type that says how far
     # neighbours can be apart.
-    "dprelease.executable": VOCABULARY,
-    "dprelease.certify": (
+    "dprelease.certify": (*VOCABULARY, "dprelease.certifying"),
+    "dprelease.certifying": (
         *VOCABULARY,
-        "dprelease.executable",
-        "dprelease.privacy.witness",
+        "dprelease.privacy.quantile_witness",
         "dprelease.privacy.shift",
+        "dprelease.privacy.threshold_witness",
+        "dprelease.privacy.witness",
     ),
     "dprelease.requests": VOCABULARY,
     "dprelease.ledger": VOCABULARY,
@@ -76,7 +82,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Draws randomness; sees nothing.
     "dprelease.noise": VOCABULARY,
     # The one place where exact becomes noisy.
-    "dprelease.privatize": (*VOCABULARY, "dprelease.requests", "dprelease.noise"),
+    "dprelease.selected": VOCABULARY,
+    "dprelease.privatize": (
+        *VOCABULARY,
+        "dprelease.requests",
+        "dprelease.selected",
+        "dprelease.noise",
+    ),
     # Sealed noisy integers, and the files made of them.
     "dprelease.sealed": VOCABULARY,
     "dprelease.versions": (),

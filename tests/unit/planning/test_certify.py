@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dprelease import ExitCode, Failure, load
-from dprelease.certify import certify, worst_change
+from dprelease.certify import certify
+from dprelease.certifying.changes import worst_change
 from dprelease.model import (
     Expression,
     Grid,
@@ -113,7 +114,7 @@ def test_every_plan_is_certified(
 
 def test_the_enumeration_finds_the_sensitivities_by_itself() -> None:
     made = make("mean", "replace-one", {"epsilon": 1})
-    worst = worst_change(made.steps[0], made.release.privacy.adjacency)
+    worst = worst_change(made.steps[0], made.release.privacy)
     assert (worst.l1, worst.shift.l2_squared) == (86, 2 * 43**2)
 
 

@@ -1,0 +1,39 @@
+"""What happens to values before and after the noise, in sentences; only what this release does."""
+
+from __future__ import annotations
+
+from dprelease.model import Form, Plan
+
+
+def processing(plan: Plan) -> list[str]:
+    """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
+    release = plan.release
+    used = {step.query.statistic for step in plan.steps}
+    said = [
+        "Values outside a column's bounds count as the nearest bound; that biases sums and means "
+        "where many lie outside.",
+        "Values are rounded to the column's step before they are added up.",
+        "Nulls and unreadable values follow the column's `nulls`; values outside the declared "
+        "groups follow `other`, and are left out of the table where there is none.",
+        "Means are read from two noisy sums; they and their counts are post-processing of these.",
+    ]
+    if used & {"variance", "stddev"}:
+        said.append(
+            "Variances and standard deviations are those of the population (divided by the number "
+            "of values), read with the mean and that number from three noisy sums."
+        )
+    if used & {"proportion", "ratio"}:
+        said.append(
+            "Shares and ratios are read from two noisy figures; a record of which a condition is "
+            "null does not fulfil it."
+        )
+    if any(step.form is Form.QUANTILES for step in plan.steps):
+        said.append("Quantiles are values of the column's grid; nulls have no rank.")
+    if "best" in used:
+        said.append("Scores that are null count 0; others are clamped between 0 and their bound.")
+    if release.data.source.format == "csv":
+        said.append(
+            "A CSV record is one line. A line that cannot be read as a record counts as a record "
+            "without values."
+        )
+    return said
