@@ -24,6 +24,95 @@ def test_a_pipe_gets_no_colour_and_no_cut_names(cli, spec, environment):
     assert "…" not in answer.out
 
 
+PEOPLE = (
+    'unit = "row"',
+    'unit = "column"\nunit_column = "patient"\n'
+    "bounding.max_rows_per_unit = 4\nbounding.max_groups_per_unit = 2\n"
+    "bounding.max_rows_per_unit_per_group = 3",
+)
+SEVERAL = (
+    "[output]",
+    """
+[[query]]
+name = "commonest_region"
+statistic = "mode"
+column = "region"
+epsilon = 0.1
+
+[[query]]
+name = "longest"
+statistic = "max"
+column = "days"
+epsilon = 0.1
+
+[[query]]
+name = "patients_by_place_of_birth"
+statistic = "count_units"
+by = ["place_of_birth"]
+partition_selection = { delta = 1e-8 }
+epsilon = 0.4
+
+[output]""",
+)
+MORE = ("epsilon = 1.0", "epsilon = 1.6\ndelta = 1e-8")
+CAPS = ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndelta_cap = 1e-6")
+PLACES = ("[columns.days]", '[columns.place_of_birth]\ntype = "string"\n\n[columns.days]')
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_people_choices_quantiles_and_private_keys(terminal, spec, columns):
+    spec(PEOPLE, SEVERAL, MORE, CAPS, PLACES)
+    code, shown = terminal("plan", "small.toml", COLUMNS=columns, NO_COLOR="1")
+    assert code == 0
+    lines = shown.splitlines()
+    assert max(map(len, lines[:-6])) <= int(columns)
+    assert [line.split("  ")[0] for line in lines if line.startswith("small:")] == [
+        "small: one person is protected, add-remove neighbours"
+    ]
+    plain = " ".join(shown.split())
+    for words in (
+        'all rows with the same "patient"',
+        "at most 4 rows, in at most 2 groups, at most 3 in one.",
+        "by_region 2 cells",
+        "by_place_of_birth private keys",
+        "commonest_region mode at most 110 below the best, of 2",
+        "longest max (q 0.99) ± ",
+        "commonest_region permute-and-flip score 3",
+        "longest exponential 3 rows",
+        "keys by_place_of_birth: where patients_by_place_of_birth is 94 or more",
+    ):
+        assert words in plain, words
+
+
+def test_private_keys_in_json(cli, spec):
+    spec(PEOPLE, SEVERAL, MORE, CAPS, PLACES)
+    plan = cli("plan", "--json", "small.toml").json
+    assert (plan["unit"], plan["unit_column"]) == ("column", "patient")
+    by_name = {step["name"]: step for step in plan["steps"]}
+    assert by_name["patients_by_place_of_birth"]["cells"] is None
+    assert by_name["patients_by_place_of_birth"]["threshold"]["at_least"] == 94
+    assert by_name["visits"]["threshold"] is None
+    assert by_name["commonest_region"]["form"] == "choice"
+
+
+def test_releases_of_rows_and_of_people_do_not_share_a_budget(cli, spec):
+    assert cli("run", "small.toml").code == 0
+    spec(PEOPLE, name="people.toml")
+    answer = cli("plan", "people.toml")
+    assert answer.code == 3
+    assert "E304" in answer.err
+    assert "another unit" in answer.err
+
+
+def test_an_implied_count_is_shown_but_not_counted_as_a_query(cli, spec):
+    wait = SEVERAL[1].replace("count_units", "mean").replace("1e-8", "1e-8, epsilon = 0.2")
+    wait = wait.replace('by = ["place_of_birth"]', 'by = ["place_of_birth"]\ncolumn = "days"')
+    wait = wait.replace("epsilon = 0.4", "epsilon = 0.2")
+    spec(PEOPLE, ("[output]", wait), MORE, PLACES)
+    assert "5 queries, 3 tables" in cli("check", "small.toml").out
+    assert "by_place_of_birth_units" in cli("plan", "small.toml").out
+
+
 def test_nothing_is_opened_or_written(cli, folder):
     (folder / "small.csv").unlink()
     assert cli("plan", "small.toml").code == 0

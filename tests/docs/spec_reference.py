@@ -8,11 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from spec_words import SECTIONS, WORDS
 
-from dprelease.spec import fields, models, numbers
+from dprelease.spec import fields, models, numbers, quantiles
 from dprelease.spec.keys import Choice, Key
 from dprelease.spec.sections import Section
 
@@ -29,6 +30,13 @@ KINDS: dict[Callable[[object], object], str] = {
     numbers.exact: "number",
     numbers.budget: "number above 0",
     numbers.probability: "number in [0, 1)",
+    numbers.bound: "whole number from 1",
+    numbers.picks: "whole number from 1",
+    numbers.selection_delta: "number above 0, to 0.001",
+    quantiles.quantiles: "number in (0, 1), or list of them",
+    models.read_bounding: "table, see below",
+    models.read_selection: "table, see below",
+    models.read_half: "condition, or table, see below",
     fields.texts: "list of texts",
     fields.scalars: "list of values",
     fields.scalar: "value",
@@ -64,7 +72,7 @@ def lines() -> Iterator[str]:
         title, words = SECTIONS[section.__name__]
         yield f"#### `{title}`"
         yield ""
-        yield words
+        yield from wrap(words, 100, break_long_words=False, break_on_hyphens=False)
         yield ""
         yield "| key | takes | if left out | meaning |"
         yield "|---|---|---|---|"

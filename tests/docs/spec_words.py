@@ -9,6 +9,11 @@ SECTIONS: dict[str, tuple[str, str]] = {
         "Where the table is. The keys from `delimiter` on are for CSV; nothing is sniffed.",
     ),
     "PrivacySection": ("[privacy]", "What is protected, and the total that may be spent."),
+    "BoundingSection": (
+        "[privacy.bounding]",
+        'How much of one unit counts; needed with `unit = "column"`. Of the unit\'s rows that pass '
+        "`where` and lie in a group, so many are kept in every table, picked pseudo-randomly.",
+    ),
     "LedgerSection": ("[ledger]", "Where spending is written down. There is always a ledger."),
     "ColumnSection": (
         "[columns.NAME]",
@@ -17,6 +22,16 @@ SECTIONS: dict[str, tuple[str, str]] = {
     "QuerySection": (
         "[[query]]",
         "One statistic. State one of `epsilon`, `rho` and `weight`, or none (weight 1).",
+    ),
+    "SelectionSection": (
+        "partition_selection = { ... }",
+        "Which groups without public keys are shown: those whose noisy count reaches a threshold. "
+        "It is one selection for the whole table, by its `count` (`count_units`, if the unit is a "
+        "column); a table without one gets `<table>_rows` or `<table>_units`.",
+    ),
+    "PartSection": (
+        "numerator = { ... }, denominator = { ... }",
+        "What a `ratio` divides: the sum of a column, or without one a number of records.",
     ),
     "OutputSection": ("[output]", "Where the release is written."),
     "ReportSection": ("[report]", "Which reports are written."),
@@ -54,8 +69,16 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         "strip": ("false", "take blanks around fields off"),
     },
     "PrivacySection": {
-        "unit": ("required", 'what one protected thing is: `"row"`, one record'),
-        "unit_description": ("warned", "what a row stands for, in words"),
+        "unit": (
+            "required",
+            'what one protected thing is: `"row"`, one record, or `"column"`, all records with one '
+            "value of a column",
+        ),
+        "unit_column": (
+            "-",
+            "that column, such as a patient's number; need not be declared; nulls are left out",
+        ),
+        "unit_description": ("warned", "what a unit stands for, in words"),
         "adjacency": ("required", "which two tables are neighbours: see Concepts"),
         "epsilon": ("sum of the queries", "the total of this release"),
         "delta": ("0", "the total delta"),
@@ -63,6 +86,15 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         "accounting": (
             '"auto"',
             "how losses add up: the least valid figure, plain sums, or zCDP alone",
+        ),
+        "bounding": ("-", 'needed with `unit = "column"`'),
+    },
+    "BoundingSection": {
+        "max_rows_per_unit": ("required", "most rows of one unit that count in a table"),
+        "max_groups_per_unit": ("required", "most groups of a table that they lie in"),
+        "max_rows_per_unit_per_group": (
+            "as many as in all",
+            "most rows of one unit that count in one group",
         ),
     },
     "LedgerSection": {
@@ -95,17 +127,56 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "QuerySection": {
         "name": ("required", "name of the published column"),
-        "statistic": ("required", "count, sum, mean or histogram"),
-        "by": ("overall", "grouping columns; each needs keys or bins"),
-        "column": ("-", "what is summed, averaged or counted by value"),
-        "bins": ("those of the column", "edges for a histogram of its own"),
-        "where": ("all records", "a condition; only records for which it is true count"),
+        "statistic": (
+            "required",
+            "count, count_units, count_distinct, sum, mean, variance, stddev, ratio, proportion, "
+            "histogram, quantile, median, min, max, mode, top_k or best",
+        ),
+        "by": ("overall", "grouping columns; each needs keys, bins or `partition_selection`"),
+        "column": ("-", "what is summed, averaged, put in order, counted or chosen by value"),
+        "bins": ("those of the column", "edges for a histogram, mode or top_k of its own"),
+        "where": (
+            "all records",
+            "a condition; only records for which it is true count; of a proportion: the condition "
+            "whose share of the records is published",
+        ),
+        "q": ("-", "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99"),
+        "k": ("-", "how many values top_k names"),
+        "candidates": (
+            "-",
+            "numbers or texts that best chooses from, at most 1,000,000; or for a quantile: the "
+            "values it may take, multiples of the step",
+        ),
+        "score": (
+            "-",
+            "what a record adds to the score of `candidate`, a number; below 0 and null count 0",
+        ),
+        "score_upper": ("-", "the most that one record adds; more counts as this"),
+        "score_step": ("1, or chosen", "the grid of scores, as `step` of a column"),
+        "numerator": ("-", "of a ratio"),
+        "denominator": ("-", "of a ratio"),
+        "partition_selection": ("-", "shows groups without public keys that many units are in"),
         "epsilon": ("-", "the query's own budget"),
         "delta": ("-", "with `epsilon`, for Gaussian noise"),
         "rho": ("-", "the query's own budget in zCDP"),
         "weight": ("1", "its share of what the others leave of the total"),
-        "mechanism": ('"auto"', "which noise; auto takes the smaller one"),
+        "mechanism": (
+            '"auto"',
+            "which noise; auto takes the best; choices and quantiles are exponential",
+        ),
         "table": ("`overall` or `by_...`", "which table it is published in"),
+    },
+    "SelectionSection": {
+        "delta": ("required", "the chance that a group of a single unit is shown"),
+        "epsilon": (
+            "the count's own",
+            "the budget of the count that selects, if it states none itself",
+        ),
+    },
+    "PartSection": {
+        "column": ("-", "what is summed; needs bounds"),
+        "where": ("all records", "which records count"),
+        "statistic": ("sum with a column, else count", "`sum` or `count`"),
     },
     "OutputSection": {
         "path": (

@@ -1,4 +1,4 @@
-"""The README's table of sensitivities is what the statistics say."""
+"""The README's tables of sensitivities are what the statistics say."""
 
 import math
 from fractions import Fraction
@@ -6,7 +6,9 @@ from fractions import Fraction
 import pytest
 from readme_blocks import readme
 
-from dprelease.model import Adjacency, Column, ColumnType, Expression, Grid, Group, Query
+from dprelease.model import Adjacency, Column, ColumnType, Expression, Grid, Group, Part, Query
+from dprelease.privacy.contribution import Contribution
+from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 
 ALL = Group("g", ColumnType.STRING, ("a", "z"), keys=("a",), other="z", null_label="z")
@@ -21,23 +23,47 @@ CASES = {
     "sum, one cell that can miss records or values": ("sum", (), None, None),
     "sum, one cell, every record has a value": ("sum", (), None, "0"),
     "mean": ("mean", (ALL,), None, None),
+    "proportion": ("proportion", (ALL,), None, None),
+    "variance, stddev": ("variance", (ALL,), None, None),
+    "count_distinct": ("count_distinct", (ALL,), None, None),
 }
+PEOPLE = {
+    "count, histogram": "count",
+    "count_units": "count_units",
+    "count_distinct": "count_distinct",
+    "sum": "sum",
+    "mean": "mean",
+    "proportion": "proportion",
+    "variance, stddev": "variance",
+}
+FIVE = Group("g", ColumnType.STRING, tuple("abcde"), keys=tuple("abcde"))
+LIMITS = [
+    Contribution(4, 2, 3),
+    Contribution(5, 3, 2),
+    Contribution(2, 5, 1),
+    Contribution(6, 1, 6),
+]
 GRIDS = [Grid(Fraction(1), 0, 180), Grid(Fraction(1), -5, 9), Grid(Fraction(1), -8, -3)]
 
 
-def table() -> dict[str, list[str]]:
-    """The rows of the table: their name, and L1 and L2 for both adjacencies."""
-    rows = readme().split("| statistic | add-remove: L1 |")[1].split("\n\n")[0].splitlines()[2:]
+def table(head: str = "| statistic | add-remove: L1 |") -> dict[str, list[str]]:
+    """The rows of a table: their name, and L1 and L2, for both adjacencies or for people."""
+    rows = readme().split(head)[1].split("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     return {name: figures for name, *figures in cells}
 
 
-def value(figure: str, grid: Grid) -> float:
-    """A figure of the table for a grid: 1, M, 2K, √2·K, max(K, M), with words after a comma."""
-    text = figure.partition(", published")[0].replace("√2", f"{math.sqrt(2)}").replace("·", "*")
-    for letter, number in (("M", grid.magnitude), ("K", grid.width)):
-        text = text.replace(f"2{letter}", f"2*{number}").replace(letter, str(number))
-    return float(eval(text, {"max": max}))
+def value(figure: str, grid: Grid, limits: Contribution | None = None) -> float:
+    """A figure of a table for a grid: 1, M, 2K², √2·K, max(K, M), m·K; no words after a comma."""
+    text = figure.partition(", published")[0].replace("·", "*").replace("²", "**2")
+    text = text.replace("√min", "root*min").replace("√S", "root").replace("√2", "2**0.5")
+    known = {"M": grid.magnitude, "K": grid.width, "max": max, "min": min, "root": 0.0}
+    if limits is not None:
+        m, c, r = limits.rows, limits.groups, limits.per_group
+        known |= {"m": m, "c": c, "root": math.sqrt(m // r * r**2 + (m % r) ** 2)}
+        if "root*min" in text:
+            return math.sqrt(min(c, m))
+    return float(eval(text.replace("2K", "2*K").replace("2M", "2*M"), known))
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
@@ -45,13 +71,39 @@ def value(figure: str, grid: Grid) -> float:
 def test_the_table_is_right(name: str, grid: Grid) -> None:
     statistic, groups, where, null = CASES[name]
     column = Column("x", ColumnType.INTEGER, grid=grid, null_value=null)
-    query = Query("q", statistic, "t", groups, column, where)
+    query = Query("q", statistic, "t", groups, column, where, numerator=Part(None, SOME))
     stated = table()[name]
     for at, adjacency in enumerate(Adjacency):
-        found = statistic_of(statistic).sensitivity(query, adjacency)
+        found = statistic_of(statistic).sensitivity(query, Neighbours(adjacency))
         assert value(stated[2 * at], grid) == found.l1
         assert value(stated[2 * at + 1], grid) == pytest.approx(math.sqrt(found.l2_squared))
 
 
 def test_the_table_has_these_rows_and_no_others() -> None:
     assert list(table()) == list(CASES)
+    assert list(table("| statistic | L1 | L2 |")) == list(PEOPLE)
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("name", PEOPLE)
+def test_the_table_for_people_is_right(name: str, grid: Grid, limits: Contribution) -> None:
+    column = Column("x", ColumnType.INTEGER, grid=grid)
+    query = Query("q", PEOPLE[name], "t", (FIVE,), column, numerator=Part(None, SOME))
+    neighbours = Neighbours(Adjacency.ADD_REMOVE, limits, people=True)
+    found = statistic_of(PEOPLE[name]).sensitivity(query, neighbours)
+    first, second = table("| statistic | L1 | L2 |")[name]
+    assert value(first, grid, limits) == found.l1
+    assert value(second, grid, limits) == pytest.approx(math.sqrt(found.l2_squared))
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_a_person_who_is_replaced_moves_at_most_twice_as_much(name: str) -> None:
+    column = Column("x", ColumnType.INTEGER, grid=GRIDS[0])
+    query = Query("q", PEOPLE[name], "t", (FIVE,), column, numerator=Part(None, SOME))
+    for limits in LIMITS:
+        one, both = (
+            statistic_of(PEOPLE[name]).sensitivity(query, Neighbours(each, limits, people=True)).l1
+            for each in (Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE)
+        )
+        assert both <= 2 * one

@@ -8,6 +8,7 @@ import opendp.prelude as dp
 import pytest
 
 from dprelease.model import Adjacency, Column, ColumnType, Grid, Query
+from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 
 dp.enable_features("contrib")
@@ -19,14 +20,15 @@ def test_sum_sensitivity_under_add_remove(bounds: tuple[int, int]) -> None:
     theirs = dp.t.make_sum(domain, dp.symmetric_distance()).map(1)
     column = Column("x", ColumnType.INTEGER, grid=Grid(Fraction(1), *bounds))
     query = Query("q", "sum", "t", (), column)
-    ours = statistic_of("sum").sensitivity(query, Adjacency.ADD_REMOVE)
+    ours = statistic_of("sum").sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
     assert ours.l1 == theirs
 
 
 def test_count_sensitivity_under_add_remove() -> None:
     domain = dp.vector_domain(dp.atom_domain(T=dp.i64))
     theirs = dp.t.make_count(domain, dp.symmetric_distance()).map(1)
-    ours = statistic_of("count").sensitivity(Query("q", "count", "t"), Adjacency.ADD_REMOVE)
+    neighbours = Neighbours(Adjacency.ADD_REMOVE)
+    ours = statistic_of("count").sensitivity(Query("q", "count", "t"), neighbours)
     assert ours.l1 == theirs == 1
 
 

@@ -11,6 +11,8 @@ from dprelease.ledger.identity import LEFT_OUT, canonical_form, canonical_json, 
 from dprelease.model import (
     About,
     Adjacency,
+    Bounding,
+    Candidates,
     Column,
     ColumnType,
     Data,
@@ -18,8 +20,10 @@ from dprelease.model import (
     Expression,
     Grid,
     Group,
+    KeySelection,
     LedgerSettings,
     Output,
+    Part,
     Privacy,
     Query,
     Release,
@@ -87,6 +91,9 @@ def with_pay(**changes: object) -> Release:
 
 
 WHERE = Expression("pay > 3", ("pay",))
+CANDIDATES = Candidates(
+    ("1", "2"), ColumnType.INTEGER, Expression("pay * candidate", ("pay",)), Grid(Fraction(1), 0, 9)
+)
 
 CHANGES = {
     "release name": replace(a_release(), about=About("pay-2")),
@@ -137,6 +144,31 @@ CHANGES = {
     "group edges": with_group(edges=("0", "1")),
     "group other": with_group(other="s"),
     "group null label": with_group(null_label="s"),
+    "group private": with_group(private=True),
+    "unit column": with_privacy(unit_column="person"),
+    "bounding": with_privacy(bounding=Bounding(3, 2, 3)),
+    "bounding rows": with_privacy(bounding=Bounding(4, 2, 3)),
+    "bounding groups": with_privacy(bounding=Bounding(3, 1, 3)),
+    "bounding per group": with_privacy(bounding=Bounding(3, 2, 2)),
+    "query quantiles": with_query(1, quantiles=(Fraction(1, 2),)),
+    "query points": with_query(1, points=(1, 2)),
+    "query picks": with_query(1, picks=2),
+    "query axis": with_query(1, axis=a_release().queries[0].groups[0]),
+    "query candidates": with_query(1, candidates=CANDIDATES),
+    "query candidate texts": with_query(1, candidates=replace(CANDIDATES, texts=("1",))),
+    "query candidate type": with_query(1, candidates=replace(CANDIDATES, type=ColumnType.STRING)),
+    "query score": with_query(1, candidates=replace(CANDIDATES, score=WHERE)),
+    "query score bound": with_query(
+        1, candidates=replace(CANDIDATES, grid=Grid(Fraction(1), 0, 8))
+    ),
+    "query numerator": with_query(1, numerator=Part(None, WHERE)),
+    "query numerator column": with_query(1, numerator=Part(a_release().columns["pay"], WHERE)),
+    "query denominator": with_query(1, denominator=Part(None, WHERE)),
+    "query key selection": with_query(1, key_selection=KeySelection(Fraction(1, 10**6))),
+    "query key selection epsilon": with_query(
+        1, key_selection=KeySelection(Fraction(1, 10**6), Fraction(1))
+    ),
+    "query implied": with_query(1, implied=True),
 }
 
 SAME = {
@@ -225,11 +257,15 @@ def test_every_field_is_tried_above() -> None:
         Data: 4,
         Source: 3,
         Dialect: 7,
-        Privacy: 7,
+        Privacy: 9,
+        Bounding: 3,
         Column: 10,
         Grid: 3,
-        Query: 12,
-        Group: 7,
+        Query: 21,
+        Candidates: 4,
+        Part: 2,
+        KeySelection: 2,
+        Group: 8,
         Expression: 2,
         LedgerSettings: 4,
     }

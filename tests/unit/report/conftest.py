@@ -1,0 +1,61 @@
+"""Plans of specs, and the whole publication of made-up noisy integers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dprelease.ledger import Reservation, State
+from dprelease.ledger.records import Caps, Run
+from dprelease.model import Form, Loss, NoisyTable, Plan, Step
+from dprelease.planning.planner import make_plan
+from dprelease.publication import Publication, assemble
+from dprelease.sealed import Sealed
+from dprelease.spec import load
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+Planned = Callable[..., Plan]
+
+
+@pytest.fixture
+def planned() -> Planned:
+    """Plan a spec of these queries."""
+
+    def make(*queries: Mapping[str, Any], **privacy: Any) -> Plan:
+        from report_specs import spec
+
+        return make_plan(load(spec(*queries, **privacy)))
+
+    return make
+
+
+@pytest.fixture
+def published() -> Callable[..., Publication]:
+    """Publish a plan of which every released integer is ``value``, for ``keys`` private keys."""
+
+    def make(plan: Plan, value: int = 0, keys: tuple[str, ...] = ()) -> Publication:
+        tables = {step.query.table for step in plan.steps if step.query.private}
+        noisy = NoisyTable(
+            {step.query.name: _integers(step, value, len(keys)) for step in plan.steps},
+            {table: tuple((key,) for key in keys) for table in tables},
+        )
+        zero = Loss(Fraction(0))
+        run = Run(1, "", "f" * 64, "small", "small", plan.loss, Caps(None, None), {}, "now")
+        reservation = Reservation(run, State.CHARGED, True, zero, plan.loss)
+        return assemble(plan, reservation, Sealed(noisy, {"dprelease": "1"}), "now")
+
+    return make
+
+
+def _integers(step: Step, value: int, keys: int) -> tuple[tuple[int, ...], ...]:
+    query = step.query
+    if step.form is Form.NUMBERS:
+        size = keys if query.private else step.draws
+        return ((value,) * size,) * len(step.transform)
+    return ((0,) * query.cells,) * (len(query.quantiles) or query.picks)
