@@ -9,6 +9,7 @@ from dprelease.finish.decimals import placed
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.report import markdown_review as review
 from dprelease.report.markup import cell, grid
+from dprelease.report.numbers import shortened
 
 Facts = Mapping[str, Any]
 
@@ -114,7 +115,10 @@ def _meaning(report: Facts) -> Iterator[str]:
     yield ""
     yield from grid(
         (together, "epsilon", "delta"),
-        ((row["units"], row["epsilon"], row["delta"]) for row in report["meaning"]["groups"]),
+        (
+            (row["units"], row["epsilon"], shortened(row["delta"]))
+            for row in report["meaning"]["groups"]
+        ),
     )
 
 

@@ -18,6 +18,12 @@ def upward(value: Fraction) -> int | float:
     return float(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
+def shortened(value: int | float) -> int | float:
+    """Round up at 4 significant digits, for tables that people read."""
+    context = Context(prec=4, rounding=ROUND_CEILING)
+    return value if isinstance(value, int) else float(context.create_decimal(Decimal(value)))
+
+
 def root(value: Fraction) -> int | float:
     """Write the square root, rounded up at 12 significant digits."""
     exact = math.isqrt(value.numerator), math.isqrt(value.denominator)
