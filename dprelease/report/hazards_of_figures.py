@@ -51,7 +51,8 @@ def _bounding(plan: Plan) -> Iterator[Row]:
             "attention",
             f"of one person at most {limits.rows:,} rows in at most {limits.groups:,} groups of a "
             "table count: figures are too low where people have more, by an amount that is not "
-            "published; the bounds come from the spec, and must not be taken from the data",
+            "published; rows of a person that are alike share one lot, so that rare ones count for more "
+            "than their share; the bounds come from the spec, and must not be taken from the data",
         )
 
 
@@ -73,6 +74,16 @@ def _quantiles(steps: list[Step]) -> Iterator[Row]:
             "many records share a value, and a figure is no finer than the step; where one value "
             "has more than 4,096 records of a group, the rank error of several quantiles grows by "
             f"that number/4,096: {_names(coarse)}",
+        )
+
+    ends = [step for step in steps if step.query.statistic in {"min", "max"}]
+    if ends:
+        yield (
+            "minimum and maximum",
+            "attention",
+            "one record in a hundred lies beyond the quantile that stands for each: a group with "
+            "fewer than a hundred times its rank error of records may show any of its values "
+            f"instead: {_names(ends)}",
         )
 
 
