@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING
 
 from dprelease.engines.base import columns_read, lost
 from dprelease.engines.csv_scan import LineScan
-from dprelease.engines.duckdb_session import check_memory, session
+from dprelease.engines.duckdb_session import (
+    ROOM_FOR_POINTS,
+    ROOM_FOR_UNITS,
+    check_memory,
+    session,
+)
 from dprelease.engines.files import Layout, lay_out, resolve
 from dprelease.engines.parquet_files import check_readable, physical_types
 from dprelease.engines.values import parse_number
 from dprelease.errors import Failure
 from dprelease.model import (
-    NUMERIC_TYPES,
     AggregateRequest,
     ColumnType,
     ExactTable,
-    Group,
     InputColumn,
     Source,
 )
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-    from dprelease.engines.duckdb_rows import Fields
-
-SAMPLE = 20_000  # records looked at to choose how keys are looked up
-MANY = 10_000  # distinct keys among them from which records are looked up one by one
-
-Answer = list[tuple[Any, ...]]  # cell, records, measures
+    from dprelease.engines.duckdb_asking import Answer
 
 
 class DuckDB:
@@ -54,35 +51,46 @@ class DuckDB:
         import duckdb
 
         try:
-            rows = _parquet(request) if request.source.format == "parquet" else _csv(request)
+            answer = _parquet(request) if request.source.format == "parquet" else _csv(request)
         except (duckdb.Error, OSError, ValueError, MemoryError, Failure):
             raise lost() from None
         except RuntimeError:  # what DuckDB makes of Ctrl-C
             raise KeyboardInterrupt from None
-        return _table(request, rows)
+        return answer.table
 
 
 ENGINE = DuckDB()
 
 
 def integers(request: AggregateRequest) -> int:
-    """How many aggregates there are: measures, the cell and its records, for every cell."""
-    return request.cells * (len(request.measures) + 2)
+    """How many aggregates there are: measures, the cell and its records, for every public cell."""
+    cells = prod(len(group.labels) for group in request.groups if not group.private)
+    candidates = 1 if request.scores is None else len(request.scores.texts)
+    return cells * (len(request.measures) + 2) * candidates
+
+
+def _room(request: AggregateRequest) -> int:
+    """Bytes of memory beyond the usual: units and points are held all at once."""
+    if request.bound is not None:
+        return ROOM_FOR_UNITS
+    return 0 if request.points is None else ROOM_FOR_POINTS
 
 
 def _parquet(request: AggregateRequest) -> Answer:
     """The answer by DuckDB's reader, or by the careful one where that finds a text unreadable."""
     import duckdb
 
+    from dprelease.engines.duckdb_asking import Reading, ask
     from dprelease.engines.duckdb_sources import parquet_fields
 
     source = request.source
     paths = resolve(source)
     types: dict[str, str] = {}
     try:
-        with session(paths, integers(request)) as connection:
+        with session(paths, integers(request), _room(request)) as connection:
             types = physical_types(connection, paths, source.pattern, request.inputs)
-            return _ask(connection, request, parquet_fields(paths, types), repeatable=True)
+            fields = parquet_fields(paths, types)
+            return ask(connection, request, Reading(fields, everything=False, cheap=True))
     except duckdb.Error:  # one text that is not UTF-8 is enough
         return _parquet_careful(request, paths, types)
 
@@ -91,13 +99,17 @@ def _parquet_careful(
     request: AggregateRequest, paths: Sequence[str], types: Mapping[str, str]
 ) -> Answer:
     """The answer where a text of the file is not UTF-8, from records that are."""
+    from dprelease.engines.duckdb_asking import Reading, ask
     from dprelease.engines.duckdb_sources import RECORDS, stream_fields
     from dprelease.engines.parquet_records import readable
 
-    reader = readable(paths, list(types))
-    with session((), integers(request)) as connection:
-        connection.register(RECORDS, reader)
-        return _ask(connection, request, stream_fields(types), repeatable=False)
+    with session((), integers(request), _room(request)) as connection:
+
+        def renew() -> None:
+            connection.register(RECORDS, readable(paths, list(types)))
+
+        reading = Reading(stream_fields(types), everything=False, cheap=False, renew=renew)
+        return ask(connection, request, reading)
 
 
 def _csv(request: AggregateRequest) -> Answer:
@@ -123,8 +135,12 @@ def pure_numbers(request: AggregateRequest) -> frozenset[str]:
     text is a number.
     """
     dialect = request.source.dialect
-    exact = {group.column for group in request.groups if group.keys is not None}
+    exact = {group.column for group in request.groups if group.edges is None}
+    exact.update(measure.column for measure in request.measures if measure.column is not None)
+    if request.bound is not None:
+        exact.add(request.bound.column)
     texts = [each.expression for each in request.inputs] + [m.where for m in request.measures]
+    texts += [request.where, request.scores.score if request.scores is not None else None]
     exact.update(name for text in texts if text is not None for name in text.columns)
     doubtful = any(parse_number(null) is not None for null in dialect.null_values)
     return frozenset(
@@ -132,7 +148,7 @@ def pure_numbers(request: AggregateRequest) -> frozenset[str]:
         for each in columns_read(request.inputs)
         if each.type in (ColumnType.FLOAT, ColumnType.DECIMAL)
         or (each.type is ColumnType.INTEGER and each.name not in exact)
-        if not doubtful
+        if not doubtful and not each.opaque
     )
 
 
@@ -142,23 +158,24 @@ def _csv_fast(
     """The answer by DuckDB's reader if every line was one record, and whether to give it up."""
     import duckdb
 
+    from dprelease.engines.duckdb_asking import Reading, ask
     from dprelease.engines.duckdb_sources import csv_fields
 
     dialect = request.source.dialect
     fields = csv_fields(layout, dialect, numbers)
-    with session(layout.paths, integers(request)) as connection:
+    with session(layout.paths, integers(request), _room(request)) as connection:
         answer: Answer | None = None
         scan = LineScan(layout, dialect, connection.interrupt)
         scan.start()
         try:
-            answer = _ask(connection, request, fields, repeatable=True)
+            answer = ask(connection, request, Reading(fields, everything=True, cheap=True))
         except duckdb.Error:
             answer = None
         finally:
             if answer is None:
                 scan.stop()
             scan.join()
-    if answer is not None and scan.confirms(sum(row[1] or 0 for row in answer)):
+    if answer is not None and answer.records is not None and scan.confirms(answer.records):
         return answer, False
     return None, answer is not None or scan.refuted
 
@@ -168,95 +185,19 @@ def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
     import pyarrow as pa
 
     from dprelease.engines.csv_records import batches
+    from dprelease.engines.duckdb_asking import Reading, ask
     from dprelease.engines.duckdb_sources import RECORDS, record_fields
 
     dialect = request.source.dialect
     wanted = sorted(layout.position[each.name] for each in columns_read(request.inputs)) or [0]
     names = [f"f{place}" for place in wanted]
     schema = pa.schema([(name, pa.string()) for name in names])
-    stream = batches(dialect, layout, names, wanted)
-    reader = pa.RecordBatchReader.from_batches(schema, stream)
-    with session((), integers(request)) as connection:
-        connection.register(RECORDS, reader)
-        return _ask(connection, request, record_fields(layout, dialect), repeatable=False)
+    with session((), integers(request), _room(request)) as connection:
 
+        def renew() -> None:
+            stream = batches(dialect, layout, names, wanted)
+            reader = pa.RecordBatchReader.from_batches(schema, stream)
+            connection.register(RECORDS, reader)
 
-def _ask(
-    connection: DuckDBPyConnection, request: AggregateRequest, fields: Fields, repeatable: bool
-) -> Answer:
-    """Run the statement; ``repeatable`` says that the fields can be read more than once."""
-    import duckdb
-
-    from dprelease.engines.duckdb_rows import build_rows
-    from dprelease.engines.duckdb_sql import fits_narrow, probe, statement
-
-    _put_labels(connection, request.groups)
-    rows = build_rows(request, fields)
-    grouped_first = not any(_open(group) for group in request.groups)
-    # Fields of CSV that were to be numbers: where one is none, that is best found at once.
-    hopeful = request.source.format == "csv" and bool(fields.types)
-    if repeatable and (hopeful or not grouped_first):
-        found = connection.execute(probe(rows, SAMPLE, hopeful)).fetchall()
-        grouped_first = bool(found[0][0] < MANY)
-    try:
-        # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
-        if repeatable and grouped_first and fits_narrow(request):
-            answer = _narrow(connection, statement(request, rows, True, narrow=True))
-            if answer is not None and fits_narrow(request, sum(row[1] or 0 for row in answer)):
-                return answer
-        return connection.execute(statement(request, rows, grouped_first)).fetchall()
-    except duckdb.OutOfMemoryException:
-        if not (grouped_first and repeatable):
-            raise
-        # more distinct keys than the first records promised: look each record up instead
-        return connection.execute(statement(request, rows, False)).fetchall()
-
-
-def _narrow(connection: DuckDBPyConnection, query: str) -> Answer | None:
-    """The answer, or None where DuckDB lacks the sum that its own optimizer uses.
-
-    That is found before anything is read.
-    """
-    import duckdb
-
-    try:
-        return connection.execute(query).fetchall()
-    except (duckdb.CatalogException, duckdb.BinderException):
-        return None
-
-
-def _open(group: Group) -> bool:
-    """Whether the data can hold any number of distinct values of the key."""
-    return group.edges is None and group.type is not ColumnType.BOOLEAN
-
-
-def _put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
-    """Tables of declared keys and edges, typed."""
-    from dprelease.expressions.sql import SQL_TYPES
-
-    for index, group in enumerate(groups):
-        if group.edges is not None:
-            kind = "DOUBLE" if group.type in NUMERIC_TYPES else SQL_TYPES[group.type]
-            connection.execute(
-                f"CREATE TEMP TABLE edges{index} AS SELECT CAST($1 AS {kind}[]) AS e{index}",
-                [list(group.edges)],
-            )
-        else:
-            # Two texts of one value would count a record twice: the first one has it.
-            connection.execute(
-                f"CREATE TEMP TABLE keys{index} AS SELECT v, MIN(i) AS i FROM ("  # noqa: S608
-                f"SELECT TRY_CAST(t AS {SQL_TYPES[group.type]}) AS v, i FROM ("
-                "SELECT UNNEST(CAST($1 AS VARCHAR[])) AS t, UNNEST(RANGE($2)) AS i)"
-                ") GROUP BY v",
-                [list(group.keys or ()), len(group.keys or ())],
-            )
-
-
-def _table(request: AggregateRequest, answer: Answer) -> ExactTable:
-    """Every cell in order, zero where no record fell."""
-    measures = [[0] * request.cells for _ in request.measures]
-    real = [row for row in answer if row[0] is not None and row[0] >= 0]
-    for place, column in enumerate(measures, 2):
-        for row in real:
-            column[row[0]] = int(row[place] or 0)
-    return ExactTable(measures)
+        fields = record_fields(layout, dialect)
+        return ask(connection, request, Reading(fields, everything=False, cheap=False, renew=renew))

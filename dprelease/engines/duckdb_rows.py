@@ -2,7 +2,8 @@
 
 Each layer is a subquery with names of its own making (no name of the data is SQL): text ``t0..``,
 typed values ``v0..`` with numbers ``n0..`` (numbered by input), then one row a record with group
-keys ``g0..``, grid integers ``k0..`` and conditions ``w0..``.
+keys ``g0..``, grid integers ``k0..``, conditions ``w0..``, typed values ``d0..`` of other columns
+that are counted or scored, the unit ``u``, and ``f``: whether the record passes the filter.
 """
 
 from __future__ import annotations
@@ -12,28 +13,23 @@ from dataclasses import dataclass, field
 
 from dprelease.engines import duckdb_values as values
 from dprelease.engines.base import columns_derived, columns_read
+from dprelease.engines.duckdb_keys import null_key
+from dprelease.engines.duckdb_labels import binned
+from dprelease.engines.duckdb_layers import layer, name
 from dprelease.engines.grids import scale_of
 from dprelease.expressions import tree
 from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import (
+    FALSE,
     NULL,
-    STAR,
     Sql,
-    alias,
-    between,
     binary,
     call,
     case,
     cast,
     double,
-    identifier,
-    is_null,
-    join,
     no,
     number,
-    replaced,
-    select,
-    subquery,
 )
 from dprelease.model import (
     NUMERIC_TYPES,
@@ -43,6 +39,7 @@ from dprelease.model import (
     Expression,
     Group,
     InputColumn,
+    MeasureKind,
     Quantity,
 )
 
@@ -68,48 +65,78 @@ class Rows:
     groups: tuple[str, ...]
     quantities: Mapping[Quantity, str]
     conditions: Mapping[Expression, str]
-
-
-def name(letter: str, index: int) -> Sql:
-    """The column ``<letter><index>``."""
-    return identifier(f"{letter}{index}")
-
-
-def layer(inner: Sql, columns: Mapping[str, Sql], keep: bool = True) -> Sql:
-    """``(SELECT *, expression AS name ... FROM inner)``; without ``keep`` only the new columns."""
-    new = [alias(value, key) for key, value in columns.items()]
-    return subquery(select([STAR, *new] if keep else new, inner), "inside")
+    values: Mapping[str, str] = field(default_factory=dict)
+    filtered: bool = False  # whether there is an f
 
 
 def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     """The rows of the request over a table of fields."""
     places = {each.name: place for place, each in enumerate(request.inputs)}
     types = {each.name: each.type for each in request.inputs}
+    inside = {key: name("v", place) for key, place in places.items()}
     query = _typed(columns_read(request.inputs), places, fields)
     for each in columns_derived(request.inputs):
         query = _derived(query, each, places, types)
     columns: dict[str, Sql] = {}
     for index, group in enumerate(request.groups):
         place = places[group.column]
-        if group.edges is None:
-            columns[f"g{index}"] = name("v", place)
-        else:
-            query = _binned(query, index, group, place)
+        if group.edges is not None:
+            query = binned(query, index, group, place)
             columns[f"g{index}"] = name("b", index)
-    wanted = dict.fromkeys(m.quantity for m in request.measures if m.quantity is not None)
-    quantities = {quantity: f"k{index}" for index, quantity in enumerate(wanted)}
+        elif group.private:
+            columns[f"g{index}"] = _private_key(group, place)
+        else:
+            columns[f"g{index}"] = name("v", place)
+    quantities = {quantity: f"k{index}" for index, quantity in enumerate(quantities_of(request))}
     read = {each.name for each in columns_read(request.inputs)}
     for quantity, key in quantities.items():
         raw = quantity.column in read and types[quantity.column] is not ColumnType.BOOLEAN
         columns[key] = grid_integer(name("r" if raw else "n", places[quantity.column]), quantity)
-    filters = dict.fromkeys(m.where for m in request.measures if m.where is not None)
-    conditions = {where: f"w{index}" for index, where in enumerate(filters)}
-    inside = {key: name("v", place) for key, place in places.items()}
+    conditions = {where: f"w{index}" for index, where in enumerate(conditions_of(request))}
     for where, key in conditions.items():
         columns[key] = compile_sql(tree(where.text, types), inside)
+    counted = {column: f"d{index}" for index, column in enumerate(values_of(request))}
+    for column, key in counted.items():
+        columns[key] = values.one_zero(inside[column], types[column])
+    if request.bound is not None:
+        unit = request.bound.column
+        columns["u"] = values.one_zero(inside[unit], types[unit])
+    if request.where is not None:
+        condition = compile_sql(tree(request.where.text, types), inside)
+        columns["f"] = call("COALESCE", condition, FALSE)
     keys = tuple(f"g{index}" for index in range(len(request.groups)))
-    columns = columns or {"nothing": number(0)}
-    return Rows(layer(query, columns, keep=False), keys, quantities, conditions)
+    relation = layer(query, columns or {"nothing": number(0)}, keep=False)
+    return Rows(relation, keys, quantities, conditions, counted, request.where is not None)
+
+
+def quantities_of(request: AggregateRequest) -> tuple[Quantity, ...]:
+    """What is put on a grid, each once."""
+    found = [measure.quantity for measure in request.measures] + [request.points]
+    return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def conditions_of(request: AggregateRequest) -> tuple[Expression, ...]:
+    """The conditions of measures, each once."""
+    found = (measure.where for measure in request.measures)
+    return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def values_of(request: AggregateRequest) -> tuple[str, ...]:
+    """The columns whose typed values are counted, or read by a score, each once."""
+    found = [m.column for m in request.measures if m.kind is MeasureKind.DISTINCT]
+    if request.scores is not None:
+        names = {each.name for each in request.inputs}
+        found += [
+            each for each in request.scores.score.columns if each in names and each != "candidate"
+        ]
+    return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _private_key(group: Group, place: int) -> Sql:
+    """The typed value; a null is the value that has the null label as its text, if one has."""
+    value = values.one_zero(name("v", place), group.type)
+    null = null_key(group)
+    return value if null is None else call("COALESCE", value, null)
 
 
 def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Fields) -> Sql:
@@ -122,8 +149,12 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
         column, text = fields.columns[each.name], name("t", place)
         physical = fields.types.get(each.name)
         if physical is None:
-            column = values.field_text(column, fields.dialect, each.type)
+            kind = ColumnType.STRING if each.opaque else each.type
+            column = values.field_text(column, fields.dialect, kind)
         raw[f"t{place}"] = column
+        if each.opaque:
+            typed[f"v{place}"] = values.value_of_opaque(text, physical or "VARCHAR")
+            continue
         as_number = None
         if each.type in NUMERIC_TYPES and each.type is not ColumnType.BOOLEAN:
             made = values.number_of_typed if physical else values.number_of_text
@@ -141,7 +172,7 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
     truths = {
         f"n{places[each.name]}": cast(name("v", places[each.name]), "DOUBLE")
         for each in read
-        if each.type is ColumnType.BOOLEAN
+        if each.type is ColumnType.BOOLEAN and not each.opaque
     }
     return layer(query, truths) if truths else query
 
@@ -163,44 +194,6 @@ def _derived(
     made = layer(made, {f"n{place}": values.number_of_typed(result)})
     physical = "DOUBLE" if node.type is ColumnType.FLOAT else ""
     return layer(made, {f"v{place}": values.value_of_typed(result, column.type, physical)})
-
-
-def _binned(query: Sql, index: int, group: Group, place: int) -> Sql:
-    """Add ``b``: the label's position of the bin, ``other`` or null label that a value takes.
-
-    Binary search by halving steps over the list of lower edges, which ``edges<index>`` holds.
-    """
-    letter = "n" if group.type in NUMERIC_TYPES else "v"
-    value, bins = name(letter, place), len(group.edges or ()) - 1
-    query = layer(join(query, "CROSS JOIN", identifier(f"edges{index}")), {})
-    query = layer(query, {f"b{index}": number(0)})
-    edges, found = name("e", index), name("b", index)
-    step = 1 << max(bins - 1, 0).bit_length()
-    while step := step // 2:
-        ahead = binary(found, "+", number(step))
-        edge = call("LIST_EXTRACT", edges, binary(ahead, "+", number(1)))
-        further = binary(binary(ahead, "<", number(bins)), "AND", binary(value, ">=", edge))
-        query = _replace(query, f"b{index}", case([(further, ahead)], found))
-    first = call("LIST_EXTRACT", edges, number(1))
-    last = call("LIST_EXTRACT", edges, number(bins + 1))
-    pairs = [(is_null(value), null_label(group)), (between(value, first, last), found)]
-    return _replace(query, f"b{index}", case(pairs, other_label(group)))
-
-
-def _replace(query: Sql, key: str, value: Sql) -> Sql:
-    """The same rows with column ``key`` computed anew."""
-    return subquery(select([replaced(value, key)], query), "inside")
-
-
-def null_label(group: Group) -> Sql:
-    """Position of the label that nulls take, or NULL."""
-    label = group.null_label
-    return NULL if label is None else number(group.labels.index(label))
-
-
-def other_label(group: Group) -> Sql:
-    """Position of the label that undeclared values take, or NULL."""
-    return NULL if group.other is None else number(group.labels.index(group.other))
 
 
 def grid_integer(value: Sql, quantity: Quantity) -> Sql:

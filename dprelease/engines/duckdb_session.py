@@ -32,14 +32,17 @@ BYTES_AN_INTEGER = 60  # measured, with the table's own needs and a third to spa
 MOST_THREADS = 8
 LEAST_MEMORY = 100 * 10**6
 MEMORY = "400MB"  # override with DPRELEASE_MEMORY, such as 2GB
+# More than that by default, so that a million units, and as many points, take one pass.
+ROOM_FOR_UNITS = 1100 * 10**6
+ROOM_FOR_POINTS = 600 * 10**6
 
 
 @contextmanager
-def session(paths: Sequence[str], integers: int = 0) -> Iterator[DuckDBPyConnection]:
+def session(paths: Sequence[str], integers: int = 0, room: int = 0) -> Iterator[DuckDBPyConnection]:
     """A connection that may read the given files and nothing else, and can't be reconfigured.
 
-    ``integers`` is how many aggregates the statement holds at once: memory for them is added to
-    the limit, so that it depends on the request and never on the data.
+    ``integers`` is how many aggregates the statement holds at once: memory for them, and ``room``
+    bytes, are added to the limit, so that it depends on the request and never on the data.
     What doesn't fit into memory fails; its scratch directory (mode 0700) stays empty.
     """
     import duckdb
@@ -48,7 +51,7 @@ def session(paths: Sequence[str], integers: int = 0) -> Iterator[DuckDBPyConnect
         connection = duckdb.connect(":memory:")
         try:
             _disable(connection)
-            settings = _settings(scratch, paths, integers)
+            settings = _settings(scratch, paths, integers, room)
             connection.execute("; ".join(f"SET {name} = {settings[name]}" for name in settings))
             yield connection
         finally:
@@ -67,13 +70,13 @@ def _disable(connection: DuckDBPyConnection) -> None:
         connection.execute(f"SET disabled_optimizers = {quote(never)}")
 
 
-def _settings(scratch: str, paths: Sequence[str], integers: int) -> dict[str, str]:
+def _settings(scratch: str, paths: Sequence[str], integers: int, room: int) -> dict[str, str]:
     """Name and SQL literal of each setting; the last two close the door."""
     # A path with pattern characters is both matched and opened.
     allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
     return {
         "enable_progress_bar": "false",
-        "memory_limit": quote(os.environ.get("DPRELEASE_MEMORY", _enough(integers))),
+        "memory_limit": quote(os.environ.get("DPRELEASE_MEMORY", _enough(integers, room))),
         "threads": str(min(_cores(), MOST_THREADS)),
         "preserve_insertion_order": "false",
         "temp_directory": quote(scratch),
@@ -102,9 +105,9 @@ def check_memory() -> None:
         )
 
 
-def _enough(integers: int) -> str:
+def _enough(integers: int, room: int) -> str:
     """The usual limit and room for the aggregates: every thread may hold them all for a while."""
-    room = integers * BYTES_AN_INTEGER * min(_cores(), MOST_THREADS)
+    room += integers * BYTES_AN_INTEGER * min(_cores(), MOST_THREADS)
     return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
 
 

@@ -5,6 +5,8 @@ Every column has a typed value and, if numeric, its number as a DOUBLE that is n
 
 from __future__ import annotations
 
+import re
+
 from dprelease.engines.values import EXACT, parse_number, parse_value
 from dprelease.expressions.sql import SQL_TYPES, without_nan
 from dprelease.expressions.sqltext import (
@@ -100,6 +102,26 @@ def value_of_typed(value: Sql, kind: ColumnType, physical: str) -> Sql:
     # a timestamp in milliseconds can be beyond those in microseconds: null then
     made = try_cast(value, SQL_TYPES[kind])
     return in_calendar(made, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else made
+
+
+# Equal values have equal texts and the other way round. Not so those of other types: 0.0 and -0.0
+# are equal, and one month is thirty days.
+_AS_ITS_TEXT = re.compile(
+    r"U?(?:TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*|VARCHAR|BLOB|UUID|BOOLEAN|DATE|TIMESTAMP.*"
+)
+
+
+def value_of_opaque(value: Sql, physical: str) -> Sql:
+    """What stands for the text of a value in comparisons: the value itself where that will do."""
+    return value if _AS_ITS_TEXT.fullmatch(physical) else try_cast(value, "VARCHAR")
+
+
+def one_zero(value: Sql, kind: ColumnType) -> Sql:
+    """The typed value, in which 0.0 and -0.0 are one and the same."""
+    if kind not in (ColumnType.FLOAT, ColumnType.DECIMAL):
+        return value
+    zero = double(0.0)
+    return case([(binary(value, "=", zero), zero)], value)
 
 
 def whole(value: Sql, beyond: Sql | None = None) -> Sql:

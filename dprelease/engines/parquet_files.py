@@ -52,13 +52,23 @@ def physical_types(
             "E407", f"the files of {pattern} have different columns", "make them the same"
         )
     for each in columns_read(inputs):
-        if not re.fullmatch(HOLDS[each.type], found[0][each.name], re.DOTALL):
+        wanted, hint = (
+            each.type.value,
+            "declare the type that the file has, or write the file with the declared type",
+        )
+        if each.opaque:
+            wanted, hint = "one value", "name a column that is no list and no struct"
+        if not _can_hold(found[0][each.name], each):
             raise bad_data(
-                "E412",
-                f'column "{each.name}" of {pattern} can\'t be read as {each.type}',
-                "declare the type that the file has, or write the file with the declared type",
+                "E412", f'column "{each.name}" of {pattern} can\'t be read as {wanted}', hint
             )
     return found[0]
+
+
+def _can_hold(physical: str, declared: InputColumn) -> bool:
+    if declared.opaque:
+        return physical != NESTED
+    return re.fullmatch(HOLDS[declared.type], physical, re.DOTALL) is not None
 
 
 def check_readable(connection: DuckDBPyConnection, paths: Sequence[str], pattern: str) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read, lost
 from dprelease.engines.files import resolve
+from dprelease.engines.reference_values import Record
 from dprelease.engines.values import EXACT
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 
-Record = tuple[dict[str, Value], dict[str, float | None]]
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
@@ -34,17 +34,23 @@ def check_parquet(source: Source, inputs: Sequence[InputColumn]) -> None:
                 raise bad_data(
                     "E405", f'{source.pattern} has no column "{each.name}"', "check its spelling"
                 )
-            if not _holds(schema.field(each.name).type, each.type):
+            if not _holds(schema.field(each.name).type, each):
+                wanted, hint = each.type.value, "declare the type that the file has"
+                if each.opaque:
+                    wanted, hint = "one value", "name a column that is no list and no struct"
                 raise bad_data(
                     "E412",
-                    f'column "{each.name}" of {source.pattern} can\'t be read as {each.type}',
-                    "declare the type that the file has",
+                    f'column "{each.name}" of {source.pattern} can\'t be read as {wanted}',
+                    hint,
                 )
 
 
-def _holds(physical: Any, kind: ColumnType) -> bool:
+def _holds(physical: Any, declared: InputColumn) -> bool:
     from pyarrow import types
 
+    kind = declared.type
+    if declared.opaque:
+        return not types.is_nested(physical)
     if types.is_dictionary(physical):
         physical = physical.value_type
     if kind is ColumnType.BOOLEAN:
@@ -81,6 +87,8 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
     """Python values; dates and timestamps as days or microseconds since 1970."""
     import pyarrow as pa
 
+    if declared.opaque:
+        return _texts(column)
     if declared.type is ColumnType.DATE:
         return list(column.cast(pa.int32()).to_pylist())
     if declared.type is ColumnType.TIMESTAMP:
@@ -89,6 +97,26 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
         if unit == "ns":
             return [None if stamp is None else stamp // 1000 for stamp in stamps]
         return [None if stamp is None else stamp * UNITS[unit] for stamp in stamps]
+    return _plain(column)
+
+
+def _texts(column: Any) -> list[str | None]:
+    """A text of each value, whatever the type: equal texts for equal values and no others."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage  # a UUID, for one
+    if pa.types.is_temporal(column.type):  # Python has no value for some moments
+        column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
+    return [None if each is None else str(each) for each in _plain(column)]
+
+
+def _plain(column: Any) -> list[Any]:
+    """Python values of a column that holds no moments."""
+    import pyarrow as pa
+
     try:
         return list(column.to_pylist())
     except UnicodeDecodeError:  # wrong bytes become U+FFFD, as in CSV
@@ -102,13 +130,15 @@ def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:
     numbers: dict[str, float | None] = {}
     for each in read:
         value = raw[each.name]
-        if each.type in NUMERIC_TYPES:
+        if each.opaque:
+            values[each.name] = value
+        elif each.type in NUMERIC_TYPES:
             number = None if value is None or math.isnan(value) else float(value)
             numbers[each.name] = number
             values[each.name] = _number(value, number, each.type)
         else:
             values[each.name] = _moment(value, each.type)
-    return values, numbers
+    return Record(values, numbers)
 
 
 def _number(value: Any, number: float | None, kind: ColumnType) -> Value:

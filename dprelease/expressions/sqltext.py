@@ -14,10 +14,13 @@ from typing import Literal, NewType
 Sql = NewType("Sql", str)
 """An expression, a relation or a statement, complete in itself."""
 
-Kind = Literal["BIGINT", "BOOLEAN", "DATE", "DOUBLE", "INTEGER", "TIMESTAMP", "VARCHAR"]
+Kind = Literal[
+    "BIGINT", "BOOLEAN", "DATE", "DOUBLE", "HUGEINT", "INTEGER", "TIMESTAMP", "UBIGINT", "VARCHAR"
+]  # fmt: skip
 Operator = Literal[
-    "+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE"
-]
+    "+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE",
+    "<<", ">>", "&", "|",
+]  # fmt: skip
 Join = Literal["CROSS JOIN", "LEFT JOIN"]
 
 NULL, TRUE, FALSE = Sql("NULL"), Sql("TRUE"), Sql("FALSE")
@@ -132,11 +135,33 @@ def replaced(value: Sql, name: str) -> Sql:
     return Sql(f"* REPLACE ({alias(value, name)})")
 
 
+def distinct(value: Sql) -> Sql:
+    """``COUNT(DISTINCT value)``: how many values there are, nulls not counted."""
+    return Sql(f"COUNT(DISTINCT {value})")
+
+
+def over(value: Sql, partition: Sequence[Sql], order: Sequence[Sql] = ()) -> Sql:
+    """A function over the rows of a partition, in order."""
+    within_order = f" ORDER BY {', '.join(order)}" if order else ""
+    return Sql(f"{value} OVER (PARTITION BY {', '.join(partition)}{within_order})")
+
+
+def each(names: Sequence[str], value: Sql) -> Sql:
+    """A function of an element of a list and, if there is a second name, of its place from 1."""
+    return Sql(f"LAMBDA {', '.join(identifier(name) for name in names)}: {value}")
+
+
 def select(
-    columns: Iterable[Sql], source: Sql, group: Sequence[Sql] = (), limit: int | None = None
+    columns: Iterable[Sql],
+    source: Sql,
+    group: Sequence[Sql] = (),
+    limit: int | None = None,
+    where: Sql | None = None,
 ) -> Sql:
     """A query of the relation ``source``, grouped if there is something to group by."""
     made = f"SELECT {', '.join(columns)} FROM {source}"  # noqa: S608 - all parts are Sql
+    if where is not None:
+        made += f" WHERE {where}"
     if group:
         made += f" GROUP BY {', '.join(group)}"
     return Sql(made if limit is None else f"{made} LIMIT {number(limit)}")
@@ -150,3 +175,13 @@ def subquery(query: Sql, name: str) -> Sql:
 def join(source: Sql, kind: Join, table: Sql, on: Sql | None = None) -> Sql:
     """Two relations as one."""
     return Sql(f"{source} {kind} {table}" if on is None else f"{source} {kind} {table} ON {on}")
+
+
+def create(name: str, query: Sql) -> Sql:
+    """A statement that keeps the rows of a query in a table of the connection."""
+    return Sql(f"CREATE TEMP TABLE {identifier(name)} AS {query}")
+
+
+def insert(name: str, query: Sql) -> Sql:
+    """A statement that adds the rows of a query to such a table."""
+    return Sql(f"INSERT INTO {identifier(name)} {query}")

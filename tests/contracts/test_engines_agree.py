@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dprelease.engines import ENGINES, get
+from dprelease.engines import ENGINES, duckdb_asking, get
 from dprelease.engines import duckdb_engine as embedded
 from dprelease.engines.files import lay_out
 from dprelease.model import (
@@ -72,8 +72,8 @@ def all_paths(asked: AggregateRequest) -> tuple[list[list[list[int]]], list[list
     layout = lay_out(asked.source, asked.inputs)
     numbers = embedded.pure_numbers(asked)
     found = [embedded._csv_fast(asked, layout, each)[0] for each in (numbers, frozenset[str]())]
-    fast = [plain(embedded._table(asked, answer)) for answer in found if answer is not None]
-    return fast, plain(embedded._table(asked, embedded._csv_careful(asked, layout)))
+    fast = [plain(answer.table) for answer in found if answer is not None]
+    return fast, plain(embedded._csv_careful(asked, layout).table)
 
 
 def test_every_engine_is_found_by_its_name() -> None:
@@ -212,7 +212,7 @@ def test_records_are_looked_up_one_by_one_when_keys_are_many(
     path.write_text("s,x,n\n" + body)
     asked = request(path)
     grouped = plain(get("duckdb").aggregate(asked))
-    monkeypatch.setattr(embedded, "MANY", 0)
+    monkeypatch.setattr(duckdb_asking, "MANY", 0)
     assert plain(get("duckdb").aggregate(asked)) == grouped
     assert grouped == plain(get("reference").aggregate(asked))
 

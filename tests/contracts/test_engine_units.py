@@ -1,0 +1,121 @@
+"""Whose rows they are: which values of the unit column any engine takes for one unit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tables import ENGINES, FORMS, T, asked, inputs, keyed, written
+
+from dprelease.engines import get
+from dprelease.errors import ExitCode, Failure
+from dprelease.model import AggregateRequest, Bound, Dialect, Measure, MeasureKind, Source
+
+pytestmark = pytest.mark.parametrize("engine", ENGINES)
+
+COUNT, UNITS = Measure(MeasureKind.RECORDS), Measure(MeasureKind.UNITS)
+ONE_ROW = Bound("p", 1, 1, 1, leading=0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("null_unit", "expected"), [(False, [2, 2]), (True, [3, 3])])
+def test_rows_without_a_unit_are_dropped_or_one_unit(
+    engine: str, tmp_path: Path, form: str, null_unit: bool, expected: list[int]
+) -> None:
+    types = {"p": T.STRING, "g": T.STRING}
+    rows = [(p, "a") for p in ("ann", None, "bob", None, None)]
+    source = written(tmp_path / "t", types, rows, form)
+    bound = replace(ONE_ROW, leading=1, null_unit=null_unit)
+    request = AggregateRequest(
+        source, inputs(types), (keyed("g", "ab"),), (COUNT, UNITS), bound=bound
+    )
+    assert asked(engine, request) == [[each, 0] for each in expected]
+
+
+# kind, texts, how many units they are, whether some can't be read
+SAME_UNIT = [
+    (T.INTEGER, ["1", "01", " 1", "1.0", "+1", "1e0"], 1, False),
+    (T.INTEGER, ["9007199254740993", "9007199254740992", "-0", "0"], 3, False),
+    (T.INTEGER, ["1", "x", "1.5", "nan", "1e30", ""], 1, True),
+    (T.FLOAT, ["0.10", ".1", "1e-1"], 1, False),
+    (T.FLOAT, ["-0", "0", "0.0", "nan", "NaN", "y"], 1, True),
+    (T.DECIMAL, ["inf", "-inf", "1e999"], 2, False),
+    (T.STRING, ["1", "01", "1.0", "A", "a", "a b"], 6, False),
+    (T.BOOLEAN, ["true", "T", "1", "yes", "0", "maybe"], 2, True),
+    (T.DATE, ["2026-01-31", "2026-02-30", "2026-1-31", "2026-02-01"], 2, True),
+    (T.TIMESTAMP, ["2026-01-31 10:00:00", "2026-01-31T10:00:00.000", "2026-01-31"], 1, True),
+]
+
+
+@pytest.mark.parametrize(("kind", "texts", "units", "unread"), SAME_UNIT)
+def test_units_are_told_apart_by_their_typed_values(
+    engine: str, tmp_path: Path, kind: T, texts: list[str], units: int, unread: bool
+) -> None:
+    path = tmp_path / "units.csv"
+    path.write_text("p,x\n" + "".join(f"{text},1\n" for text in texts * 2))
+    request = AggregateRequest(
+        Source(str(path), "csv"),
+        inputs({"p": kind, "x": T.INTEGER}),
+        (),
+        (COUNT, UNITS),
+        bound=ONE_ROW,
+    )
+    assert asked(engine, request) == [[units]] * 2
+    request = replace(request, bound=replace(ONE_ROW, null_unit=True))
+    assert asked(engine, request) == [[units + unread]] * 2
+
+
+def test_an_opaque_unit_is_the_text_of_its_field(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "units.csv"
+    path.write_text("p,x\n" + "".join(f"{text},1\n" for text in ["1", "01", "1.0", "?", " 1"] * 2))
+    source = Source(str(path), "csv", Dialect(null_values=("", "?"), strip=True))
+    request = AggregateRequest(
+        source, inputs({"p": T.STRING}, "p"), (), (COUNT, UNITS), bound=ONE_ROW
+    )
+    assert asked(engine, request) == [[3], [3]]
+
+
+OPAQUE = {
+    "integer": pa.array([1, 2, None, 1], pa.int32()),
+    "unsigned": pa.array([2**64 - 1, 2**64 - 2, None, 2**64 - 1], pa.uint64()),
+    "float": pa.array([0.1, math.nan, None, math.nan], pa.float64()),
+    "decimal": pa.array([Decimal("1.20"), Decimal("-3"), None, Decimal("1.2")]),
+    "string": pa.array(["1", "01", None, "01"], pa.string()),
+    "dictionary": pa.array(["x", "y", None, "x"]).dictionary_encode(),
+    "boolean": pa.array([True, False, None, True]),
+    "date": pa.array([date(2026, 1, 31), date(1, 1, 1), None, date(2026, 1, 31)]),
+    "timestamp": pa.array([10**18, 0, None, 10**18], pa.timestamp("us")),
+    "zoned": pa.array([10**15, 0, None, 0], pa.timestamp("us", "UTC")),
+    "bytes": pa.array([b"\xff\x00", b"\xff\x01", None, b"\xff\x00"], pa.binary()),
+    "uuid": pa.array([b"0" * 16, b"\xff" * 16, None, b"0" * 16], pa.binary(16)),
+}
+
+
+@pytest.mark.parametrize("name", OPAQUE)
+def test_an_opaque_unit_can_be_of_any_type(engine: str, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "units.parquet"
+    pq.write_table(pa.table({"p": OPAQUE[name]}), path)
+    request = AggregateRequest(
+        Source(str(path), "parquet"),
+        inputs({"p": T.STRING}, "p"),
+        (),
+        (COUNT, UNITS),
+        bound=ONE_ROW,
+    )
+    assert asked(engine, request) == [[2], [2]]
+    request = replace(request, bound=replace(ONE_ROW, null_unit=True))
+    assert asked(engine, request) == [[3], [3]]
+
+
+def test_a_list_names_nobody(engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "units.parquet"
+    pq.write_table(pa.table({"p": pa.array([[1], [2]])}), path)
+    with pytest.raises(Failure) as caught:
+        get(engine).inspect(Source(str(path), "parquet"), inputs({"p": T.STRING}, "p"))
+    assert caught.value.exit_code is ExitCode.DATA

@@ -1,0 +1,301 @@
+"""The embedded engine on every kind of request: against the oracle, and each path against another.
+
+Where no bound binds, the integers are those of the oracle. Where bounds bind, which rows are kept
+is the engine's own affair, but the same whatever the form of the file and the number of parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tables import T, by_key, hidden, inputs, keyed, sql, written
+
+from dprelease.engines import duckdb_asking, get
+from dprelease.engines import duckdb_engine as embedded
+from dprelease.engines.duckdb_cells import Part
+from dprelease.engines.files import lay_out, resolve
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    Candidates,
+    ExactTable,
+    Grid,
+    Group,
+    Measure,
+    MeasureKind,
+    Quantity,
+)
+
+M = MeasureKind
+TYPES = {"p": T.STRING, "g": T.STRING, "i": T.INTEGER, "x": T.FLOAT, "d": T.DATE}
+X = Quantity("x", Grid(Fraction(1, 4), -8, 400))
+INTS = Quantity("i", Grid(Fraction(1), 0, 5), 2)
+WIDE = Quantity("x", Grid(Fraction(1, 10**9), -(10**12), 10**15))
+ODD, HIGH = sql("i % 2 = 1", "i"), sql("x > 1.5 OR g = 'b'", "x", "g")
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["ann", "bob", "cy", "dee", None]),
+        st.sampled_from(["a", "b", "c", "none", None]),
+        st.sampled_from([0, 1, 2, 3, 2**53 + 1, None]),
+        st.sampled_from([0.0, -0.0, 0.25, 1.5, 2.0, 99.75, float("inf"), float("nan"), None]),
+        st.sampled_from(["2026-01-31", "0001-01-01", None]),
+    ),
+    max_size=25,
+)
+GROUPS: list[Group] = [
+    keyed("g", "ab"),
+    keyed("g", "ba", null="nothing"),
+    replace(keyed("g", "c"), labels=("c", "rest"), other="rest"),
+    keyed("i", ("0", "1", "2"), T.INTEGER),
+    Group("x", T.FLOAT, ("low", "high"), edges=("0", "1", "100")),
+    hidden("g", null="none"),
+    hidden("x", T.FLOAT),
+    hidden("d", T.DATE, "2026-01-31"),
+]
+ADDED = [
+    Measure(M.RECORDS),
+    Measure(M.UNITS),
+    Measure(M.UNITS, where=HIGH),
+    Measure(M.RECORDS, where=ODD),
+    Measure(M.VALUES, X),
+    Measure(M.SUM, X, HIGH),
+    Measure(M.SQUARES, INTS),
+    Measure(M.SQUARES, WIDE),
+]
+DISTINCT = [Measure(M.DISTINCT, column="x"), Measure(M.DISTINCT, None, ODD, "g")]
+SCORE = Candidates(
+    ("0", "1.5", "20"),
+    T.DECIMAL,
+    sql("ABS(x - candidate) + i", "x", "candidate", "i"),
+    Grid(Fraction(1, 8), 0, 90),
+)
+BOUNDS = st.builds(
+    Bound,
+    column=st.sampled_from(["p", "i", "x", "d"]),
+    rows=st.sampled_from([1, 2, 5, 64, 65]),
+    groups=st.sampled_from([1, 2, 40]),
+    per_group=st.sampled_from([1, 2, 40]),
+    leading=st.just(0),
+    null_unit=st.booleans(),
+    salt=st.sampled_from([0, 1, 2**64 - 1]),
+)
+SETTINGS = settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@st.composite
+def requests(draw: st.DrawFn, folder: Path, form: str = "csv") -> AggregateRequest:
+    """Any request of the vocabulary over a table of random rows."""
+    source = written(folder, TYPES, _rows(draw(ROWS), form), form)
+    groups = draw(st.lists(st.sampled_from(GROUPS), max_size=2, unique_by=lambda each: each.column))
+    where = draw(st.sampled_from([None, sql("x < 90 OR i = 1", "x", "i")]))
+    kind = draw(st.sampled_from(["added", "distinct", "scores", "points", "wide"]))
+    request = AggregateRequest(source, inputs(TYPES), tuple(groups), (), where)
+    if kind == "scores":
+        return replace(request, scores=SCORE)
+    if kind in ("points", "wide"):
+        return replace(request, points=X if kind == "points" else WIDE)
+    measures = draw(st.lists(st.sampled_from(ADDED), min_size=1, max_size=4, unique=True))
+    return replace(request, measures=tuple(measures + DISTINCT if kind == "distinct" else measures))
+
+
+def _rows(rows: list[tuple[object, ...]], form: str) -> list[tuple[object, ...]]:
+    from datetime import date
+
+    if form == "csv":
+        return rows
+    return [(*row[:4], None if row[4] is None else date.fromisoformat(str(row[4]))) for row in rows]
+
+
+def plain(request: AggregateRequest, table: ExactTable) -> object:
+    """The table in a form in which the order of keys is nothing."""
+    columns = [list(column) for column in table.reveal()]
+    if not request.private:
+        return columns
+    keys = list(table.reveal_keys())
+    assert len(set(keys)) == len(keys)
+    if request.points is not None:
+        triples = list(zip(*columns, strict=True))
+        assert triples == sorted(triples)
+        return set(keys), {(keys[cell], k): count for cell, k, count in triples}
+    size = len(request.scores.texts) if request.scores else 1
+    assert {len(column) for column in columns} == {len(keys) * size}
+    return {
+        key: [column[place * size : (place + 1) * size] for column in columns]
+        for place, key in enumerate(keys)
+    }
+
+
+@contextmanager
+def parts(number: int) -> Iterator[None]:
+    """Have everything asked in so many parts."""
+
+    def run_all(run: Callable[[Part], None]) -> None:
+        for index in range(number):
+            run(Part(index, number))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(duckdb_asking, "in_parts", run_all)
+        yield
+
+
+def every_path(request: AggregateRequest) -> dict[str, object]:
+    """The answer of each reader that is able to give one; the quick one of texts always is."""
+    if request.source.format == "parquet":
+        types = {"p": "VARCHAR", "g": "VARCHAR", "i": "BIGINT", "x": "DOUBLE", "d": "DATE"}
+        careful = embedded._parquet_careful(request, resolve(request.source), types)
+        tables = {"fast": embedded._parquet(request).table, "careful": careful.table}
+    else:
+        layout = lay_out(request.source, request.inputs)
+        texts, _ = embedded._csv_fast(request, layout, frozenset())
+        numbers, _ = embedded._csv_fast(request, layout, embedded.pure_numbers(request))
+        assert texts is not None, "a clean file is not for the careful reader"
+        tables = {"texts": texts.table, "careful": embedded._csv_careful(request, layout).table}
+        if numbers is not None:
+            tables["numbers"] = numbers.table
+    return {name: plain(request, table) for name, table in tables.items()}
+
+
+@given(data=st.data(), form=st.sampled_from(["csv", "parquet"]), number=st.sampled_from([1, 3]))
+@SETTINGS
+def test_without_a_bound_every_path_gives_the_integers_of_the_oracle(
+    tmp_path: Path, data: st.DataObject, form: str, number: int
+) -> None:
+    request = data.draw(requests(tmp_path / "t", form))
+    expected = plain(request, get("reference").aggregate(request))
+    with parts(number):
+        found = every_path(request)
+    assert found == dict.fromkeys(found, expected)
+
+
+@given(data=st.data(), form=st.sampled_from(["csv", "parquet"]), number=st.sampled_from([1, 3]))
+@SETTINGS
+def test_bounds_that_bind_nobody_leave_the_integers_of_the_oracle(
+    tmp_path: Path, data: st.DataObject, form: str, number: int
+) -> None:
+    request = data.draw(requests(tmp_path / "t", form))
+    bound = data.draw(BOUNDS)
+    leading = data.draw(st.integers(0, len(request.groups)))
+    bound = replace(bound, rows=data.draw(st.sampled_from([30, 65])), groups=30, per_group=30)
+    request = replace(request, bound=replace(bound, leading=leading))
+    expected = plain(request, get("reference").aggregate(request))
+    with parts(number):
+        found = every_path(request)
+    assert found == dict.fromkeys(found, expected)
+
+
+@given(data=st.data(), form=st.sampled_from(["csv", "parquet"]), number=st.sampled_from([2, 5, 16]))
+@SETTINGS
+def test_bounds_keep_the_same_rows_on_every_path_and_in_any_number_of_parts(
+    tmp_path: Path, data: st.DataObject, form: str, number: int
+) -> None:
+    """From 16 parts on windows are frugal."""
+    request = data.draw(requests(tmp_path / "t", form))
+    leading = data.draw(st.integers(0, len(request.groups)))
+    request = replace(request, bound=replace(data.draw(BOUNDS), leading=leading))
+    found = every_path(request)
+    with parts(number):
+        apart = every_path(request)
+    first = next(iter(found.values()))
+    assert found == dict.fromkeys(found, first)
+    assert apart == dict.fromkeys(apart, first)
+
+
+def test_what_does_not_fit_is_asked_in_parts_each_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory that gives out in the middle of an answer leaves nothing of it behind."""
+    rows = [(f"p{n % 40}", "abc"[n % 3], n % 7, n / 4, None) for n in range(400)]
+    source = written(tmp_path / "t", TYPES, rows, "csv")
+    bound = Bound("p", 5, 2, 3, leading=1)
+    everything = (*ADDED, *DISTINCT)
+    for groups in ((keyed("g", "abc"),), (hidden("g"),)):
+        plain_request = AggregateRequest(source, inputs(TYPES), groups, (), bound=bound)
+        for request in (
+            replace(plain_request, measures=everything),
+            replace(plain_request, measures=tuple(ADDED)),
+            replace(plain_request, points=X),
+            replace(plain_request, scores=SCORE),
+        ):
+            expected = plain(request, get("duckdb").aggregate(request))
+            with monkeypatch.context() as patch:
+                attempts = _give_out(patch)
+                found = get("duckdb").aggregate(request)
+            assert plain(request, found) == expected
+            assert len(attempts) > 4
+
+
+def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
+    """Have memory give out for every part that is not at least one of four, after some rows."""
+    attempts: list[int] = []
+    honest = duckdb_asking.in_parts
+
+    class Cut:
+        """An answer that breaks off."""
+
+        def __init__(self, answer: duckdb.DuckDBPyConnection) -> None:
+            self.answer = answer
+
+        def fetchall(self) -> object:
+            raise duckdb.OutOfMemoryException
+
+        fetchnumpy = fetchall
+
+        def fetchmany(self, _: int) -> object:
+            if len(attempts) % 2:
+                attempts.append(0)
+                return self.answer.fetchmany(2)
+            raise duckdb.OutOfMemoryException
+
+    def in_parts(run: Callable[[Part], None]) -> None:
+        def failing(part: Part) -> None:
+            attempts.append(part.of)
+            if part.of >= 4:
+                run(part)
+                return
+            with pytest.MonkeyPatch.context() as inner:
+                honest_run = duckdb_asking._Asking._run
+                inner.setattr(
+                    duckdb_asking._Asking, "_run", lambda self, text: Cut(honest_run(self, text))
+                )
+                run(part)
+
+        honest(failing)
+
+    patch.setattr(duckdb_asking, "in_parts", in_parts)
+    return attempts
+
+
+def test_one_unit_of_very_many_rows_fits_into_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "giant.parquet"
+    duckdb.execute(
+        f"COPY (SELECT 'ann' AS p, 'k' || i % 1000 AS g, i::BIGINT AS i, i / 4 AS x,"
+        f" NULL::DATE AS d FROM range(4000000) AS t(i)) TO '{path}' (FORMAT parquet)"
+    )
+    monkeypatch.setenv("DPRELEASE_MEMORY", "200MB")
+    source = written(tmp_path / "none", TYPES, [], "parquet")
+    request = AggregateRequest(
+        replace(source, pattern=str(path)),
+        inputs(TYPES),
+        (hidden("g"),),
+        (Measure(M.RECORDS), Measure(M.SUM, WIDE)),
+        bound=Bound("p", 12, 5, 3, leading=1),
+    )
+    found = by_key("duckdb", request)
+    assert len(found) == 5
+    assert sum(count for count, _ in found.values()) in range(5, 13)
