@@ -91,6 +91,8 @@ def _parquet(request: AggregateRequest) -> Answer:
             types = physical_types(connection, paths, source.pattern, request.inputs)
             fields = parquet_fields(paths, types)
             return ask(connection, request, Reading(fields, everything=False, cheap=True))
+    except duckdb.OutOfMemoryException:
+        raise  # reading with more care takes no less
     except duckdb.Error:  # one text that is not UTF-8 is enough
         return _parquet_careful(request, paths, types)
 

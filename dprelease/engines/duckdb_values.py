@@ -110,10 +110,16 @@ _AS_ITS_TEXT = re.compile(
     r"U?(?:TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*|VARCHAR|BLOB|UUID|BOOLEAN|DATE|TIMESTAMP.*"
 )
 
+_BINARY = ("FLOAT", "DOUBLE")
+
 
 def value_of_opaque(value: Sql, physical: str) -> Sql:
     """What stands for the text of a value in comparisons: the value itself where that will do."""
-    return value if _AS_ITS_TEXT.fullmatch(physical) else try_cast(value, "VARCHAR")
+    if _AS_ITS_TEXT.fullmatch(physical):
+        return value
+    shown = try_cast(value, "VARCHAR")
+    # a NaN can have a sign
+    return case([(call("ISNAN", value), text("nan"))], shown) if physical in _BINARY else shown
 
 
 def one_zero(value: Sql, kind: ColumnType) -> Sql:

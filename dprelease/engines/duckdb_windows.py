@@ -39,7 +39,7 @@ from dprelease.expressions.sqltext import (
 )
 from dprelease.model import AggregateRequest, Bound, Expression, MeasureKind
 
-ROW_NUMBER, DENSE_RANK = Sql("ROW_NUMBER()"), Sql("DENSE_RANK()")
+ROW_NUMBER, DENSE_RANK = call("ROW_NUMBER"), call("DENSE_RANK")
 MOST_AT_ONCE = 999_999  # elements that DuckDB keeps by MIN
 
 

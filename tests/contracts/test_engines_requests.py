@@ -91,7 +91,7 @@ BOUNDS = st.builds(
 SETTINGS = settings(
     deadline=None,
     derandomize=True,
-    max_examples=40,
+    max_examples=20,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -198,7 +198,7 @@ def test_bounds_that_bind_nobody_leave_the_integers_of_the_oracle(
 
 
 @given(data=st.data(), form=st.sampled_from(["csv", "parquet"]), number=st.sampled_from([2, 5, 16]))
-@SETTINGS
+@settings(SETTINGS, max_examples=8)
 def test_bounds_keep_the_same_rows_on_every_path_and_in_any_number_of_parts(
     tmp_path: Path, data: st.DataObject, form: str, number: int
 ) -> None:
