@@ -171,7 +171,8 @@ def _compute(
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     # what is needed afterwards is imported and tabulated while the engine reads
-    ahead = Thread(target=_prepare, args=(certified.plan,), daemon=True)
+    failed: list[Exception] = []
+    ahead = Thread(target=_prepare, args=(certified.plan, failed), daemon=True)
     ahead.start()
     bounded = certified.plan.release.privacy.bounding is not None
     salt = read_bits(entropy, 63) if bounded else 0
@@ -179,6 +180,8 @@ def _compute(
         tell(f"read the data for {job.steps[0].query.table}")
         exact = _aggregate(reservation, engine, job)
         ahead.join()
+        if failed:
+            raise failed[0]
         tell(f"add noise to {job.steps[0].query.table}")
         drawn = privatize(exact, job, entropy, keys)
         values |= drawn.values
@@ -186,12 +189,18 @@ def _compute(
     return NoisyTable(values, keys)
 
 
-def _prepare(plan: Plan) -> None:
-    """Make what the plan alone determines of the noise and the files; sees no data."""
-    prepare(plan.steps)
-    versions()
-    for step in plan.steps:
-        step_facts(step, plan.release.output.interval)
+def _prepare(plan: Plan, failed: list[Exception]) -> None:
+    """Make what the plan alone determines of the noise and the files; sees no data.
+
+    Runs in a thread, which would print a traceback: what goes wrong is for the caller to raise.
+    """
+    try:
+        prepare(plan.steps)
+        versions()
+        for step in plan.steps:
+            step_facts(step, plan.release.output.interval)
+    except Exception as problem:  # handed on, whatever it is
+        failed.append(problem)
 
 
 def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable:
