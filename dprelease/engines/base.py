@@ -14,7 +14,8 @@ class Engine(Protocol):
 
     ``inspect`` looks at structure only (names, types, headers) and fails with exit code 4.
     ``aggregate`` runs after the charge. No value in the data makes it fail; it fails, with exit
-    code 5, only when the files can't be read at all.
+    code 5, only when the files can't be read at all, or memory runs out. What is a bug of
+    ours is an InternalError, before and after the charge.
     """
 
     @property
@@ -40,6 +41,13 @@ def lost(message: str = "the data could not be read to its end") -> Failure:
     """Reading failed after the charge. The charge stands, and the same release is free to retry."""
     hint = "check the files and the disk, then run the same spec again: it costs nothing more"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, hint, key="data.path"))
+
+
+def out_of_memory() -> Failure:
+    """Memory ran out after the charge; a retry with more of it is free."""
+    hint = "give it more, such as DPRELEASE_MEMORY=2GB, and run the same spec again: it is free"
+    message = "the memory that may be used did not suffice to read the data"
+    return Failure(ExitCode.AFTER_CHARGE, Complaint("E510", message, hint, key="data.path"))
 
 
 def columns_read(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.engines.duckdb_cells import Cells, Part, locate
-from dprelease.engines.duckdb_heaps import MOST_ROWS, heaped
+from dprelease.engines.duckdb_giants import Looks
 from dprelease.engines.duckdb_labels import put_labels
 from dprelease.engines.duckdb_layers import only
+from dprelease.engines.duckdb_lists import MOST_ROWS, listed
 from dprelease.engines.duckdb_measures import (
     candidates_table,
     gathered,
@@ -23,6 +24,7 @@ from dprelease.engines.duckdb_measures import (
     scores_of,
 )
 from dprelease.engines.duckdb_packing import Packing, packing_of
+from dprelease.engines.duckdb_parts import first_parts
 from dprelease.engines.duckdb_rows import Fields, Rows, build_rows
 from dprelease.engines.duckdb_sql import fits_narrow, probe, statement
 from dprelease.engines.duckdb_tables import Dense, Row, Tallies, tallies_of
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one
 MOST_PARTS = 1 << 14
-FRUGAL = 16  # from so many parts on, a part is thought to be too large because of a single unit
+FRUGAL = 16  # from so many times more parts on, one is thought to be too large for a single unit
+VERY_FRUGAL = 64  # from so many times more on, for a single cell of it
 KEPT = "kept"
 
 
@@ -59,13 +62,15 @@ class Reading:
     """The fields, and how they are read.
 
     With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
-    can be read twice. ``renew`` is called before each reading.
+    can be read twice, and ``counted`` ones know their number. ``renew`` is called before each
+    reading.
     """
 
     fields: Fields
     everything: bool
     cheap: bool
     renew: Callable[[], None] = lambda: None
+    counted: bool = False
 
 
 def ask(connection: DuckDBPyConnection, request: AggregateRequest, reading: Reading) -> Answer:
@@ -89,6 +94,9 @@ class _Asking:
             connection.execute(candidates_table(request.scores), [texts])
         self.rows = build_rows(request, reading.fields)
         self.packing = _packing(request, self.rows)
+        self.parts = 1
+        if request.bound is not None and reading.counted:
+            self.parts = first_parts(connection, request, reading.fields, self.rows, self.packing)
         self.tallies: Tallies = tallies_of(request)
         self.counts: set[int] = set()  # of records, one for each statement
 
@@ -154,7 +162,7 @@ class _Asking:
 
         try:
             return self._run(sql).fetchall()
-        except (duckdb.CatalogException, duckdb.BinderException):
+        except duckdb.CatalogException:
             return None
 
     def _distinct(self, places: Sequence[int]) -> None:
@@ -188,7 +196,7 @@ class _Asking:
             self._run(write(KEPT, gathered(self.request, self._cells(part), wanted)))
             write = insert
 
-        in_parts(run)
+        in_parts(run, self.parts)
 
     # --- what it is asked of ---------------------------------------------------------------------
 
@@ -203,9 +211,12 @@ class _Asking:
         if bound is None:
             return self._located(part, *self._grouped())
         cells, everything = self._located(part, "u"), self.reading.everything
+        if part.of >= FRUGAL * self.parts:
+            looks = Looks(request, bound, cells, everything)
+            return looks.taken(self._run, many=part.of >= VERY_FRUGAL * self.parts)
         if self.packing is not None:
-            return heaped(request, bound, cells, self.packing, everything)
-        return windowed(request, bound, cells, everything, frugal=part.of >= FRUGAL)
+            return listed(request, bound, cells, self.packing, everything)
+        return windowed(request, bound, cells, everything)
 
     def _grouped(self) -> tuple[str, ...]:
         """What rows are grouped by."""
@@ -224,7 +235,7 @@ class _Asking:
             answer = self._run(made(part))
             records += self.tallies.add(answer, places)
 
-        in_parts(run)
+        in_parts(run, self.parts)
         self.counts.add(records)
 
     def _take(self, sql: Sql, places: Sequence[int]) -> None:
@@ -247,16 +258,19 @@ class _Asking:
 
 
 def _packing(request: AggregateRequest, rows: Rows) -> Packing | None:
-    """How rows are packed for heaps; None if that won't do."""
+    """How rows are packed for lists; None if that won't do."""
     bounded = request.bound is not None and request.bound.rows <= MOST_ROWS
     return packing_of(request, rows) if bounded else None
 
 
-def in_parts(run: Callable[[Part], None]) -> None:
-    """Run everything, in as many parts as there must be for each to fit into memory."""
+def in_parts(run: Callable[[Part], None], first: int = 1) -> None:
+    """Run everything, in as many parts as there must be for each to fit into memory.
+
+    The number of them is ``first``, a power of two, or a larger one.
+    """
     import duckdb
 
-    waiting = [Part()]
+    waiting = [Part(index, first) for index in range(first)]
     while waiting:
         part = waiting.pop()
         try:

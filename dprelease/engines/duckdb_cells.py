@@ -2,7 +2,8 @@
 
 A row has column ``c``: the number of its cell among the leading groups, NULL if it lies in none or
 is not kept; ``a``: its place among the groups after them, NULL if it has none (only if there are
-such groups); and those of ``Rows`` that are counted. Private groups add nothing to the numbers:
+such groups); and those of ``Rows`` that are counted, with conditions that are never null (what is
+null doesn't hold). Private groups add nothing to the numbers:
 their keys ``g0..`` are part of the cell themselves.
 """
 
@@ -12,10 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from dprelease.engines.contents import content_of, leading_of
 from dprelease.engines.duckdb_labels import look_up, numbered
 from dprelease.engines.duckdb_layers import layer, only
 from dprelease.engines.duckdb_rows import Rows
 from dprelease.expressions.sqltext import (
+    FALSE,
     Sql,
     binary,
     call,
@@ -72,14 +75,20 @@ class Cells:
         rows = self.rows
         return (*rows.quantities.values(), *rows.conditions.values(), *rows.values.values())
 
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The columns that tell the cells in which units are bounded, in canonical order."""
+        return ("c", *self.leading)
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """All that is counted of a row, in canonical order: see ``contents``."""
+        later = tuple(key for key in self.keys if key not in self.leading)
+        return (*self.place, *(("a",) if self.later else ()), *later, *self.counted)
+
     def within(self, condition: Sql | None) -> Cells:
         """Only the rows for which the condition is true."""
         return replace(self, relation=only(self.relation, condition))
-
-
-def leading_of(request: AggregateRequest) -> int:
-    """How many groups make the cells in which units are bounded."""
-    return len(request.groups) if request.bound is None else request.bound.leading
 
 
 def public_cells(request: AggregateRequest, start: int, end: int) -> int:
@@ -89,21 +98,19 @@ def public_cells(request: AggregateRequest, start: int, end: int) -> int:
 
 def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
     """The rows with their cells; with ``everything`` also those that lie in none."""
-    groups, leading = request.groups, leading_of(request)
+    groups, content = request.groups, content_of(request)
     places = range(len(groups))
-    columns = {"c": _where_it_counts(request, numbered(groups, places[:leading]))}
-    if leading < len(groups):
-        columns["a"] = numbered(groups, places[leading:])
-    keys = tuple(f"g{place}" for place in places if groups[place].private)
-    cells = Cells(
-        rows.relation,
-        rows,
-        leading < len(groups),
-        keys,
-        tuple(key for key in keys if int(key[1:]) < leading),
+    columns = {"c": _where_it_counts(request, numbered(groups, places[: content.leading]))}
+    if content.later:
+        columns["a"] = numbered(groups, places[content.leading :])
+    leading, later = (
+        tuple(f"g{place}" for place in keys) for keys in (content.leading_keys, content.later_keys)
     )
-    kept = [*keys, *cells.counted, *(["u"] if request.bound is not None else [])]
+    cells = Cells(rows.relation, rows, content.later, (*leading, *later), leading)
+    kept = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
     columns.update({key: identifier(key) for key in kept})
+    for key in rows.conditions.values():
+        columns[key] = call("COALESCE", identifier(key), FALSE)
     cells = replace(cells, relation=layer(look_up(rows.relation, groups), columns, keep=False))
     return cells if everything else cells.within(no(is_null(identifier("c"))))
 

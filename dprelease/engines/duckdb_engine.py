@@ -6,8 +6,17 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from dprelease.engines.base import columns_read, lost
+from dprelease.engines.base import columns_read, lost, out_of_memory
 from dprelease.engines.csv_scan import LineScan
+from dprelease.engines.duckdb_errors import (
+    CSV_FIELDS,
+    PARQUET_VALUES,
+    Stream,
+    explained,
+    means,
+    since_inspected,
+    stopped,
+)
 from dprelease.engines.duckdb_session import (
     ROOM_FOR_POINTS,
     ROOM_FOR_UNITS,
@@ -17,7 +26,7 @@ from dprelease.engines.duckdb_session import (
 from dprelease.engines.files import Layout, lay_out, resolve
 from dprelease.engines.parquet_files import check_readable, physical_types
 from dprelease.engines.values import parse_number
-from dprelease.errors import Failure
+from dprelease.errors import Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -37,14 +46,20 @@ class DuckDB:
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         """Check names and types against headers and footers; raises Failure(DATA)."""
+        import duckdb
+
         check_memory()
         if source.format == "csv":
             lay_out(source, inputs)
             return
         paths = resolve(source)
-        with session(paths) as connection:
-            check_readable(connection, paths, source.pattern)
-            physical_types(connection, paths, source.pattern, inputs)
+        try:
+            with session(paths) as connection:
+                check_readable(connection, paths, source.pattern)
+                physical_types(connection, paths, source.pattern, inputs)
+        except duckdb.Error as problem:
+            resolve(source)  # a file that has gone meanwhile is no bug
+            raise InternalError(type(problem).__name__) from None
 
     def aggregate(self, request: AggregateRequest) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
@@ -52,10 +67,19 @@ class DuckDB:
 
         try:
             answer = _parquet(request) if request.source.format == "parquet" else _csv(request)
-        except (duckdb.Error, OSError, ValueError, MemoryError, Failure):
+        except duckdb.Error as problem:
+            raise explained(problem, request.source) from None
+        except Failure as problem:
+            raise since_inspected(problem) from None
+        except OSError:
             raise lost() from None
-        except RuntimeError:  # what DuckDB makes of Ctrl-C
-            raise KeyboardInterrupt from None
+        except MemoryError:
+            raise out_of_memory() from None
+        except RuntimeError as problem:
+            # What DuckDB makes of Ctrl-C; Python's own are of other classes, or come of another.
+            if type(problem) is RuntimeError and problem.__context__ is None:
+                raise KeyboardInterrupt from None
+            raise InternalError(type(problem).__name__) from None
         return answer.table
 
 
@@ -85,33 +109,50 @@ def _parquet(request: AggregateRequest) -> Answer:
 
     source = request.source
     paths = resolve(source)
-    types: dict[str, str] = {}
-    try:
-        with session(paths, integers(request), _room(request)) as connection:
-            types = physical_types(connection, paths, source.pattern, request.inputs)
-            fields = parquet_fields(paths, types)
-            return ask(connection, request, Reading(fields, everything=False, cheap=True))
-    except duckdb.OutOfMemoryException:
-        raise  # reading with more care takes no less
-    except duckdb.Error:  # one text that is not UTF-8 is enough
-        return _parquet_careful(request, paths, types)
+    with session(paths, integers(request), _room(request)) as connection:
+        types = physical_types(connection, paths, source.pattern, request.inputs)
+        fields = parquet_fields(paths, types)
+        try:
+            reading = Reading(fields, everything=False, cheap=True, counted=True)
+            return ask(connection, request, reading)
+        except duckdb.Error as problem:
+            if not means(problem, PARQUET_VALUES):
+                raise
+    return _parquet_careful(request, paths, types)
 
 
 def _parquet_careful(
     request: AggregateRequest, paths: Sequence[str], types: Mapping[str, str]
 ) -> Answer:
     """The answer where a text of the file is not UTF-8, from records that are."""
+    import duckdb
+    import pyarrow as pa
+
     from dprelease.engines.duckdb_asking import Reading, ask
     from dprelease.engines.duckdb_sources import RECORDS, stream_fields
     from dprelease.engines.parquet_records import readable
 
+    stream = Stream()
+    damaged = (OSError, pa.ArrowInvalid)
     with session((), integers(request), _room(request)) as connection:
 
         def renew() -> None:
-            connection.register(RECORDS, readable(paths, list(types)))
+            try:
+                reader = readable(paths, list(types))
+            except damaged:
+                raise lost() from None
+            batches = stream.watch(iter(reader))
+            watched = pa.RecordBatchReader.from_batches(reader.schema, batches)
+            connection.register(RECORDS, watched)
 
         reading = Reading(stream_fields(types), everything=False, cheap=False, renew=renew)
-        return ask(connection, request, reading)
+        try:
+            return ask(connection, request, reading)
+        except duckdb.Error:
+            cause = stopped(stream, damaged)
+            if cause is not None:
+                raise cause from None
+            raise
 
 
 def _csv(request: AggregateRequest) -> Answer:
@@ -171,8 +212,14 @@ def _csv_fast(
         scan.start()
         try:
             answer = ask(connection, request, Reading(fields, everything=True, cheap=True))
-        except duckdb.Error:
-            answer = None
+        except duckdb.OutOfMemoryException:
+            answer = None  # a reader that holds one line at a time may do with less
+        except duckdb.InterruptException:
+            if not scan.refuted:  # nobody else interrupts it
+                raise
+        except duckdb.Error as problem:
+            if not means(problem, CSV_FIELDS):
+                raise
         finally:
             if answer is None:
                 scan.stop()
@@ -184,6 +231,7 @@ def _csv_fast(
 
 def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
     """The answer by the careful reader, whose records stream into the same statement."""
+    import duckdb
     import pyarrow as pa
 
     from dprelease.engines.csv_records import batches
@@ -194,12 +242,20 @@ def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
     wanted = sorted(layout.position[each.name] for each in columns_read(request.inputs)) or [0]
     names = [f"f{place}" for place in wanted]
     schema = pa.schema([(name, pa.string()) for name in names])
+    stream = Stream()
     with session((), integers(request), _room(request)) as connection:
 
         def renew() -> None:
-            stream = batches(dialect, layout, names, wanted)
-            reader = pa.RecordBatchReader.from_batches(schema, stream)
+            records = stream.watch(batches(dialect, layout, names, wanted))
+            reader = pa.RecordBatchReader.from_batches(schema, records)
             connection.register(RECORDS, reader)
 
         fields = record_fields(layout, dialect)
-        return ask(connection, request, Reading(fields, everything=False, cheap=False, renew=renew))
+        reading = Reading(fields, everything=False, cheap=False, renew=renew)
+        try:
+            return ask(connection, request, reading)
+        except duckdb.Error:
+            cause = stopped(stream, (OSError,))
+            if cause is not None:
+                raise cause from None
+            raise

@@ -1,4 +1,7 @@
-"""Labels of private keys: the one text of each typed value, and cells back into labels."""
+"""Keys of groups: which texts are one key, the one text of each typed value, cells back to labels.
+
+What becomes of texts is said in ``key_texts``; here it is in SQL.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,75 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from dprelease.engines.key_texts import (
+    BEGINNING,
+    CONTROLS,
+    ELLIPSIS,
+    LONGEST_KEY,
+    LONGEST_TEXT,
+    REPLACEMENT,
+    SIMPLE,
+)
 from dprelease.engines.values import parse_value
 from dprelease.expressions.sql import SQL_TYPES
-from dprelease.expressions.sqltext import Sql, cast, text
-from dprelease.model import Group
+from dprelease.expressions.sqltext import Sql, binary, call, case, cast, number, text
+from dprelease.model import ColumnType, Group
 
 Labels = tuple[str, ...]
+
+
+def one_line(value: Sql) -> Sql:
+    """The private key of a text: see ``key_texts``.
+
+    Most texts are short and plain, which is quickly seen: bytes are written as text with an escape
+    for each that isn't printable ASCII. The next quickest are those of simple characters.
+    """
+    length, encoded = call("STRLEN", value), cast(call("ENCODE", value), "VARCHAR")
+    plain = binary(call("STRLEN", encoded), "=", length)
+    short = binary(length, "<=", number(LONGEST_KEY))  # so many bytes are no more characters
+    # Controls go first: DuckDB's normal form ends at a NUL.
+    shown = call("REGEXP_REPLACE", value, text(CONTROLS), text(REPLACEMENT), text("g"))
+    in_form = call("NFC_NORMALIZE", shown)
+    whole = case([(_longer(value, LONGEST_TEXT), shown)], in_form)
+    beginning = call("LEFT", whole, number(BEGINNING))
+    cut = binary(binary(beginning, "||", text(ELLIPSIS)), "||", call("SHA256", whole))
+    long = case([(_longer(whole, LONGEST_KEY), cut)], whole)
+    pairs = [
+        (binary(short, "AND", plain), value),
+        (binary(short, "AND", _simple(value)), value),
+        (short, in_form),
+    ]
+    return case(pairs, long)
+
+
+def normal(value: Sql) -> Sql:
+    """What a text is compared by where keys are declared: see ``key_texts``.
+
+    A text with a NUL is no declared key, and DuckDB's normal form would end there.
+    """
+    ascii_ = binary(call("STRLEN", value), "=", call("LENGTH", value))
+    nul = call("CONTAINS", value, call("CHR", number(0)))
+    alone = binary(nul, "OR", _longer(value, LONGEST_TEXT))
+    return case(
+        [(ascii_, value), (_simple(value), value), (alone, value)], call("NFC_NORMALIZE", value)
+    )
+
+
+def _simple(value: Sql) -> Sql:
+    return call("REGEXP_FULL_MATCH", value, text(SIMPLE))
+
+
+def _longer(value: Sql, most: int) -> Sql:
+    """Whether a text has more characters; texts with no more bytes aren't counted through."""
+    longer = [binary(call(name, value), ">", number(most)) for name in ("STRLEN", "LENGTH")]
+    return binary(longer[0], "AND", longer[1])
+
+
+def key_of(group: Group, value: Sql) -> Sql:
+    """The key of a typed value of the group's column that is not null, if it isn't binned."""
+    if group.type is not ColumnType.STRING:
+        return value
+    return one_line(value) if group.private else normal(value)
 
 
 def label_of(value: Any) -> str:
@@ -41,11 +107,11 @@ def _plain(value: float) -> str:
 
 
 def null_key(group: Group) -> Sql | None:
-    """The value whose text is the null label, if there is one: nulls share its cell."""
+    """The key whose text is the null label, if there is one: nulls share its cell."""
     value = parse_value(group.null_label, group.type)
     if group.null_label is None or value is None or label_of(value) != group.null_label:
         return None
-    return cast(text(group.null_label), SQL_TYPES[group.type])
+    return key_of(group, cast(text(group.null_label), SQL_TYPES[group.type]))
 
 
 def labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], Labels]:

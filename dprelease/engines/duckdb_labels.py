@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dprelease.engines.duckdb_keys import key_of
 from dprelease.engines.duckdb_layers import layer, name, replaced
 from dprelease.expressions.sql import SQL_TYPES
 from dprelease.expressions.sqltext import (
@@ -24,6 +25,7 @@ from dprelease.expressions.sqltext import (
     join,
     no,
     number,
+    try_cast,
 )
 from dprelease.model import NUMERIC_TYPES, Group
 
@@ -41,10 +43,11 @@ def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
                 [list(group.edges)],
             )
         elif not group.private:
-            # Two texts of one value would count a record twice: the first one has it.
+            # Two texts of one key would count a record twice: the first one has it.
+            key = key_of(group, try_cast(identifier("t"), SQL_TYPES[group.type]))
             connection.execute(
                 f"CREATE TEMP TABLE keys{index} AS SELECT v, MIN(i) AS i FROM ("  # noqa: S608
-                f"SELECT TRY_CAST(t AS {SQL_TYPES[group.type]}) AS v, i FROM ("
+                f"SELECT {key} AS v, i FROM ("
                 "SELECT UNNEST(CAST($1 AS VARCHAR[])) AS t, UNNEST(RANGE($2)) AS i)"
                 ") GROUP BY v",
                 [list(group.keys or ()), len(group.keys or ())],
@@ -72,7 +75,7 @@ def numbered(groups: Sequence[Group], places: Sequence[int]) -> Sql:
         group = groups[index]
         if group.private:
             if group.null_label is None:
-                some = no(is_null(name("g", index)))
+                some = name("s", index)
                 present = some if present is None else binary(present, "AND", some)
             continue
         scaled = binary(total, "*", number(len(group.labels)))

@@ -29,6 +29,7 @@ from dprelease.expressions.sqltext import (
     join,
     no,
     number,
+    over,
     select,
     subquery,
 )
@@ -103,36 +104,74 @@ def points_of(request: AggregateRequest, cells: Cells) -> Sql:
 
 
 CANDIDATES = "candidates"
+ABREAST = 8  # rows that a candidate is scored on before anything is added up by candidate: 2^3
+NARROW = 2**23
+"""Scores below this add up in 64 bits over 2^40 records, more than any file will hold."""
 
 
 def scores_of(request: AggregateRequest, cells: Cells) -> Sql:
     """SQL of the candidates' scores: cell, records, sum, number of the candidate, keys.
 
-    Rows that are alike in what the score reads are gathered before each candidate has a go at them.
+    Rows that are alike in what the score reads are gathered before each candidate has a go at them,
+    and several of these stand abreast: adding up by candidate takes longer than the scores do.
     """
     candidates = request.scores
     if candidates is None:
         raise ValueError("no scores are asked for")
-    values = [identifier(each) for each in cells.rows.values.values()]
-    own = [identifier(CELL), *_keys(cells), *values]
-    counts = [alias(COUNT_ALL, "rows"), alias(_records(cells), "stands")]
-    source = subquery(select([*own, *counts], _numbered(request, cells), own), "inside")
-    source = layer(join(source, "CROSS JOIN", identifier(CANDIDATES)), {})
-    source = layer(source, {"score": cast(_score(request, candidates, cells), "DOUBLE")})
-    gain = grid_integer(identifier("score"), Quantity("", candidates.grid, null_fill=0))
-    source = layer(source, {"gain": gain})
+    source = layer(join(_abreast(request, cells), "CROSS JOIN", identifier(CANDIDATES)), {})
+    scores = {
+        f"score_{place}": cast(_score(request, candidates, cells, place), "DOUBLE")
+        for place in range(ABREAST)
+    }
+    source = layer(source, scores)
+    small = candidates.grid.upper < NARROW
+    total: Sql | None = None
+    for place in range(ABREAST):
+        score = identifier(f"score_{place}")
+        gain = grid_integer(score, Quantity("", candidates.grid, null_fill=0))
+        rows = identifier(f"rows_{place}")
+        gains = binary(rows if small else cast(rows, "HUGEINT"), "*", gain)
+        gains = call("COALESCE", gains, number(0))
+        total = gains if total is None else binary(total, "+", gains)
+    source = layer(source, {"total": number(0) if total is None else total})
     first = binary(identifier("j"), "=", number(0))
     records = filtered(call("SUM", identifier("stands")), first)
-    gains = binary(cast(identifier("rows"), "HUGEINT"), "*", identifier("gain"))
+    sums = call("SUM", identifier("total"))
     keys = [identifier("j"), *_keys(cells)]
-    columns = [identifier(CELL), records, call("SUM", gains), *keys]
+    columns = [identifier(CELL), records, cast(sums, "BIGINT") if small else sums, *keys]
     return select(columns, source, [identifier(CELL), *keys])
 
 
-def _score(request: AggregateRequest, candidates: Candidates, cells: Cells) -> Sql:
+def _abreast(request: AggregateRequest, cells: Cells) -> Sql:
+    """Up to ``ABREAST`` of a cell's rows as one, each with ``_<place>`` after its columns.
+
+    ``rows_<place>`` is how many there are alike, null where there is none.
+    """
+    values = list(cells.rows.values.values())
+    cell = [identifier(CELL), *_keys(cells)]
+    own = [*cell, *map(identifier, values)]
+    counts = [alias(COUNT_ALL, "rows"), alias(_records(cells), "stands")]
+    source = subquery(select([*own, *counts], _numbered(request, cells), own), "inside")
+    place = binary(over(call("ROW_NUMBER"), cell), "-", number(1))
+    source = layer(source, {"place": place})
+    source = layer(source, {"bundle": binary(identifier("place"), ">>", number(3))})
+    made = [*cell, alias(call("SUM", identifier("stands")), "stands")]
+    for at in range(ABREAST):
+        here = binary(identifier("place"), "&", number(ABREAST - 1))
+        here = binary(here, "=", number(at))
+        made += [
+            alias(filtered(call("ANY_VALUE", identifier(each)), here), f"{each}_{at}")
+            for each in ("rows", *values)
+        ]
+    return subquery(select(made, source, [*cell, identifier("bundle")]), "inside")
+
+
+def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, place: int) -> Sql:
+    """The score that the row at ``place`` gives to a candidate."""
     types = {each.name: each.type for each in request.inputs}
     node = tree(candidates.score.text, {**types, "candidate": candidates.type})
-    columns = {key: identifier(column) for key, column in cells.rows.values.items()}
+    names = cells.rows.values.items()
+    columns = {key: identifier(f"{column}_{place}") for key, column in names}
     return compile_sql(node, {**columns, "candidate": identifier("candidate")})
 
 

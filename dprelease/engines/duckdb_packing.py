@@ -1,30 +1,21 @@
-"""Everything that is counted of a row as bits of one or several integers, and back.
+"""Everything that is counted of a row as the bits of one integer, and back.
 
-Each column is a field: the cell as it is, all others with 0 for null. The cell comes first, whole,
-in the lowest bits of the first integer.
+Each column is a field, the first ones in the highest bits, nulls as 0: so the order of the integers
+is the canonical order of the rows (``contents``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
-from dprelease.engines.duckdb_cells import leading_of, public_cells
+from dprelease.engines.contents import leading_of
+from dprelease.engines.duckdb_cells import public_cells
 from dprelease.engines.duckdb_rows import Rows
-from dprelease.expressions.sqltext import (
-    Sql,
-    binary,
-    call,
-    case,
-    cast,
-    identifier,
-    number,
-)
+from dprelease.expressions.sqltext import Kind, Sql, binary, call, case, cast, identifier, number
 from dprelease.model import AggregateRequest
 
-ALONE = 35  # most bits of fields in a single integer, beside at least 28 of a hash
-CHUNK = 31  # bits of fields in each of several integers, beside 32 of a hash
-MOST_CHUNKS = 6
+NARROW, WIDE = 63, 127  # bits of a BIGINT and of a HUGEINT beside the sign
 WIDEST = 62  # bits of a field
 
 
@@ -45,79 +36,54 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Bits ``start`` and on of a field, ``bits`` of them, at ``low`` of integer ``chunk``."""
-
-    field: Field
-    start: int
-    bits: int
-    chunk: int
-    low: int
-
-
-@dataclass(frozen=True, slots=True)
 class Packing:
-    """Where each bit goes."""
+    """The fields in canonical order: the cell, and its place among later groups if there are any.
+
+    The integer of a row is never negative.
+    """
 
     fields: tuple[Field, ...]
-    pieces: tuple[Piece, ...]
 
     @property
-    def chunks(self) -> int:
-        """How many integers there are."""
-        return 1 + max(piece.chunk for piece in self.pieces)
+    def bits(self) -> int:
+        """The width of all fields."""
+        return sum(field.bits for field in self.fields)
 
     @property
-    def cell_bits(self) -> int:
-        """The width of the cell in the first integer."""
-        return self.fields[0].bits
+    def kind(self) -> Kind:
+        """The type of the integers."""
+        return "BIGINT" if self.bits <= NARROW else "HUGEINT"
 
-    def used(self, chunk: int) -> int:
-        """How many bits of an integer are taken."""
-        return max(piece.low + piece.bits for piece in self.pieces if piece.chunk == chunk)
+    @property
+    def lows(self) -> dict[str, int]:
+        """The lowest bit of each column's field."""
+        ends = accumulate(field.bits for field in self.fields)
+        return {f.column: self.bits - end for f, end in zip(self.fields, ends, strict=True)}
 
-    def packed(self, chunk: int) -> Sql:
-        """One of the integers, of columns ``e_<column>`` that hold the fields."""
-        whole: Sql | None = None
-        for piece in self.pieces:
-            if piece.chunk != chunk:
-                continue
-            value = identifier(f"e_{piece.field.column}")
-            if piece.start:
-                value = binary(value, ">>", number(piece.start))
-            if piece.start + piece.bits < piece.field.bits:
-                value = binary(value, "&", number((1 << piece.bits) - 1))
-            if piece.low:
-                value = binary(value, "<<", number(piece.low))
-            whole = value if whole is None else binary(whole, "|", value)
-        return cast(number(0) if whole is None else whole, "UBIGINT")
+    def packed(self) -> Sql:
+        """The integer of a row; null where the cell is."""
+        lows, whole = self.lows, cast(number(0), self.kind)
+        for field in self.fields:
+            value = cast(encoded(field), self.kind)
+            if lows[field.column]:
+                value = binary(value, "<<", number(lows[field.column]))
+            whole = binary(whole, "|", value)
+        return whole
 
-    def unpacked(self, field: Field, chunks: Mapping[int, Sql]) -> Sql:
-        """The bits of a field, of the integers or of what has them in its lowest bits."""
-        whole: Sql | None = None
-        for piece in self.pieces:
-            if piece.field != field:
-                continue
-            value = chunks[piece.chunk]
-            if piece.low:
-                value = binary(value, ">>", number(piece.low))
-            value = binary(value, "&", number((1 << piece.bits) - 1))
-            if piece.start:
-                value = binary(value, "<<", number(piece.start))
-            whole = value if whole is None else binary(whole, "|", value)
-        return number(0) if whole is None else whole
+    def above(self, column: str, value: Sql) -> Sql:
+        """The bits of an integer from the field of a column upwards."""
+        low = self.lows[column]
+        return binary(value, ">>", number(low)) if low else value
 
-    def decoded(self, field: Field, chunks: Mapping[int, Sql]) -> Sql:
-        """The column that the field was made of."""
-        value = self.unpacked(field, chunks)
+    def decoded(self, field: Field, value: Sql) -> Sql:
+        """The column that a field was made of."""
+        bits = binary(self.above(field.column, value), "&", number((1 << field.bits) - 1))
+        bits = cast(bits, "BIGINT")
         if field.truth:
-            return binary(value, "=", number(1))
+            return binary(bits, "=", number(1))
         if not field.nullable:
-            return value
-        # pieces of different rows may make up what none of them holds
-        if sum(piece.field == field for piece in self.pieces) > 1:
-            value = call("LEAST", value, number(field.size))
-        return binary(call("NULLIF", value, number(0)), "+", number(field.lowest - 1))
+            return bits
+        return binary(call("NULLIF", bits, number(0)), "+", number(field.lowest - 1))
 
 
 def encoded(field: Field) -> Sql:
@@ -143,22 +109,6 @@ def packing_of(request: AggregateRequest, rows: Rows) -> Packing | None:
         fields.append(Field(key, quantity.grid.lower, quantity.grid.width + 1))
     for key in rows.conditions.values():
         fields.append(Field(key, 0, 2, nullable=False, truth=True))
-    if fields[0].bits > CHUNK or max(field.bits for field in fields) > WIDEST:
-        return None
-    total = sum(field.bits for field in fields)
-    pieces = _cut(fields, ALONE if total <= ALONE else CHUNK)
-    return Packing(tuple(fields), pieces) if pieces[-1].chunk < MOST_CHUNKS else None
-
-
-def _cut(fields: list[Field], size: int) -> tuple[Piece, ...]:
-    pieces = [Piece(fields[0], 0, fields[0].bits, 0, 0)]
-    chunk, low = 0, fields[0].bits
-    for field in fields[1:]:
-        start = 0
-        while start < field.bits:
-            if low == size:
-                chunk, low = chunk + 1, 0
-            bits = min(size - low, field.bits - start)
-            pieces.append(Piece(field, start, bits, chunk, low))
-            start, low = start + bits, low + bits
-    return tuple(pieces)
+    packing = Packing(tuple(fields))
+    fits = packing.bits <= WIDE and max(field.bits for field in fields) <= WIDEST
+    return packing if fits else None

@@ -2,8 +2,9 @@
 
 Each layer is a subquery with names of its own making (no name of the data is SQL): text ``t0..``,
 typed values ``v0..`` with numbers ``n0..`` (numbered by input), then one row a record with group
-keys ``g0..``, grid integers ``k0..``, conditions ``w0..``, typed values ``d0..`` of other columns
-that are counted or scored, the unit ``u``, and ``f``: whether the record passes the filter.
+keys ``g0..`` (for private ones also ``s0..``: whether there is a value), grid integers ``k0..``,
+conditions ``w0..``, typed values ``d0..`` of other columns that are counted or scored, the unit
+``u``, and ``f``: whether the record passes the filter.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import dataclass, field
 
 from dprelease.engines import duckdb_values as values
 from dprelease.engines.base import columns_derived, columns_read
-from dprelease.engines.duckdb_keys import null_key
+from dprelease.engines.contents import content_of
+from dprelease.engines.duckdb_keys import key_of, null_key
 from dprelease.engines.duckdb_labels import binned
 from dprelease.engines.duckdb_layers import layer, name
+from dprelease.engines.duckdb_units import text_of_unit
 from dprelease.engines.grids import scale_of
 from dprelease.expressions import tree
 from dprelease.expressions.sql import compile_sql
@@ -28,6 +31,7 @@ from dprelease.expressions.sqltext import (
     case,
     cast,
     double,
+    is_null,
     no,
     number,
 )
@@ -39,7 +43,6 @@ from dprelease.model import (
     Expression,
     Group,
     InputColumn,
-    MeasureKind,
     Quantity,
 )
 
@@ -67,6 +70,7 @@ class Rows:
     conditions: Mapping[Expression, str]
     values: Mapping[str, str] = field(default_factory=dict)
     filtered: bool = False  # whether there is an f
+    unit: Sql = NULL  # the text of u, by which its rows are picked
 
 
 def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
@@ -85,56 +89,44 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
             columns[f"g{index}"] = name("b", index)
         elif group.private:
             columns[f"g{index}"] = _private_key(group, place)
+            # A key is null where its value is: to filter by that, no key need be made.
+            columns[f"s{index}"] = no(is_null(name("v", place)))
         else:
-            columns[f"g{index}"] = name("v", place)
-    quantities = {quantity: f"k{index}" for index, quantity in enumerate(quantities_of(request))}
+            columns[f"g{index}"] = key_of(group, name("v", place))
+    content = content_of(request)
+    quantities = {quantity: f"k{index}" for index, quantity in enumerate(content.quantities)}
     read = {each.name for each in columns_read(request.inputs)}
     for quantity, key in quantities.items():
         raw = quantity.column in read and types[quantity.column] is not ColumnType.BOOLEAN
         columns[key] = grid_integer(name("r" if raw else "n", places[quantity.column]), quantity)
-    conditions = {where: f"w{index}" for index, where in enumerate(conditions_of(request))}
+    conditions = {where: f"w{index}" for index, where in enumerate(content.conditions)}
     for where, key in conditions.items():
         columns[key] = compile_sql(tree(where.text, types), inside)
-    counted = {column: f"d{index}" for index, column in enumerate(values_of(request))}
+    counted = {column: f"d{index}" for index, column in enumerate(content.values)}
     for column, key in counted.items():
         columns[key] = values.one_zero(inside[column], types[column])
+    unit_text = NULL
     if request.bound is not None:
         unit = request.bound.column
         columns["u"] = values.one_zero(inside[unit], types[unit])
+        (known,) = (each for each in request.inputs if each.name == unit)
+        unit_text = text_of_unit(known, fields.types.get(unit))
     if request.where is not None:
         condition = compile_sql(tree(request.where.text, types), inside)
         columns["f"] = call("COALESCE", condition, FALSE)
     keys = tuple(f"g{index}" for index in range(len(request.groups)))
     relation = layer(query, columns or {"nothing": number(0)}, keep=False)
-    return Rows(relation, keys, quantities, conditions, counted, request.where is not None)
-
-
-def quantities_of(request: AggregateRequest) -> tuple[Quantity, ...]:
-    """What is put on a grid, each once."""
-    found = [measure.quantity for measure in request.measures] + [request.points]
-    return tuple(dict.fromkeys(each for each in found if each is not None))
-
-
-def conditions_of(request: AggregateRequest) -> tuple[Expression, ...]:
-    """The conditions of measures, each once."""
-    found = (measure.where for measure in request.measures)
-    return tuple(dict.fromkeys(each for each in found if each is not None))
-
-
-def values_of(request: AggregateRequest) -> tuple[str, ...]:
-    """The columns whose typed values are counted, or read by a score, each once."""
-    found = [m.column for m in request.measures if m.kind is MeasureKind.DISTINCT]
-    if request.scores is not None:
-        names = {each.name for each in request.inputs}
-        found += [
-            each for each in request.scores.score.columns if each in names and each != "candidate"
-        ]
-    return tuple(dict.fromkeys(each for each in found if each is not None))
+    return Rows(
+        relation, keys, quantities, conditions, counted, request.where is not None, unit_text
+    )
 
 
 def _private_key(group: Group, place: int) -> Sql:
-    """The typed value; a null is the value that has the null label as its text, if one has."""
-    value = values.one_zero(name("v", place), group.type)
+    """The key of the typed value; a null has the key that is the null label, if one is.
+
+    A function of the record alone, whatever else is in the table: see ``key_texts``.
+    """
+    value = key_of(group, values.one_zero(name("v", place), group.type))
     null = null_key(group)
     return value if null is None else call("COALESCE", value, null)
 

@@ -64,7 +64,7 @@ def _disable(connection: DuckDBPyConnection) -> None:
 
     try:
         connection.execute(f"SET disabled_optimizers = {quote(','.join(_NEVER))}")
-    except duckdb.Error:
+    except (duckdb.ParserException, duckdb.InvalidInputException):
         known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
         never = ",".join(name for name in _NEVER if (name,) in known)
         connection.execute(f"SET disabled_optimizers = {quote(never)}")
@@ -88,6 +88,16 @@ def _settings(scratch: str, paths: Sequence[str], integers: int, room: int) -> d
         "enable_external_access": "false",
         "lock_configuration": "true",
     }
+
+
+def memory_of(connection: DuckDBPyConnection) -> int | None:
+    """The connection's limit in bytes, as precisely as it says; None if it doesn't."""
+    (shown,) = connection.execute("SELECT current_setting('memory_limit')").fetchone() or ("",)
+    match = _SIZE.fullmatch(str(shown).strip())
+    if match is None:
+        return None
+    thousand = 1024 if len(match[2]) == 3 else 1000  # MiB, or MB
+    return int(float(match[1]) * thousand ** (1 + "KMGT".index(match[2][0].upper())))
 
 
 def check_memory() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from dprelease.engines.duckdb_units import bits_of
 from dprelease.engines.values import EXACT, parse_number, parse_value
 from dprelease.expressions.sql import SQL_TYPES, without_nan
 from dprelease.expressions.sqltext import (
@@ -107,7 +108,7 @@ def value_of_typed(value: Sql, kind: ColumnType, physical: str) -> Sql:
 # Equal values have equal texts and the other way round. Not so those of other types: 0.0 and -0.0
 # are equal, and one month is thirty days.
 _AS_ITS_TEXT = re.compile(
-    r"U?(?:TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*|VARCHAR|BLOB|UUID|BOOLEAN|DATE|TIMESTAMP.*"
+    r"U?(?:TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*|VARCHAR|BLOB|UUID|BOOLEAN|DATE|TIME.*"
 )
 
 _BINARY = ("FLOAT", "DOUBLE")
@@ -117,9 +118,9 @@ def value_of_opaque(value: Sql, physical: str) -> Sql:
     """What stands for the text of a value in comparisons: the value itself where that will do."""
     if _AS_ITS_TEXT.fullmatch(physical):
         return value
-    shown = try_cast(value, "VARCHAR")
-    # a NaN can have a sign
-    return case([(call("ISNAN", value), text("nan"))], shown) if physical in _BINARY else shown
+    if physical in _BINARY:  # a NaN can have a sign
+        return case([(call("ISNAN", value), text("nan"))], bits_of(value))
+    return try_cast(value, "VARCHAR")
 
 
 def one_zero(value: Sql, kind: ColumnType) -> Sql:

@@ -1,122 +1,93 @@
 """Units bounded by windows: for everything that can't be packed into integers.
 
-Each unit's rows are put in order by a hash of unit and row, then by all that is counted of the row,
-and the first are kept; then the cells least by their own hash; in each cell the first rows.
+Each unit's rows are put in canonical order (``contents``), and the rule of ``sampling`` is applied
+row by row: to all of them, then to the cells of those that are left, then to the rows in each cell.
 
-Guarantee: as for heaps. Units are told apart by their value itself, rows by all that is counted of
-them. The order of a unit's rows is a function of these and the salt: nothing that other people's
-rows have a part in, such as places in files or numbers of keys, decides it. Rows alike in all that
-is counted are interchangeable, and stand together.
+Guarantee: as for lists. Units are told apart by their value itself, and the place of a row in the
+order is a function of its unit's rows alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from dprelease.engines.duckdb_cells import Cells
 from dprelease.engines.duckdb_layers import layer, only, replaced
+from dprelease.engines.duckdb_sampling import Cut, digest_of, is_kept, start_of
 from dprelease.expressions.sqltext import (
     COUNT_ALL,
-    NULL,
+    TRUE,
     Sql,
-    alias,
-    array,
     binary,
     call,
     case,
-    cast,
-    filtered,
     identifier,
     is_null,
-    no,
+    nulls_first,
     number,
     over,
-    select,
-    struct,
-    subquery,
-    text,
 )
 from dprelease.model import AggregateRequest, Bound, Expression, MeasureKind
 
 ROW_NUMBER, DENSE_RANK = call("ROW_NUMBER"), call("DENSE_RANK")
-MOST_AT_ONCE = 999_999  # elements that DuckDB keeps by MIN
 
 
-def windowed(
-    request: AggregateRequest, bound: Bound, cells: Cells, everything: bool, frugal: bool = False
-) -> Cells:
-    """The rows that are kept; with ``everything`` also the others, in no cell.
-
-    ``frugal`` makes the first cut without holding all rows of a unit in memory. It is slower.
-    """
-    content = ("c", *(("a",) if cells.later else ()), *cells.keys, *cells.counted)
-    place = ("c", *cells.leading)
-    source = layer(cells.relation, {"h": _mixed(bound.salt, content)})
+def windowed(request: AggregateRequest, bound: Bound, cells: Cells, everything: bool) -> Cells:
+    """The rows that are kept; with ``everything`` also the others, in no cell."""
     unit = [identifier("u"), *([is_null(identifier("c"))] if everything else [])]
-    order = [identifier("h"), *map(identifier, content)]
-    weight = None
-    if frugal and bound.rows <= MOST_AT_ONCE:
-        source = _least(source, bound, ("h", *content), everything)
-        weight = "n" if everything else None
-    else:
-        source = layer(source, {"first": over(ROW_NUMBER, unit, order)})
-        source = _cut(source, "first", bound.rows, everything)
+    place = [*unit, *map(identifier, cells.place)]
+    order = ordered(cells.content)
+    few = min(bound.rows, bound.groups, bound.per_group)
+    first = {"p0": over(ROW_NUMBER, unit, order), "n0": over(COUNT_ALL, unit)}
+    source = layer(cells.relation, first)
+    digest = digest_of(bound.salt, cells.rows.unit)
+    some = binary(identifier("n0"), ">", number(few))
+    source = layer(source, {"d": case([(some, digest)])})
+    source = _cut(source, Cut.ROWS, bound.rows, everything)
     if bound.groups < bound.rows:
-        ranks = [_mixed((bound.salt + 1) % 2**64, place), *map(identifier, place)]
-        source = layer(source, {"second": over(DENSE_RANK, unit, ranks)})
-        source = _cut(source, "second", bound.groups, everything)
+        source = layer(source, {"p1": over(DENSE_RANK, unit, ordered(cells.place))})
+        source = layer(source, {"n1": over(call("MAX", identifier("p1")), unit)})
+        source = _cut(source, Cut.CELLS, bound.groups, everything)
     if bound.per_group < bound.rows:
-        own = [*unit, *map(identifier, place)]
-        source = layer(source, {"third": over(ROW_NUMBER, own, order)})
-        source = _cut(source, "third", bound.per_group, everything)
-    firsts: dict[Expression | None, str] = {}
-    whole = [identifier("u"), *map(identifier, ("c", *content[1 : 1 + cells.later], *cells.keys))]
-    for measure in request.measures:
-        if measure.kind is MeasureKind.UNITS and measure.where not in firsts:
-            key = firsts[measure.where] = f"z{len(firsts)}"
-            where = None
-            if measure.where is not None:
-                where = identifier(cells.rows.conditions[measure.where])
-            own = whole if where is None else [*whole, where]
-            first = binary(over(ROW_NUMBER, own, order), "=", number(1))
-            first = first if where is None else binary(first, "AND", where)
-            source = layer(source, {key: first})
-    return replace(cells, relation=source, firsts=firsts, weight=weight)
+        within = {"p2": over(ROW_NUMBER, place, order), "n2": over(COUNT_ALL, place)}
+        source = _cut(layer(source, within), Cut.WITHIN, bound.per_group, everything)
+    firsts = dict(firsts_of(request, cells))
+    source = layer(source, dict(firsts.values()))
+    return replace(
+        cells, relation=source, firsts={where: key for where, (key, _) in firsts.items()}
+    )
 
 
-def _mixed(salt: int, columns: Sequence[str]) -> Sql:
-    """A hash of unit, salt and columns.
+def ordered(columns: tuple[str, ...]) -> list[Sql]:
+    """What to order by, for the canonical order of these columns."""
+    return [nulls_first(identifier(each)) for each in columns]
 
-    One column after the other is mixed in: the function itself, of several arguments, does not mix
-    the last one well.
+
+def firsts_of(
+    request: AggregateRequest, cells: Cells
+) -> Iterator[tuple[Expression | None, tuple[str, Sql]]]:
+    """Name and value of the column that is true for one row of each unit in each cell.
+
+    For each condition under which units are counted: a row for which it holds.
     """
-    mixed = call("HASH", identifier("u"), cast(number(salt), "UBIGINT"))
-    for each in columns:
-        mixed = call("HASH", call("XOR", mixed, call("HASH", identifier(each))))
-    return mixed
+    whole = ("u", *cells.place, *(("a",) if cells.later else ()), *cells.keys)
+    conditions = dict.fromkeys(
+        measure.where for measure in request.measures if measure.kind is MeasureKind.UNITS
+    )
+    for index, where in enumerate(conditions):
+        holds = None if where is None else identifier(cells.rows.conditions[where])
+        own = [*map(identifier, whole), *([] if holds is None else [holds])]
+        first = binary(over(ROW_NUMBER, own), "=", number(1))
+        yield where, (f"z{index}", first if holds is None else binary(first, "AND", holds))
 
 
-def _cut(source: Sql, rank: str, most: int, everything: bool) -> Sql:
-    """The rows up to a rank; with ``everything`` the others too, in no cell."""
-    within = binary(identifier(rank), "<=", number(most))
+def _cut(source: Sql, cut: Cut, most: int, everything: bool) -> Sql:
+    """The rows that are kept of ``n`` at the places ``p`` from 1; all where no more are there."""
+    place, count = identifier(f"p{cut:d}"), identifier(f"n{cut:d}")
+    start = start_of(identifier("d"), cut, count)
+    chosen = is_kept(binary(place, "-", number(1)), count, most, start)
+    kept = case([(binary(count, ">", number(most)), chosen)], TRUE)
     if everything:
-        return replaced(source, "c", case([(within, identifier("c"))]))
-    return only(source, within)
-
-
-def _least(source: Sql, bound: Bound, content: Sequence[str], everything: bool) -> Sql:
-    """The first rows of each unit, in room for these alone; what is left out adds up to one row."""
-    row = struct((each, identifier(each)) for each in content)
-    inside = no(is_null(identifier("c")))
-    least = filtered(call("MIN", row, number(bound.rows)), inside)
-    if everything:
-        least = call("LIST_APPEND", call("COALESCE", least, array([])), NULL)
-    unit = identifier("u")
-    made = [unit, alias(COUNT_ALL, "total"), alias(least, "rows")]
-    units = subquery(select(made, source, [unit]), "inside")
-    source = layer(units, {"row": call("UNNEST", identifier("rows"))})
-    columns = {each: call("STRUCT_EXTRACT", identifier("row"), text(each)) for each in content}
-    other = is_null(identifier("row"))
-    columns = {"u": unit, **columns, "n": case([(other, identifier("total"))], number(0))}
-    return layer(source, columns, keep=False)
+        return replaced(source, "c", case([(kept, identifier("c"))]))
+    return only(source, kept)

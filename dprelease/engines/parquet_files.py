@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dprelease.engines.base import bad_data, columns_read
+from dprelease.engines.duckdb_errors import PARQUET_FOOTERS, means
 from dprelease.engines.duckdb_session import literal_path
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, InputColumn
@@ -38,14 +39,19 @@ def physical_types(
     pattern: str,
     inputs: Sequence[InputColumn],
 ) -> dict[str, str]:
-    """DuckDB type of each column to be read, the same in all files; raises Failure(DATA)."""
+    """DuckDB type of each column to be read, the same in all files; raises Failure(DATA).
+
+    An error of DuckDB that no damaged footer explains passes through.
+    """
     import duckdb
 
     found: list[dict[str, str]] = []
     for path in paths:
         try:
             found.append(_types(connection, path, pattern, inputs))
-        except duckdb.Error:
+        except duckdb.Error as problem:
+            if not means(problem, PARQUET_FOOTERS):
+                raise
             raise _unreadable(pattern) from None
     if any(types != found[0] for types in found):
         raise bad_data(
@@ -74,7 +80,8 @@ def _can_hold(physical: str, declared: InputColumn) -> bool:
 def check_readable(connection: DuckDBPyConnection, paths: Sequence[str], pattern: str) -> None:
     """Have the reader look at every column, of the footers only; raises Failure(DATA).
 
-    A column that it can't read stops it although nothing is wanted of that column.
+    A column that it can't read stops it although nothing is wanted of that column. An error of
+    DuckDB that no damaged footer explains passes through.
     """
     import duckdb
 
@@ -84,7 +91,9 @@ def check_readable(connection: DuckDBPyConnection, paths: Sequence[str], pattern
                 "DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning = false)",
                 [literal_path(path)],
             )
-        except duckdb.Error:
+        except duckdb.Error as problem:
+            if not means(problem, PARQUET_FOOTERS):
+                raise
             raise _unreadable(pattern) from None
 
 

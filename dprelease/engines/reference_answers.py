@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from dprelease.engines.grids import scale_of
 from dprelease.engines.reference_bounding import Row, bounded, unit_of
 from dprelease.engines.reference_cells import Cell, cell_of, labels_of, placer_of, position
+from dprelease.engines.reference_grids import grid_integer, on_grid
 from dprelease.engines.reference_values import Record, encoded
 from dprelease.engines.values import parse_value
 from dprelease.expressions import tree
@@ -20,7 +19,6 @@ from dprelease.model import (
     ColumnType,
     ExactTable,
     Expression,
-    Grid,
     Measure,
     MeasureKind,
     Quantity,
@@ -35,7 +33,7 @@ def answer(request: AggregateRequest, records: Iterable[Record]) -> ExactTable:
     rows = _located(request, types, records)
     tallies = _tallies(request, types)
     cells: dict[Cell, int] = {}  # those that occur, numbered as they do
-    for row in rows if request.bound is None else bounded(rows, request.bound):
+    for row in bounded(rows, request):
         if row.cell is not None:
             cells.setdefault(row.cell, len(cells))
             for each in tallies:
@@ -172,18 +170,3 @@ def _tallies(
     if request.points is not None:
         return [_Points(request.points)]
     return [_Tally(measure, types) for measure in request.measures]
-
-
-def grid_integer(quantity: Quantity, numbers: Mapping[str, float | None]) -> int | None:
-    """``clamp(rint(x / step))`` of the quantity's column, or its null fill."""
-    x = numbers[quantity.column]
-    return quantity.null_fill if x is None else on_grid(x, quantity.grid)
-
-
-def on_grid(x: float, grid: Grid) -> int:
-    """``clamp(rint(x / step))`` of a double that is not NaN."""
-    times, over = scale_of(grid)
-    scaled = x * times / over
-    if math.isinf(scaled):
-        return grid.upper if scaled > 0 else grid.lower
-    return max(grid.lower, min(grid.upper, round(scaled)))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
-from dprelease.engines.reference_cells import Cell
+from dprelease.engines.contents import content_of
+from dprelease.engines.reference_cells import Cell, ordered_key, position
+from dprelease.engines.reference_grids import grid_integer
 from dprelease.engines.reference_values import Record, encoded
+from dprelease.engines.sampling import sampled, seeds_of, text_of
+from dprelease.expressions import tree
+from dprelease.expressions.evaluate import evaluate
 from dprelease.expressions.nodes import Value
-from dprelease.model import Bound
+from dprelease.model import AggregateRequest, Bound
 
 
 class Row(NamedTuple):
@@ -25,41 +30,54 @@ class Row(NamedTuple):
     cell: Cell | None
 
 
+Order = tuple[tuple[bool, Value], ...]
+
+
 def unit_of(record: Record, bound: Bound) -> bytes | None:
     """The unit of a record; None if it has none and is to be dropped."""
     value = record.values[bound.column]
     return None if value is None and not bound.null_unit else encoded(value)
 
 
-def bounded(rows: Iterable[Row], bound: Bound) -> Iterator[Row]:
-    """The rows that are kept, one unit after the other."""
+def bounded(rows: Iterable[Row], request: AggregateRequest) -> Iterator[Row]:
+    """The rows that are kept, one unit after the other; all of them without a bound."""
+    if request.bound is None:
+        yield from rows
+        return
     units: defaultdict[bytes, list[Row]] = defaultdict(list)
     for row in rows:
         units[row.unit].append(row)
-    for unit, own in units.items():
-        yield from _kept(unit, own, bound)
+    order = _order_of(request)
+    for own in units.values():
+        yield from _kept(sorted(own, key=order), request.bound)
 
 
-def _kept(unit: bytes, own: list[Row], bound: Bound) -> Iterator[Row]:
-    """The choice for one unit: of nothing but its own rows and the salt."""
-    seed = encoded(bound.salt) + unit
-    ranked = sorted(own, key=lambda row: _rank(seed, encoded(*row.bounded, *_read(row.record))))
-    ranked = ranked[: bound.rows]
-    cells = {row.bounded for row in ranked}
-    chosen = sorted(cells, key=lambda cell: _rank(seed, encoded(*cell)))[: bound.groups]
-    left = dict.fromkeys(chosen, bound.per_group)
-    for row in ranked:
-        if left.get(row.bounded, 0) > 0:
-            left[row.bounded] -= 1
-            yield row
+def _kept(own: list[Row], bound: Bound) -> Iterator[Row]:
+    """The choice for one unit, from its rows in canonical order."""
+    seeds = seeds_of(bound.salt, text_of(own[0].record.values[bound.column]))
+    rows = [own[place] for place in sampled(len(own), bound.rows, seeds.rows)]
+    cells = [list(cell) for _, cell in groupby(rows, key=lambda row: row.bounded)]
+    for place in sampled(len(cells), bound.groups, seeds.cells):
+        cell = cells[place]
+        yield from (cell[each] for each in sampled(len(cell), bound.per_group, seeds.within))
 
 
-def _read(record: Record) -> Iterator[Value]:
-    """All that the request reads of a record, in the order of its inputs."""
-    yield from record.values.values()
-    yield from record.numbers.values()
+def _order_of(request: AggregateRequest) -> Callable[[Row], Order]:
+    """What puts rows into canonical order: see ``contents``."""
+    groups, content = request.groups, content_of(request)
+    types = {each.name: each.type for each in request.inputs}
+    conditions = [tree(where.text, types) for where in content.conditions]
 
+    def order(row: Row) -> Order:
+        record, lead = row.record, content.leading
+        rest = None if row.cell is None else row.cell[lead:]
+        found: list[Value] = [position(row.bounded, groups[:lead])]
+        found += [ordered_key(record, groups[place]) for place in content.leading_keys]
+        found.append(None if rest is None else position(rest, groups[lead:]))
+        found += [ordered_key(record, groups[place]) for place in content.later_keys]
+        found += [grid_integer(quantity, record.numbers) for quantity in content.quantities]
+        found += [evaluate(node, record.values) is True for node in conditions]
+        found += [record.values[name] for name in content.values]
+        return tuple((each is not None, each) for each in found)
 
-def _rank(seed: bytes, exact: bytes) -> tuple[bytes, bytes]:
-    """Pseudo-random first; equal digests are told apart by what they are digests of."""
-    return hashlib.sha256(seed + exact).digest(), exact
+    return order

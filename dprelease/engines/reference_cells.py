@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from dprelease.engines.key_texts import normal, one_line
 from dprelease.engines.reference_values import Record, canonical_text
 from dprelease.engines.values import parse_number, parse_value
 from dprelease.expressions.nodes import Value
@@ -28,10 +29,11 @@ def cell_of(record: Record, placers: Sequence[Placer]) -> Cell | None:
 
 
 def position(cell: Cell, groups: Sequence[Group]) -> int:
-    """The cell's number in the cross product of public groups, row-major."""
+    """The cell's number in the cross product of the public ones of the groups, row-major."""
     found = 0
     for place, group in zip(cell, groups, strict=True):
-        found = found * len(group.labels) + int(place)
+        if not group.private:
+            found = found * len(group.labels) + int(place)
     return found
 
 
@@ -54,7 +56,7 @@ def placer_of(group: Group) -> Placer:
     else:
         places: dict[Value, int] = {}
         for key_place, key in enumerate(group.keys or ()):
-            places.setdefault(parse_value(key, group.type), key_place)
+            places.setdefault(_compared(parse_value(key, group.type)), key_place)
         find = places.get
     by_number = group.edges is not None and group.type in NUMERIC_TYPES
 
@@ -62,18 +64,37 @@ def placer_of(group: Group) -> Placer:
         value = (record.numbers if by_number else record.values)[group.column]
         if value is None:
             return null
-        found = find(value)
+        found = find(value if group.edges is not None else _compared(value))
         return other if found is None else found
 
     return place
 
 
+def _compared(value: Value) -> Value:
+    """What tells keys apart."""
+    return normal(value) if isinstance(value, str) else value
+
+
 def _private(group: Group) -> Placer:
+    """The private key of a record: a function of the record alone, see ``key_texts``."""
+
     def place(record: Record) -> Place | None:
         value = record.values[group.column]
-        return group.null_label if value is None else canonical_text(value)
+        label = group.null_label if value is None else canonical_text(value)
+        return label if label is None or group.type is not ColumnType.STRING else one_line(label)
 
     return place
+
+
+def ordered_key(record: Record, group: Group) -> Value:
+    """The private key of a record as what keys are ordered by; a null is its label's value."""
+    if group.type is ColumnType.STRING:
+        return _private(group)(record)
+    value = record.values[group.column]
+    null = parse_value(group.null_label, group.type)
+    if value is None and null is not None and canonical_text(null) == group.null_label:
+        return null
+    return value
 
 
 def _as_edge(text: str, kind: ColumnType) -> Value:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read, lost
 from dprelease.engines.files import resolve
 from dprelease.engines.reference_values import Record
+from dprelease.engines.sampling import bits_of
 from dprelease.engines.values import EXACT
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
@@ -101,7 +102,11 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
 
 
 def _texts(column: Any) -> list[str | None]:
-    """A text of each value, whatever the type: equal texts for equal values and no others."""
+    """A text of each value, whatever the type: equal texts for equal values and no others.
+
+    Moments are whole numbers of days, microseconds or, where so stored, nanoseconds since 1970 or
+    midnight; doubles are bits, bytes hexadecimal digits.
+    """
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -109,8 +114,43 @@ def _texts(column: Any) -> list[str | None]:
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage  # a UUID, for one
     if pa.types.is_temporal(column.type):  # Python has no value for some moments
-        column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
-    return [None if each is None else str(each) for each in _plain(column)]
+        return [None if each is None else _moment_text(each, column.type) for each in _raw(column)]
+    show = _shown(column.type)
+    return [None if each is None else show(each) for each in _plain(column)]
+
+
+def _raw(column: Any) -> list[int | None]:
+    """The integers that stand for moments."""
+    import pyarrow as pa
+
+    if pa.types.is_date64(column.type):
+        column = column.cast(pa.date32())
+    return list(column.view(pa.int32() if column.type.bit_width == 32 else pa.int64()).to_pylist())
+
+
+def _moment_text(raw: int, physical: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(physical) and abs(raw) == 2**63 - 1:
+        return "infinity" if raw > 0 else "-infinity"  # for DuckDB it is
+    if pa.types.is_date(physical) or pa.types.is_duration(physical):
+        return str(raw)
+    return str(raw * UNITS.get(physical.unit, 1))
+
+
+def _shown(physical: Any) -> Callable[[Any], str]:
+    """How a value of the type is written."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(physical):
+        return lambda value: bits_of(float(value))
+    if pa.types.is_decimal(physical):
+        # without a digit before the point where the type has none
+        whole = physical.precision > physical.scale
+        return lambda value: format(value, "f") if whole else format(value, "f").replace("0.", ".")
+    if pa.types.is_boolean(physical):
+        return lambda value: str(value).lower()
+    return lambda value: value.hex().upper() if isinstance(value, bytes) else str(value)
 
 
 def _plain(column: Any) -> list[Any]:

@@ -89,7 +89,7 @@ class AggregateRequest:
     """One table of exact integers over the records for which ``where`` is true.
 
     Usually: each measure in every cell of the cross product of ``groups``, row-major. With a
-    private group: each measure for every combination of labels that occurs. With ``scores``: the
+    private group the cells are the combinations of labels that occur. With ``scores``: the
     sum of the score of each candidate in each cell, row-major, and no measures. With ``points``:
     how often each grid integer of the quantity occurs in each cell, and no measures.
     UNITS needs ``bound``, or counts records: without one every record is a unit.
@@ -118,9 +118,13 @@ class AggregateRequest:
 class ExactTable:
     """Exact aggregates: one sequence of integers per measure, one integer per cell.
 
-    Of ``scores``: one sequence. Of ``points``: three of equal length, in rising order: the cell,
-    the grid integer, how often it occurs. Of private groups also ``keys``: the labels of each
-    combination that occurs, one per group, in no particular order.
+    Of ``scores``: one sequence, the candidates of the first cell first. Of ``points``: three of
+    equal length, in rising order: the cell, the grid integer, how often it occurs.
+    Of private groups also ``keys``: the labels of each combination that occurs, one per group, each
+    combination once, in no particular order. Cells are then numbered as in ``keys``: a measure has
+    one integer for each of them, ``scores`` has one for each of them and candidate, and the cell of
+    a point is its place there. A combination occurs if a record that counts lies in it, whether or
+    not that has a value or a score.
     Private. It shows nothing of itself, can't be pickled, and has no equality.
     """
 

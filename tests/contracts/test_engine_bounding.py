@@ -1,7 +1,7 @@
 """What any engine keeps of one unit's rows: never too much, never too little, by chance alone.
 
-Which rows are kept is the engine's own affair. What holds for every salt is here, and so is the law
-of the choice over many units: one in which all choices are equally likely.
+What holds for every salt is here, and so is the law of the choice over many units: each row has the
+same chance, whatever other rows there are like it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from math import comb
 from pathlib import Path
 
 import pytest
@@ -269,16 +268,44 @@ def cells_kept(engine: str, source: Source, bound: Bound) -> list[int]:
     return asked(engine, request)[0]
 
 
-def test_every_choice_of_rows_is_equally_likely(engine: str, tmp_path: Path) -> None:
+def test_every_start_is_equally_likely_and_every_row(engine: str, tmp_path: Path) -> None:
     rows: list[Row] = [(p, "a", float(1 << bit)) for p in CROWD for bit in range(5)]
     source = written(tmp_path / "t", TYPES, rows, "parquet")
     first, second = (choices(engine, source, Bound("p", 2, 1, 2, 1, salt=salt)) for salt in (1, 2))
+    starts = [sum(1 << (5 * each + start) // 2 for each in range(2)) for start in range(5)]
     for found in (first, second):
         masks = Counter(found.values())
-        assert set(masks) == {(1 << a) + (1 << b) for a in range(5) for b in range(a)}
-        assert all(fair(count, len(CROWD), Fraction(1, comb(5, 2))) for count in masks.values())
+        assert set(masks) == set(starts)
+        assert all(fair(count, len(CROWD), Fraction(1, 5)) for count in masks.values())
+        for bit in range(5):
+            kept_of_bit = sum(count for mask, count in masks.items() if mask >> bit & 1)
+            assert fair(kept_of_bit, len(CROWD), Fraction(2, 5))
     same = sum(first[p] == second[p] for p in CROWD)
-    assert fair(same, len(CROWD), Fraction(1, comb(5, 2)))  # salts know nothing of each other
+    assert fair(same, len(CROWD), Fraction(1, 5))  # salts know nothing of each other
+
+
+def test_one_row_of_another_kind_is_as_likely_as_any(engine: str, tmp_path: Path) -> None:
+    """Of 99 rows that are alike and one other, one is kept: the other by a person in a hundred."""
+    people = CROWD if engine != "reference" else CROWD[:500]
+    rows: list[Row] = [(p, "a", 1.0) for p in people] * 99 + [(p, "b", 2.0) for p in people]
+    source = written(tmp_path / "t", TYPES, rows, "parquet")
+    a, b, c = cells_kept(engine, source, bound_of(rows=1))
+    assert (a + b, c) == (len(people), 0)
+    assert fair(b, len(people), Fraction(1, 100))
+    assert not fair(len(people) // 2, len(people), Fraction(1, 100))  # either kind first: unfair
+
+
+def test_ninety_rows_and_ten_are_nine_and_one_for_everybody(engine: str, tmp_path: Path) -> None:
+    people = CROWD[:200]
+    rows: list[Row] = [(p, "a", 1.0) for p in people] * 90 + [(p, "b", 2.0) for p in people] * 10
+    source = written(tmp_path / "t", TYPES, rows, "parquet")
+    for salt in (0, 1):
+        found = choices(engine, source, replace(bound_of(rows=10), salt=salt))
+        assert {found[p] for p in people} == {9 * 1 + 1 * 2}
+        # beside one cell, kinds of rows in it get their share too
+        within = replace(bound_of(rows=10), leading=0, salt=salt)
+        request = AggregateRequest(source, inputs(TYPES), (), (), bound=within, points=QUANTITY)
+        assert asked(engine, request) == [[0, 0], [1, 2], [9 * len(people), len(people)]]
 
 
 def test_people_alike_choose_apart(engine: str, tmp_path: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from datetime import date
-from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables import ENGINES, FORMS, T, asked, inputs, keyed, written
+from tables import ENGINES, FORMS, OPAQUE, T, asked, inputs, keyed, written
 
 from dprelease.engines import get
 from dprelease.errors import ExitCode, Failure
@@ -79,22 +76,6 @@ def test_an_opaque_unit_is_the_text_of_its_field(engine: str, tmp_path: Path) ->
         source, inputs({"p": T.STRING}, "p"), (), (COUNT, UNITS), bound=ONE_ROW
     )
     assert asked(engine, request) == [[3], [3]]
-
-
-OPAQUE = {
-    "integer": pa.array([1, 2, None, 1], pa.int32()),
-    "unsigned": pa.array([2**64 - 1, 2**64 - 2, None, 2**64 - 1], pa.uint64()),
-    "float": pa.array([0.1, math.nan, None, -math.nan], pa.float64()),
-    "decimal": pa.array([Decimal("1.20"), Decimal("-3"), None, Decimal("1.2")]),
-    "string": pa.array(["1", "01", None, "01"], pa.string()),
-    "dictionary": pa.array(["x", "y", None, "x"]).dictionary_encode(),
-    "boolean": pa.array([True, False, None, True]),
-    "date": pa.array([date(2026, 1, 31), date(1, 1, 1), None, date(2026, 1, 31)]),
-    "timestamp": pa.array([10**18, 0, None, 10**18], pa.timestamp("us")),
-    "zoned": pa.array([10**15, 0, None, 0], pa.timestamp("us", "UTC")),
-    "bytes": pa.array([b"\xff\x00", b"\xff\x01", None, b"\xff\x00"], pa.binary()),
-    "uuid": pa.array([b"0" * 16, b"\xff" * 16, None, b"0" * 16], pa.binary(16)),
-}
 
 
 @pytest.mark.parametrize("name", OPAQUE)

@@ -7,6 +7,7 @@ less the smallest, and cells add up: see ``dprelease.mechanisms.exponential``.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 
@@ -126,6 +127,34 @@ def test_scores_of_records(name: str, adjacency: Adjacency, cells: int, closed: 
     assert spans == claimed.choice_l1 * (1 if claimed.monotone else 2)
 
 
+def hidden(query: Query) -> Query:
+    return replace(query, groups=(Group("g", ColumnType.STRING, (), private=True),))
+
+
+@pytest.mark.parametrize("name", ["mode", "top_k", "best"])
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("rule", [*RULES[:3], (2, 2, 2)], ids=str)
+def test_scores_by_private_keys(
+    name: str, adjacency: Adjacency, rule: tuple[int, int, int]
+) -> None:
+    """Held against as many keys as two units can reach that have none in common, and one more."""
+    limits, people = Contribution(*rule), rule != (1, 1, 1)
+    query = hidden(query_of(name, 1))
+    claimed = STATISTICS[name].sensitivity(query, Neighbours(adjacency, limits, people))
+    found = changes(tables(name, 2 * limits.groups + 1, limits, True), adjacency)
+    spans, l1 = hold(found, claimed)
+    assert spans == claimed.choice_l1 * (1 if claimed.monotone else 2)
+    assert l1 == claimed.l1
+    many = STATISTICS[name].sensitivity(wide(name), Neighbours(adjacency, limits, people))
+    assert claimed == many
+
+
+def wide(name: str) -> Query:
+    """The same with more public groups than units can reach."""
+    labels = tuple(map(str, range(40)))
+    return replace(query_of(name, 1), groups=(Group("g", ColumnType.STRING, labels, labels),))
+
+
 def test_an_axis_of_one_label_that_holds_all_is_free() -> None:
     axis = Group("v", ColumnType.STRING, ("x",), ("x",), other="x", null_label="x")
     query = Query("q", "mode", "t", axis=axis)
@@ -154,3 +183,17 @@ def test_quantiles_say_how_many_rows_a_unit_has(
     query = Query("q", "median", "t", groups, column, quantiles=(Fraction(1, 2),))
     neighbours = Neighbours(adjacency, Contribution(*rule), people=True)
     assert STATISTICS["median"].sensitivity(query, neighbours).l1 == rows
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_quantiles_by_private_keys_say_how_many_rows_a_unit_has_in_all_keys(
+    adjacency: Adjacency, rule: tuple[int, int, int]
+) -> None:
+    """Counted in the units of ``tables``: each row of a mode adds one to one count."""
+    limits = Contribution(*rule)
+    column = Column("x", ColumnType.INTEGER, Grid(Fraction(1), 0, 9))
+    query = hidden(Query("q", "median", "t", (), column, quantiles=(Fraction(1, 2),)))
+    claimed = STATISTICS["median"].sensitivity(query, Neighbours(adjacency, limits, people=True))
+    units = tables("mode", limits.groups + 1, limits, True)
+    assert max(sum(map(sum, unit)) for unit in units) == claimed.l1

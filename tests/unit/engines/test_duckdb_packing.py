@@ -1,21 +1,16 @@
-"""Rows as bits: each field whole again afterwards, and which requests can be packed at all."""
+"""Rows as integers: in canonical order, each field whole again, and what can be packed at all."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
+from typing import Any
 
 import duckdb
 import pytest
 
-from dprelease.engines.duckdb_packing import (
-    CHUNK,
-    MOST_CHUNKS,
-    Field,
-    Packing,
-    encoded,
-    packing_of,
-)
+from dprelease.engines.duckdb_packing import NARROW, WIDE, Field, Packing, packing_of
 from dprelease.engines.duckdb_rows import Rows
 from dprelease.expressions.sqltext import Sql, identifier
 from dprelease.model import (
@@ -53,35 +48,76 @@ def known(*grids: tuple[int, int], conditions: int = 0, later: bool = False) -> 
 
 PACKINGS = {
     "cells alone": known(),
-    "one integer": known((0, 200_000), conditions=2),
+    "short": known((0, 200_000), conditions=2),
     "axis": known((-5, 5), later=True),
     "several": known((-(2**40), 2**40), (0, 2**53), conditions=1, later=True),
     "widest": known((-(2**60), 2**60), (-(2**53), -(2**53) + 1)),
+    # three bits of the cell, then the quantities
+    "as wide as may be": known((0, 2**60 - 2)),
+    "one bit wider": known((0, 2**60 - 1)),
+    "full": known((0, 2**62 - 2), (0, 2**62 - 2)),
 }
 
 
+def test_what_is_wide() -> None:
+    bits = {name: (packing.bits, packing.kind) for name, packing in PACKINGS.items()}
+    assert bits["as wide as may be"] == (NARROW, "BIGINT")
+    assert bits["one bit wider"] == (NARROW + 1, "HUGEINT")
+    assert bits["full"] == (WIDE, "HUGEINT")
+    assert packed((0, 2**62 - 2), (0, 2**62 - 2), conditions=1) is None
+
+
+def through(packing: Packing, rows: list[list[int | bool | None]]) -> list[tuple[Any, ...]]:
+    """The integer of each row, and what comes back of it."""
+    columns = ", ".join(
+        f"UNNEST(CAST(${place} AS {'BOOLEAN' if field.truth else 'BIGINT'}[])) AS {field.column}"
+        for place, field in enumerate(packing.fields, 1)
+    )
+    back = ", ".join(packing.decoded(field, identifier("x")) for field in packing.fields)
+    inner = f"SELECT {packing.packed()} AS x FROM (SELECT {columns})"
+    values = [list(column) for column in zip(*rows, strict=True)]
+    return duckdb.execute(f"SELECT x, {back} FROM ({inner})", values).fetchall()
+
+
 @pytest.mark.parametrize("name", PACKINGS)
-def test_what_goes_in_comes_out(name: str) -> None:
+def test_what_goes_in_comes_out_and_in_order(name: str) -> None:
     packing = PACKINGS[name]
-    for choice in range(8):
-        fields = packing.fields
-        values = [value_of(field, choice) for field in fields]
-        columns = [
-            f"CAST({show(value)} AS {kind(field)}) AS {field.column}"
-            for field, value in zip(fields, values, strict=True)
-        ]
-        made = ", ".join(f"{encoded(field)} AS e_{field.column}" for field in fields)
-        size = range(packing.chunks)
-        chunks = ", ".join(f"CAST({packing.packed(chunk)} AS BIGINT) AS x{chunk}" for chunk in size)
-        places = {chunk: identifier(f"x{chunk}") for chunk in size}
-        back = ", ".join(packing.decoded(field, places) for field in fields)
-        inner = f"SELECT {made} FROM (SELECT {', '.join(columns)})"
-        found = duckdb.execute(f"SELECT {back} FROM (SELECT {chunks} FROM ({inner}))").fetchall()
-        expected = [
-            bool(value) if field.truth else value
-            for field, value in zip(fields, values, strict=True)
-        ]
-        assert found == [tuple(expected)]
+    choices = [range(8) if index < 2 else (0, 1, 2) for index in range(len(packing.fields))]
+    rows = [
+        [value_of(field, choice) for field, choice in zip(packing.fields, picked, strict=True)]
+        for picked in product(*choices)
+    ]
+    found = through(packing, rows)
+    truths = [field.truth for field in packing.fields]
+    expected = [
+        tuple(bool(v) if truth else v for v, truth in zip(row, truths, strict=True)) for row in rows
+    ]
+    assert [row[1:] for row in found] == expected
+    for packed_row in found:
+        assert isinstance(packed_row[0], int)
+        assert 0 <= packed_row[0] < 2**packing.bits
+    by_integer = [row[1:] for row in sorted(found, key=lambda row: row[0])]
+    assert by_integer == sorted(expected, key=lambda row: [(v is not None, v) for v in row])
+
+
+def test_a_row_of_no_cell_has_no_integer() -> None:
+    packing = PACKINGS["short"]
+    query = f"SELECT {packing.packed()} FROM (SELECT NULL::BIGINT c, 1 k0, TRUE w0, NULL w1)"
+    assert duckdb.execute(query).fetchall() == [(None,)]
+
+
+@pytest.mark.parametrize("name", PACKINGS)
+def test_the_cell_is_what_is_above_its_lowest_bit(name: str) -> None:
+    packing = PACKINGS[name]
+    x = identifier("x")
+    whole = "a" if packing.fields[1:] and packing.fields[1].column == "a" else "c"
+    for cell in (0, 6):
+        values = [cell, *(value_of(field, 1) for field in packing.fields[1:])]
+        (row,) = through(packing, [values])
+        query = f"SELECT {packing.above('c', x)}, {packing.above(whole, x)}"
+        found = duckdb.execute(f"{query} FROM (SELECT {row[0]}::{packing.kind} AS x)").fetchall()
+        assert found[0][0] == cell
+        assert found[0][1] == (cell if whole == "c" else cell * 4 + 3)
 
 
 def value_of(field: Field, choice: int) -> int | bool | None:
@@ -94,35 +130,6 @@ def value_of(field: Field, choice: int) -> int | bool | None:
     return field.lowest + inside[choice % len(inside)]
 
 
-def show(value: int | bool | None) -> str:
-    return "NULL" if value is None else str(value)
-
-
-def kind(field: Field) -> str:
-    return "BOOLEAN" if field.truth else "BIGINT"
-
-
-@pytest.mark.parametrize("name", PACKINGS)
-def test_no_two_pieces_share_a_bit_and_none_is_lost(name: str) -> None:
-    packing = PACKINGS[name]
-    taken = [
-        (piece.chunk, piece.low + bit) for piece in packing.pieces for bit in range(piece.bits)
-    ]
-    assert len(set(taken)) == len(taken) == sum(field.bits for field in packing.fields)
-    assert packing.pieces[0].field.column == "c"
-    assert packing.pieces[0].low == packing.pieces[0].start == 0
-    # below at least 28 bits of a hash, or 32 where there are several
-    assert max(map(packing.used, range(packing.chunks))) <= (35 if packing.chunks == 1 else CHUNK)
-
-
-def test_pieces_of_different_rows_make_no_integer_that_is_off_the_grid() -> None:
-    packing = known((0, 2**40 + 5), (0, 7))
-    field = packing.fields[1]
-    ones = {chunk: Sql(f"CAST({2**CHUNK - 1} AS BIGINT)") for chunk in range(packing.chunks)}
-    (found,) = duckdb.execute(f"SELECT {packing.decoded(field, ones)}").fetchone() or ()
-    assert found == 2**40 + 5
-
-
 def test_what_cannot_be_packed() -> None:
     bound = Bound("p", 3, 3, 3, leading=1)
     request = AggregateRequest(SOURCE, (), (CELLS,), (), bound=bound)
@@ -133,7 +140,7 @@ def test_what_cannot_be_packed() -> None:
     assert packing_of(replace(request, groups=(hidden,)), plain) is None
     many = replace(CELLS, labels=tuple(map(str, range(2000))))
     assert packing_of(
-        replace(request, groups=(many,) * 3, bound=replace(bound, leading=3)), plain
+        replace(request, groups=(many,) * 6, bound=replace(bound, leading=6)), plain
     ) is None  # fmt: skip
     assert packed((-(2**62), 2**62)) is None
-    assert packed(*[(0, 2**53 + place) for place in range(MOST_CHUNKS)]) is None
+    assert packed(*[(0, 2**40 + place) for place in range(4)]) is None

@@ -1,0 +1,76 @@
+"""All that is counted of a row, in the one order that tells which of a unit's rows come first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dprelease.model import AggregateRequest, Expression, MeasureKind, Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a request reads of a row; the canonical order of rows is by these, one after the other.
+
+    1. the row-major number of the cell among the public ones of the leading groups,
+    2. the private keys of leading groups, at these places among the groups,
+    3. if there are ``later`` groups: the number among their public cells, null if one of them has
+       no label for the row,
+    4. the private keys of later groups,
+    5. quantities, as grid integers,
+    6. conditions: whether each holds; where it is null it doesn't,
+    7. typed values of columns that are counted or scored.
+
+    Nulls come first, false before true, texts by code point, all else by size. Rows alike in all of
+    it add the same to every answer, so it doesn't matter which of them comes first.
+    """
+
+    leading: int
+    leading_keys: tuple[int, ...]
+    later: bool
+    later_keys: tuple[int, ...]
+    quantities: tuple[Quantity, ...]
+    conditions: tuple[Expression, ...]
+    values: tuple[str, ...]
+
+
+def content_of(request: AggregateRequest) -> Content:
+    """What the request reads of a row."""
+    leading, groups = leading_of(request), request.groups
+    private = [place for place, group in enumerate(groups) if group.private]
+    return Content(
+        leading,
+        tuple(place for place in private if place < leading),
+        leading < len(groups),
+        tuple(place for place in private if place >= leading),
+        _quantities(request),
+        _conditions(request),
+        _values(request),
+    )
+
+
+def leading_of(request: AggregateRequest) -> int:
+    """How many groups make the cells in which units are bounded."""
+    return len(request.groups) if request.bound is None else request.bound.leading
+
+
+def _quantities(request: AggregateRequest) -> tuple[Quantity, ...]:
+    """What is put on a grid, each once."""
+    found = [measure.quantity for measure in request.measures] + [request.points]
+    return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _conditions(request: AggregateRequest) -> tuple[Expression, ...]:
+    """The conditions of measures, each once."""
+    found = (measure.where for measure in request.measures)
+    return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+def _values(request: AggregateRequest) -> tuple[str, ...]:
+    """The columns whose typed values are counted, or read by a score, each once."""
+    found = [m.column for m in request.measures if m.kind is MeasureKind.DISTINCT]
+    if request.scores is not None:
+        names = {each.name for each in request.inputs}
+        found += [
+            each for each in request.scores.score.columns if each in names and each != "candidate"
+        ]
+    return tuple(dict.fromkeys(each for each in found if each is not None))

@@ -1,0 +1,124 @@
+"""What an error of DuckDB means, by its exact class. Its text is never looked at.
+
+The text quotes lines and values of the data, so nothing of it may reach a message. Every class that
+is not known to come of the data or the machine is taken for a bug of ours: a statement that
+DuckDB refuses to parse or bind must not look like a damaged disk, nor be hidden by a
+slower reader that happens to ask in another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from dprelease.engines.base import lost, out_of_memory
+from dprelease.engines.files import resolve
+from dprelease.errors import ExitCode, Failure, InternalError
+from dprelease.model import Source
+
+if TYPE_CHECKING:
+    import duckdb
+
+T = TypeVar("T")
+
+CSV_FIELDS = frozenset({"ConversionException", "InvalidInputException"})
+"""A line that is no record to DuckDB's CSV reader, or a field that is no number."""
+
+PARQUET_VALUES = frozenset(
+    {"ConversionException", "Error", "InvalidInputException", "NotImplementedException"}
+)
+"""A moment beyond the calendar, a text that is not UTF-8, a page that is damaged or written in a
+way that DuckDB can't read.
+
+``Error`` itself is what becomes of the C++ exceptions of its decoders.
+"""
+
+PARQUET_FOOTERS = frozenset(
+    {
+        "Error",
+        "InvalidInputException",
+        "IOException",
+        "NotImplementedException",
+        "OutOfMemoryException",
+    }
+)
+"""A footer that is damaged: it names places outside the file, or sizes that nothing has."""
+
+OF_THE_SPEC = frozenset({"E410", "E411", "E413"})
+"""Refusals that no change of the files brings about."""
+
+
+def means(problem: duckdb.Error, classes: frozenset[str]) -> bool:
+    """Whether the error is of exactly one of the classes of DuckDB."""
+    import duckdb
+
+    return any(type(problem) is getattr(duckdb, name, None) for name in classes)
+
+
+def explained(problem: duckdb.Error, source: Source) -> Failure | InternalError:
+    """What to raise for an error that no other reader can help with, ``from None``.
+
+    Memory and files that can't be read are a Failure after the charge; all else is a bug.
+    """
+    if means(problem, frozenset({"OutOfMemoryException"})):
+        return out_of_memory()
+    if means(problem, frozenset({"IOException"})):
+        return lost()
+    # DuckDB takes the name of a file that is gone for that of a folder, which it may not look into.
+    if means(problem, frozenset({"PermissionException"})) and not _there(source):
+        return lost()
+    return InternalError(type(problem).__name__)
+
+
+def since_inspected(problem: Failure) -> Failure | InternalError:
+    """What to raise after the charge for what the look at the structure should have refused.
+
+    The files are not those any more that were looked at; or, where the spec is what is refused,
+    a check of ours has a hole.
+    """
+    if problem.exit_code is ExitCode.AFTER_CHARGE:
+        return problem
+    of_spec = any(each.code in OF_THE_SPEC for each in problem.complaints)
+    return InternalError(type(problem).__name__) if of_spec else lost()
+
+
+def _there(source: Source) -> bool:
+    try:
+        return bool(resolve(source))
+    except Failure:
+        return False
+
+
+class Stream:
+    """Remembers what stopped a stream of ours that DuckDB reads.
+
+    DuckDB makes one class of error out of whatever a stream raises, an interruption included.
+    """
+
+    def __init__(self) -> None:
+        self.raised: BaseException | None = None
+
+    def watch(self, batches: Iterator[T]) -> Iterator[T]:
+        """The same batches."""
+        try:
+            yield from batches
+        except GeneratorExit:
+            raise
+        except BaseException as problem:
+            self.raised = problem
+            raise
+
+
+def stopped(stream: Stream, outside: Sequence[type[Exception]]) -> BaseException | None:
+    """What to raise, ``from None``, for a stream that has stopped; None if it has not.
+
+    ``outside`` are the classes by which a stream says that a file can't be read.
+    """
+    problem = stream.raised
+    if problem is None:
+        return None
+    if isinstance(problem, KeyboardInterrupt):
+        return KeyboardInterrupt()
+    if isinstance(problem, MemoryError):
+        return out_of_memory()
+    return lost() if isinstance(problem, tuple(outside)) else InternalError(type(problem).__name__)

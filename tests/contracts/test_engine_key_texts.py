@@ -1,0 +1,304 @@
+"""Texts as keys: one key for all spellings of a text, and of a private one a line to be shown."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tables import ENGINES, T, by_key, hidden, inputs, keyed, written
+
+from dprelease.engines.key_texts import CONTROLS, LONGEST_KEY, SIMPLE, normal, one_line
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    Dialect,
+    Group,
+    Measure,
+    MeasureKind,
+    Source,
+)
+
+M = MeasureKind
+COUNT = (Measure(M.RECORDS),)
+TYPES = {"k": T.STRING, "p": T.INTEGER}
+SETTINGS = settings(
+    deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+# Five spellings of two letters: composed, decomposed, by the sign for Angstrom.
+SPELT = ["\u00e9", "e\u0301", "\u00c5", "A\u030a", "\u212b"]
+# The planes between hold nothing, those after nothing but private characters.
+CODES = (*range(0xD800), *range(0xE000, 0x34000), *range(0xE0000, 0xE1000))
+EVERY = [chr(code) for code in CODES]
+
+
+def declared(keys: Sequence[str], null: str | None = None) -> Group:
+    """A group of public keys, and one label for all else."""
+    return Group("k", T.STRING, (*keys, "rest"), keys=tuple(keys), other="rest", null_label=null)
+
+
+def by_duckdb(texts: list[str]) -> list[str]:
+    """The normal form as the engine's database makes it; it ends at a NUL."""
+    table = pa.table({"t": texts})
+    with duckdb.connect() as connection:
+        connection.register("texts", table)
+        found = connection.execute("SELECT NFC_NORMALIZE(t) AS n FROM texts").fetchall()
+    return [text for (text,) in found]
+
+
+@cache
+def unknown_to_one() -> frozenset[str]:
+    """Characters that Python and DuckDB do not put in order, or together, with others alike."""
+    apart: set[str] = set()
+    # accents stand in the order of their class; the second of a pair is put together with the first
+    for before, after in (("a\u0301", "\u0316"), ("", "\u0301"), ("a", "\u0323")):
+        texts = [before + each + after for each in EVERY[1:]]
+        made = by_duckdb(texts)
+        apart.update(
+            each
+            for each, text, found in zip(EVERY[1:], texts, made, strict=True)
+            if found != unicodedata.normalize("NFC", text)
+        )
+    return frozenset(apart)
+
+
+def test_normal_forms_differ_for_characters_alone_that_one_does_not_know() -> None:
+    """What is documented: by Unicode's rules only characters that are new to one of them."""
+    assert all(unicodedata.ucd_3_2_0.category(each) == "Cn" for each in unknown_to_one())
+    if unicodedata.unidata_version <= "15.1.0":  # DuckDB knows 15: it is Python that lacks them
+        assert all(unicodedata.category(each) == "Cn" for each in unknown_to_one())
+    assert len(unknown_to_one()) < 200
+
+
+def test_simple_texts_are_their_own_normal_form() -> None:
+    second = {
+        pair[1]
+        for each in EVERY
+        if len(pair := unicodedata.decomposition(each).split()) == 2 and pair[0][0] != "<"
+    }
+    jamo = {f"{code:04X}" for code in (*range(0x1160, 0x1200), *range(0xD7B0, 0xD800))}
+    simple = [each for each in EVERY if re.fullmatch(SIMPLE, each)]
+    assert len(simple) > 30_000
+    for each in simple:
+        assert unicodedata.category(each) != "Cn"
+        assert unicodedata.is_normalized("NFC", each)
+        assert unicodedata.combining(each) == 0
+        assert f"{ord(each):04X}" not in second | jamo
+        assert not re.match(CONTROLS, each)
+
+
+def test_controls_are_all_of_their_category_and_what_turns_a_line() -> None:
+    controls = {each for each in EVERY if re.match(CONTROLS, each)}
+    of_category = {each for each in EVERY if unicodedata.category(each) == "Cc"}
+    turning = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+    turning = {each for each in EVERY if unicodedata.bidirectional(each) in turning}
+    assert controls == of_category | turning | {"\u2028", "\u2029", "\ufeff"}
+
+
+# --- private keys --------------------------------------------------------------------------------
+
+CHARACTERS = st.one_of(
+    st.characters(exclude_categories=["Cs"]),
+    st.sampled_from("ae\u00e9\u0300\u0301\u0316\u0323\u0345\u1100\u1161\u11a8\uac00\u0344\u2126"),
+    st.sampled_from(
+        "\0\x01\t\n\r\x1b\x7f\x85\u2028\u2029\ufeff\u202a\u202e\u2066\u2069\ufffd'\",\\"
+    ),
+)
+SHORT = st.text(CHARACTERS, max_size=8)
+LONG = st.builds(
+    lambda text, times: text * (times // len(text) + 1),
+    st.text(CHARACTERS, min_size=1, max_size=5),
+    st.sampled_from([300, 900, 995, 1000, 3900, 4000, 9000]),
+)
+TEXTS = st.lists(st.one_of(SHORT, SHORT, LONG), min_size=1, max_size=12)
+
+
+def known(texts: list[str]) -> list[str]:
+    """The texts without characters that only one of Python and DuckDB knows."""
+    away = dict.fromkeys(map(ord, unknown_to_one()))
+    return [text.translate(away) for text in texts]
+
+
+@given(texts=TEXTS)
+@SETTINGS
+@pytest.mark.parametrize("engine", ENGINES)
+def test_private_keys_are_lines_made_of_their_text(
+    engine: str, tmp_path: Path, texts: list[str]
+) -> None:
+    """Both engines make the keys of ``key_texts``."""
+    texts = known(texts)
+    expected = Counter(one_line(text) for text in texts)
+    for label in expected:
+        assert len(label) <= LONGEST_KEY
+        assert not re.search(CONTROLS, label)
+        assert len(label.splitlines()) <= 1
+        assert unicodedata.is_normalized("NFC", label)
+    source = written(tmp_path / "t", TYPES, [(text, 1) for text in texts], "parquet files")
+    request = AggregateRequest(source, inputs(TYPES), (hidden("k"),), COUNT)
+    assert by_key(engine, request) == {(label,): [n] for label, n in expected.items()}
+
+
+@given(texts=st.lists(SHORT, min_size=1, max_size=12))
+@settings(parent=SETTINGS, max_examples=6)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_private_keys_of_csv_are_the_same(engine: str, tmp_path: Path, texts: list[str]) -> None:
+    texts = [text for text in known(texts) if text and not set(text) & set("\0\r\n")]
+    source = written(tmp_path / "t", TYPES, [(text, 1) for text in texts], "csv")
+    request = AggregateRequest(source, inputs(TYPES), (hidden("k"),), COUNT)
+    expected = Counter(one_line(text) for text in texts)
+    assert by_key(engine, request) == {(label,): [n] for label, n in expected.items()}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("e\u0301", "\u00e9"),
+        ("\u1100\u1161\u11a8", "\uac01"),
+        ("\ufb01", "\ufb01"),  # a ligature is another text: NFC, not NFKC
+        ("a\nb", "a\ufffdb"),
+        ("a\r\nb", "a\ufffd\ufffdb"),
+        ("\x1b[31mred", "\ufffd[31mred"),
+        ("a\0e\u0301", "a\ufffd\u00e9"),
+        ("\0", "\ufffd"),
+        ("e\x07\u0301", "e\ufffd\u0301"),
+        ("abc\u202efdp.exe", "abc\ufffdfdp.exe"),
+        ("\ufeffx", "\ufffdx"),
+        ("=cmd()", "=cmd()"),
+        ("", ""),
+        (" ", " "),
+    ],
+)
+def test_what_becomes_of_a_text(engine: str, tmp_path: Path, text: str, label: str) -> None:
+    source = written(tmp_path / "t", TYPES, [(text, 1), (label, 2)], "parquet")
+    request = AggregateRequest(source, inputs(TYPES), (hidden("k"),), COUNT)
+    assert by_key(engine, request) == {(label,): [2]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_long_texts_stay_apart(engine: str, tmp_path: Path) -> None:
+    """They are cut, but what is cut off is in the label by its hash."""
+    longest = "x" * LONGEST_KEY
+    long = [longest + end for end in ("a", "b", "\u00e9", "e\u0301")]
+    # a hundred thousand characters, and accents that it would take long to put in order
+    long += ["y" * 10**5, "y" * 10**5 + "z", "e" + "\u0315\u0316" * 50_000]
+    rows = [(text, 1) for text in [longest, *long]]
+    source = written(tmp_path / "t", TYPES, rows, "parquet")
+    request = AggregateRequest(source, inputs(TYPES), (hidden("k"),), COUNT)
+    found = by_key(engine, request)
+    assert found[longest,] == [1]
+    assert sorted(found.values()) == [[1]] * 6 + [[2]]  # é is one, however it is spelt
+    for (label,) in found:
+        assert len(label) == LONGEST_KEY
+        assert label == longest or re.fullmatch(r".{935}\u2026[0-9a-f]{64}", label)
+    assert found == {(one_line(text),): found[one_line(text),] for text, _ in rows}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("null", ["\u00e9", "e\u0301"])
+def test_a_null_shares_the_cell_of_its_label_however_that_is_spelt(
+    engine: str, tmp_path: Path, null: str
+) -> None:
+    rows = [("\u00e9", 1), ("e\u0301", 1), (None, 1), ("e", 1)]
+    for form in ("csv", "parquet"):
+        source = written(tmp_path / "t", TYPES, rows, form)
+        request = AggregateRequest(source, inputs(TYPES), (hidden("k", null=null),), COUNT)
+        assert by_key(engine, request) == {("\u00e9",): [3], ("e",): [1]}
+    rows = [("a\ufffd", 1), ("a\n", 1), (None, 1)]
+    source = written(tmp_path / "t", TYPES, rows, "parquet")
+    request = AggregateRequest(source, inputs(TYPES), (hidden("k", null="a\ufffd"),), COUNT)
+    assert by_key(engine, request) == {("a\ufffd",): [3]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rows", [1, 2, 99])
+def test_spellings_of_one_key_are_one_cell_of_a_person(
+    engine: str, tmp_path: Path, rows: int
+) -> None:
+    """Were they two to the bounding, a person would count twice where both are one."""
+    table = [(text, person) for person in (1, 2) for text in [*SPELT[:2], "a\n", "a\r"]]
+    source = written(tmp_path / "t", TYPES, table, "parquet")
+    measures = (*COUNT, Measure(M.UNITS), Measure(M.DISTINCT, column="p"))
+    for groups in (1, 2, 99):
+        bound = Bound("p", rows, groups, rows, leading=1, salt=3)
+        request = AggregateRequest(source, inputs(TYPES), (hidden("k"),), measures, bound=bound)
+        found = by_key(engine, request)
+        assert set(found) <= {("\u00e9",), ("a\ufffd",)}
+        assert sum(units for _, units, _ in found.values()) <= 2 * min(rows, groups, 2)
+        assert all(units == people for _, units, people in found.values())
+        if rows == 99 and groups > 1:
+            assert found == {("\u00e9",): [4, 2, 2], ("a\ufffd",): [4, 2, 2]}
+
+
+# --- declared keys -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("bound", [None, Bound("p", 99, 99, 99, leading=1)])
+def test_every_spelling_counts_for_a_declared_key(
+    engine: str, tmp_path: Path, form: str, bound: Bound | None
+) -> None:
+    texts = [*SPELT, "e", "A", "x" * 5000, "\u00e9" * 3000, None]
+    rows = [(text, 1) for text in texts]
+    source = written(tmp_path / "t", TYPES, rows, form)
+    for keys in (("\u00e9", "\u00c5"), ("e\u0301", "\u212b"), ("e\u0301", "A\u030a")):
+        group = declared(keys, keys[0])
+        request = AggregateRequest(source, inputs(TYPES), (group,), COUNT, bound=bound)
+        assert by_key(engine, request) == {
+            (keys[0],): [3],
+            (keys[1],): [3],
+            ("rest",): [4],
+        }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_no_spelling_of_a_declared_key(engine: str, tmp_path: Path) -> None:
+    texts = ["\u00e9", "\u00e9\0", "\u00e9\0x", "\u00e9 ", "\ufeff\u00e9", "\u00e9\n", "\u00c9"]
+    texts += ["e", "\u00e9\u0301", "a\ufffd", "a\0", "a"]
+    source = written(tmp_path / "t", TYPES, [(text, 1) for text in texts], "parquet")
+    request = AggregateRequest(source, inputs(TYPES), (declared(("\u00e9", "a\ufffd")),), COUNT)
+    assert by_key(engine, request) == {("\u00e9",): [1], ("a\ufffd",): [1], ("rest",): [10]}
+
+
+@given(texts=TEXTS, places=st.lists(st.integers(0, 11), max_size=4))
+@SETTINGS
+@pytest.mark.parametrize("engine", ENGINES)
+def test_declared_keys_are_met_by_their_normal_form(
+    engine: str, tmp_path: Path, texts: list[str], places: list[int]
+) -> None:
+    texts = known(texts)
+    shown = [text for text in texts if text and len(text) <= 1000 and not re.search(CONTROLS, text)]
+    keys = list({normal(shown[at % len(shown)]): shown[at % len(shown)] for at in places if shown})
+    expected = Counter(normal(text) for text in texts)
+    source = written(tmp_path / "t", TYPES, [(text, 1) for text in texts], "parquet")
+    request = AggregateRequest(source, inputs(TYPES), (declared(keys),), COUNT)
+    met = {(key,): [expected[normal(key)]] for key in keys}
+    others = len(texts) - sum(count for (count,) in met.values())
+    assert by_key(engine, request) == {**met, ("rest",): [others]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_keys_of_one_form_would_be_the_first_ones(engine: str, tmp_path: Path) -> None:
+    """The spec refuses them; an engine counts each record once all the same."""
+    source = written(tmp_path / "t", TYPES, [(text, 1) for text in SPELT[:2]], "csv")
+    request = AggregateRequest(source, inputs(TYPES), (keyed("k", SPELT[:2]),), COUNT)
+    assert by_key(engine, request) == {("\u00e9",): [2], ("e\u0301",): [0]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_null_texts_of_a_file_stay_what_they_are(engine: str, tmp_path: Path) -> None:
+    """What is a null is settled before: by the text as it stands in the file."""
+    path = tmp_path / "t.csv"
+    path.write_text("k,p\n\u00e9,1\ne\u0301,1\n", encoding="utf-8")
+    source = Source(str(path), "csv", Dialect(null_values=("e\u0301",)))
+    request = AggregateRequest(source, inputs(TYPES), (hidden("k", null="none"),), COUNT)
+    assert by_key(engine, request) == {("\u00e9",): [1], ("none",): [1]}

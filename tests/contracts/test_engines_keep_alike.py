@@ -1,0 +1,268 @@
+"""Bounded requests of every kind: both engines keep the same rows of each unit, to the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
+
+from dprelease.engines import duckdb_asking, get
+from dprelease.engines.duckdb_cells import Part
+from dprelease.engines.duckdb_lists import MOST_ROWS
+from dprelease.engines.duckdb_packing import packing_of
+from dprelease.engines.duckdb_rows import Rows
+from dprelease.expressions.sqltext import Sql
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    Candidates,
+    Grid,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Quantity,
+    Source,
+)
+
+M = MeasureKind
+UNITS: dict[T, list[object]] = {
+    T.STRING: ["", "ann", "null", "=", "é😀", "a'b\\c"],
+    T.INTEGER: [0, -1, 7, 2**62, -(2**63), 2**53 + 1],
+    T.FLOAT: [0.0, -0.0, 0.1, -1e-320, 1e300, float("-inf"), float("nan")],
+    T.DECIMAL: [Decimal("0.1"), Decimal("-7.5"), Decimal(0), Decimal("123456789.000001")],
+    T.BOOLEAN: [True, False],
+    T.DATE: [date(1, 1, 1), date(1969, 12, 31), date(2026, 1, 31), date(9999, 12, 31)],
+    T.TIMESTAMP: [
+        datetime(1, 1, 1),
+        datetime(1969, 12, 31, 23, 59, 59, 999_999),
+        datetime(2026, 1, 31, 10, 0, 0, 500_000),
+        datetime(9999, 12, 31, 23, 59, 59, 999_999),
+    ],
+}
+TYPES = {
+    "g": T.STRING,
+    "h": T.STRING,
+    "x": T.FLOAT,
+    "i": T.INTEGER,
+    "b": T.BOOLEAN,
+    "d": T.DATE,
+    "t": T.TIMESTAMP,
+}
+DAYS = [date(2026, 1, 31) + timedelta(days=each) for each in (-1, 0, 300)]
+MOMENTS = [datetime(2026, 1, 31, 10) + timedelta(microseconds=each) for each in (0, 1, 10**9)]
+HIGH, LOW, ODD = sql("x > 1", "x"), sql("x < 2 OR b", "x", "b"), sql("i % 2 = 1", "i")
+X = Quantity("x", Grid(Fraction(1, 2), -3, 9))
+INTS = Quantity("i", Grid(Fraction(1), -5, 2), null_fill=1)
+WIDE = Quantity("x", Grid(Fraction(1, 10**9), -(10**12), 10**15))  # of 50 bits
+WIDER = Quantity("i", Grid(Fraction(1), -(2**53), 2**60))  # of 61 bits
+HALVES = Quantity("h2", Grid(Fraction(1, 8), 0, 2**40))
+GROUPS: list[Group] = [
+    keyed("g", "ba", null="nothing"),
+    replace(keyed("g", "c"), labels=("c", "rest"), other="rest"),
+    keyed("i", ("0", "1", "2"), T.INTEGER),
+    keyed("b", ("true",), T.BOOLEAN),
+    Group("x", T.FLOAT, ("low", "high"), edges=("0", "1", "100")),
+    hidden("h", null="none"),
+    hidden("h"),
+    hidden("i", T.INTEGER, "0"),
+    hidden("x", T.FLOAT, "unknown"),
+    hidden("b", T.BOOLEAN),
+    hidden("d", T.DATE, "2026-01-31"),
+    hidden("t", T.TIMESTAMP),
+]
+ADDED = [
+    Measure(M.RECORDS),
+    Measure(M.UNITS),
+    Measure(M.UNITS, where=HIGH),
+    Measure(M.UNITS, where=LOW),
+    Measure(M.RECORDS, where=ODD),
+    *(Measure(M.SUM, each) for each in (X, INTS, WIDE, WIDER, HALVES)),
+    Measure(M.SUM, X, HIGH),
+    Measure(M.SQUARES, INTS),
+    Measure(M.VALUES, WIDE),
+]
+DISTINCT = [
+    *(Measure(M.DISTINCT, column=each) for each in ("g", "x", "i", "b", "d", "t")),
+    Measure(M.DISTINCT, None, ODD, "h"),
+]
+SCORE = Candidates(
+    ("0", "1.5", "20"),
+    T.DECIMAL,
+    sql("ABS(x - candidate) + i", "x", "candidate", "i"),
+    Grid(Fraction(1, 8), 0, 90),
+)
+SETTINGS = settings(
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """In how many parts the engine is asked, and whether as if units did not fit into memory."""
+
+    parts: int = 1
+    frugal: bool = False
+    very: bool = False
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        def run_all(run: object, *_: object) -> None:
+            for index in range(self.parts):
+                run(Part(index, self.parts))  # type: ignore[operator]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(duckdb_asking, "in_parts", run_all)
+            patch.setattr(duckdb_asking, "FRUGAL", 1 if self.frugal else 10**9)
+            patch.setattr(duckdb_asking, "VERY_FRUGAL", 1 if self.very else 10**9)
+            yield
+
+
+WAYS = [Way(), Way(3), Way(1, frugal=True), Way(1, frugal=True, very=True)]
+
+
+@st.composite
+def tables(draw: st.DrawFn, unit: T) -> list[tuple[object, ...]]:
+    """Rows of few units, many of them alike."""
+    row = st.tuples(
+        st.sampled_from([*UNITS[unit][: draw(st.integers(1, 4))], None]),
+        st.sampled_from(["a", "b", "c", None]),
+        st.sampled_from(["none", "", "B", "a", "ab", "é", "\uffff", "😀", None]),
+        st.sampled_from([0.0, -0.0, 0.25, 1.5, 2.0, 99.75, float("inf"), float("nan"), None]),
+        st.sampled_from([0, 1, 2, 3, -4, 2**53 + 1, None]),
+        st.sampled_from([True, False, None]),
+        st.sampled_from([*DAYS, None]),
+        st.sampled_from([*MOMENTS, None]),
+    )
+    kinds = draw(st.lists(row, min_size=1, max_size=12))
+    copies = draw(st.lists(st.integers(0, 9), min_size=len(kinds), max_size=len(kinds)))
+    rows = [row for row, count in zip(kinds, copies, strict=True) for _ in range(count)]
+    return draw(st.permutations(rows))
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> AggregateRequest:
+    """Any bounded request, but for its source and the type of its unit."""
+    groups = draw(st.lists(st.sampled_from(GROUPS), max_size=3, unique_by=lambda each: each.column))
+    bound = Bound(
+        "p",
+        rows=draw(st.sampled_from([1, 2, 3, 5, 8, 13, MOST_ROWS, MOST_ROWS + 1, 10**9])),
+        groups=draw(st.sampled_from([1, 2, 3, 10**9])),
+        per_group=draw(st.sampled_from([1, 2, 4, 10**9])),
+        leading=draw(st.integers(0, len(groups))),
+        null_unit=draw(st.booleans()),
+        salt=draw(st.integers(0, 2**64 - 1)),
+    )
+    where = draw(st.sampled_from([None, None, sql("x < 90 OR i = 1", "x", "i")]))
+    request = AggregateRequest(None, (), tuple(groups), (), where, bound)  # type: ignore[arg-type]
+    kind = draw(st.sampled_from(["added", "added", "distinct", "both", "scores", "points"]))
+    if kind == "scores":
+        return replace(request, scores=SCORE)
+    if kind == "points":
+        return replace(request, points=draw(st.sampled_from([X, WIDE, WIDER])))
+    measures: list[Measure] = []
+    if kind != "distinct":
+        measures += draw(st.lists(st.sampled_from(ADDED), min_size=1, max_size=5, unique=True))
+    if kind != "added":
+        measures += draw(st.lists(st.sampled_from(DISTINCT), min_size=1, max_size=3, unique=True))
+    return replace(request, measures=tuple(measures))
+
+
+def answers(engine: str, request: AggregateRequest) -> Any:
+    """The table in a form in which the order of keys is nothing."""
+    table = get(engine).aggregate(request)
+    columns = [list(column) for column in table.reveal()]
+    keys = list(table.reveal_keys())
+    if not request.private:
+        return columns
+    if request.points is not None:
+        return sorted((*keys[cell], k, n) for cell, k, n in zip(*columns, strict=True))
+    width = 1 if request.scores is None else len(request.scores.texts)
+    cut = [[c[at * width : (at + 1) * width] for c in columns] for at in range(len(keys))]
+    return dict(zip(keys, cut, strict=True))
+
+
+@given(data=st.data())
+@settings(SETTINGS, max_examples=150)
+def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) -> None:
+    unit = data.draw(st.sampled_from(list(UNITS)))
+    form = data.draw(st.sampled_from(["csv", "parquet", "parquet files"]))
+    rows = data.draw(tables(unit))
+    request = data.draw(asked())
+    types = {"p": unit, **TYPES}
+    source = written(tmp_path / "t", types, rows, form)
+    half = InputColumn("h2", T.FLOAT, sql("x / 2 + i", "x", "i"))
+    request = replace(request, source=source, inputs=(*inputs(types), half))
+    with data.draw(st.sampled_from(WAYS)).taken():
+        assert answers("duckdb", request) == answers("reference", request)
+
+
+@pytest.mark.parametrize("name", OPAQUE)
+def test_units_of_any_type_keep_the_same_rows(tmp_path: Path, name: str) -> None:
+    """Of seven rows of each of the units, two."""
+    size = 7 * len(OPAQUE[name])
+    units = pa.chunked_array([OPAQUE[name]] * 7).combine_chunks()
+    columns = {"p": units, "x": pa.array([float(row) for row in range(size)])}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    bound = Bound("p", 2, 1, 2, leading=0, null_unit=True)
+    request = AggregateRequest(
+        Source(str(tmp_path / "t.parquet"), "parquet"),
+        inputs({"p": T.STRING, "x": T.FLOAT}, "p"),
+        (),
+        (),
+        points=Quantity("x", Grid(Fraction(1), 0, size)),
+    )
+    seen = set()
+    for salt in range(5):
+        request = replace(request, bound=replace(bound, salt=salt))
+        found = answers("duckdb", request)
+        assert found == answers("reference", request)
+        assert sum(found[2]) == 6
+        seen.add(tuple(found[1]))
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize(
+    ("bits", "kind"), [(63, "BIGINT"), (64, "HUGEINT"), (127, "HUGEINT"), (128, None)]
+)
+def test_on_both_sides_of_every_width(tmp_path: Path, bits: int, kind: str | None) -> None:
+    """Two bits of cells, and what is left of quantities."""
+    types = {"p": T.STRING, "g": T.STRING, "x": T.FLOAT, "y": T.FLOAT}
+    rows = [
+        (
+            f"p{number % 3}",
+            "abc"[number % 4 % 3],
+            *(number * each % 61 * 2.0**50 for each in (7, 11)),
+        )
+        for number in range(300)
+    ]
+    widths = [min(bits - 2 - before, 62) for before in range(0, bits - 2, 62)]
+    one = len(widths) > 2
+    quantities = [
+        Quantity("xy"[place % 2], Grid(Fraction(1), 0, 2**width - 2), place if one else None)
+        for place, width in enumerate(widths)
+    ]
+    source = written(tmp_path / "t", types, rows, "parquet")
+    measures = tuple(Measure(kind_, each) for each in quantities for kind_ in (M.SUM, M.VALUES))
+    request = AggregateRequest(source, inputs(types), (keyed("g", "abc"),), (*measures, *ADDED[:2]))
+    request = replace(request, groups=(keyed("g", "abcd"),))
+    for bound in (Bound("p", 5, 2, 2, 1), Bound("p", 60, 2, 31, 1, salt=1), Bound("p", 9, 9, 9, 0)):
+        asked_for = replace(request, bound=bound)
+        packing = packing_of(asked_for, Rows(Sql(""), (), dict.fromkeys(quantities, "k"), {}))
+        if bound.leading:
+            assert (packing and packing.kind) == kind
+        assert answers("duckdb", asked_for) == answers("reference", asked_for)

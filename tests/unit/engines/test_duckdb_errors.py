@@ -1,0 +1,361 @@
+"""Every class of DuckDB's errors, at every stage: what it is taken for, and that nothing leaks.
+
+A connection is rigged so that the statements of a stage raise, each time they are run. The figures
+come out right where a more careful reader may take over; all else is a Failure with a code of
+its own, or a bug of ours, and never shows the text of the error.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dprelease.engines import csv_records, get, parquet_records
+from dprelease.errors import ExitCode, Failure, InternalError
+from dprelease.model import (
+    AggregateRequest,
+    ColumnType,
+    Grid,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Quantity,
+    Source,
+)
+
+SECRET = "canary-81c5"
+RIGHT, BUG = "right", "bug"
+DATA, MEMORY, FOOTER = "E501", "E510", "E409"  # exit codes 5, 5 and 4
+
+STAGES = {
+    "csv": ("settings", "labels", "read", "fetch", "records"),
+    "parquet": ("settings", "labels", "read", "fetch", "records", "footers", "inspect"),
+}
+
+# Class -> what it is taken for, where that is no bug. "fetch" is as "read".
+TABLE: dict[str, dict[str, str]] = {
+    "ConversionException": {"csv read": RIGHT, "parquet read": RIGHT},
+    "Error": {"parquet read": RIGHT, "parquet footers": DATA, "parquet inspect": FOOTER},
+    "InvalidInputException": {
+        "csv read": RIGHT,
+        "parquet read": RIGHT,
+        "parquet footers": DATA,
+        "parquet inspect": FOOTER,
+    },
+    "IOException": {
+        **{f"csv {stage}": DATA for stage in STAGES["csv"]},
+        **{f"parquet {stage}": DATA for stage in STAGES["parquet"]},
+        "parquet inspect": FOOTER,
+    },
+    "NotImplementedException": {
+        "parquet read": RIGHT,
+        "parquet footers": DATA,
+        "parquet inspect": FOOTER,
+    },
+    "OutOfMemoryException": {
+        **{f"csv {stage}": MEMORY for stage in STAGES["csv"]},
+        **{f"parquet {stage}": MEMORY for stage in STAGES["parquet"]},
+        "csv read": RIGHT,
+        "parquet footers": DATA,
+        "parquet inspect": FOOTER,
+    },
+}
+# What else there is; a class that a later DuckDB adds has to be thought about.
+BUGS = {
+    "BinderException", "CatalogException", "ConnectionException", "ConstraintException",
+    "DataError", "DatabaseError", "DependencyException", "FatalException", "HTTPException",
+    "IntegrityError", "InternalError", "InternalException", "InterruptException",
+    "InvalidTypeException", "NotSupportedError", "OperationalError", "OutOfRangeException",
+    "ParserException", "PermissionException", "ProgrammingError", "ResourceInUseException",
+    "SequenceException", "SerializationException", "SyntaxException", "TransactionException",
+    "TypeMismatchException",
+}  # fmt: skip
+
+
+def classes(of: type[duckdb.Error] = duckdb.Error) -> set[str]:
+    return {of.__name__}.union(*(classes(each) for each in of.__subclasses__()))
+
+
+def test_the_table_knows_every_class() -> None:
+    assert not BUGS & TABLE.keys()
+    assert classes() <= BUGS | TABLE.keys()
+
+
+class Rigged:
+    """A connection that raises in the stages given."""
+
+    def __init__(self, real: Any, raised: dict[str, type[duckdb.Error]]) -> None:
+        self.real, self.raised, self.stage = real, raised, ""
+
+    def _enter(self, stage: str) -> None:
+        if stage in self.raised:
+            raise self.raised[stage](f"{SECRET} is no number")
+
+    def execute(self, sql: str, *more: object) -> Rigged:
+        self.stage = stage_of(sql)
+        self._enter(self.stage)
+        if not sql.startswith("SET "):  # the database is that of all tests
+            self.real.execute(sql, *more)
+        return self
+
+    def _fetch(self, how: str, *more: int) -> Any:
+        if self.stage == "read":
+            self._enter("fetch")
+        return getattr(self.real, how)(*more)
+
+    def fetchall(self) -> Any:
+        return self._fetch("fetchall")
+
+    def fetchmany(self, size: int) -> Any:
+        return self._fetch("fetchmany", size)
+
+    def fetchnumpy(self) -> Any:
+        return self._fetch("fetchnumpy")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+def stage_of(sql: str) -> str:
+    marks = {
+        "SET ": "settings",
+        "duckdb_optimizers": "settings",
+        "CREATE TEMP TABLE": "labels",
+        "DESCRIBE": "footers",
+        "parquet_schema": "footers",
+        "read_csv": "read",
+        "read_parquet": "read",
+        "records": "records",
+    }
+    return next(stage for mark, stage in marks.items() if mark in sql)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """One for all tests: to make one takes longer than to ask it."""
+    with duckdb.connect(":memory:") as made:
+        yield made
+
+
+@pytest.fixture
+def rig(
+    database: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, type[duckdb.Error]]:
+    """What each stage raises, to be filled."""
+    raised: dict[str, type[duckdb.Error]] = {}
+    monkeypatch.setattr(duckdb, "connect", lambda _where: Rigged(database.cursor(), raised))
+    return raised
+
+
+def request(folder: Path, form: str) -> AggregateRequest:
+    """Two cells and a number in each; the first record has a value that must not be shown."""
+    path, texts, numbers = folder / f"t.{form}", [SECRET, "a", "b", "a"], [1.0, 2.0, 4.0, 8.0]
+    if form == "csv":
+        rows = "".join(f"{g},{x}\n" for g, x in zip(texts, numbers, strict=True))
+        path.write_text(f"g,x\n{rows}")
+    else:
+        pq.write_table(pa.table({"g": texts, "x": numbers}), path)
+    group = Group("g", ColumnType.STRING, ("a", "b"), keys=("a", "b"))
+    return AggregateRequest(
+        Source(str(path), form),
+        (InputColumn("g", ColumnType.STRING), InputColumn("x", ColumnType.FLOAT)),
+        (group,),
+        (Measure(MeasureKind.SUM, Quantity("x", Grid(Fraction(1), 0, 10))),),
+    )
+
+
+def outcome(asked: AggregateRequest, inspects: bool = False) -> str:
+    """What comes of it, in the words of the table; fails if anything of the error can be seen."""
+    engine, found = get("duckdb"), None
+    try:
+        if inspects:
+            engine.inspect(asked.source, asked.inputs)
+        else:
+            assert [list(each) for each in engine.aggregate(asked).reveal()] == [[10, 4]]
+    except (Failure, InternalError) as problem:
+        found = problem
+    if found is None:
+        return RIGHT
+    assert SECRET not in "".join(traceback.format_exception(found)) + repr(found)
+    if isinstance(found, InternalError):
+        assert found.kind in classes()
+        return BUG
+    (complaint,) = found.complaints
+    early = complaint.code < DATA  # found before anything was charged
+    assert found.exit_code is (ExitCode.DATA if early else ExitCode.AFTER_CHARGE)
+    return complaint.code
+
+
+@pytest.mark.parametrize("form", STAGES)
+@pytest.mark.parametrize("name", sorted(BUGS | TABLE.keys()))
+def test_a_class_at_every_stage(
+    name: str, form: str, tmp_path: Path, rig: dict[str, type[duckdb.Error]]
+) -> None:
+    if not hasattr(duckdb, name):
+        pytest.skip("this DuckDB has no such class")
+    asked = request(tmp_path, form)
+    found, expected = {}, {}
+    for stage in STAGES[form]:
+        rig.clear()
+        rig["footers" if stage == "inspect" else stage] = getattr(duckdb, name)
+        if stage == "records":  # the fast reader has to give up first
+            rig["read"] = duckdb.InvalidInputException
+        found[stage] = outcome(asked, stage == "inspect")
+        known = TABLE.get(name, {})
+        expected[stage] = known.get(f"{form} {stage.replace('fetch', 'read')}", BUG)
+    assert found == expected
+
+
+@pytest.mark.parametrize("form", STAGES)
+def test_a_file_that_goes_while_the_session_is_opened_is_no_bug(
+    form: str, tmp_path: Path, rig: dict[str, type[duckdb.Error]]
+) -> None:
+    asked = request(tmp_path, form)
+    rig["read"] = duckdb.PermissionException
+    assert outcome(asked) == BUG
+    honest = Rigged._enter
+
+    def vanish(self: Rigged, stage: str) -> None:
+        Path(asked.source.pattern).unlink(missing_ok=True)
+        honest(self, stage)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rigged, "_enter", vanish)
+        assert outcome(asked) == DATA
+        if form == "parquet":
+            assert outcome(asked, inspects=True) == "E401"
+
+
+def test_a_class_below_a_harmless_one_is_not_harmless() -> None:
+    from dprelease.engines.duckdb_errors import CSV_FIELDS, means
+
+    class Odd(duckdb.InvalidInputException):
+        pass
+
+    assert means(duckdb.InvalidInputException(SECRET), CSV_FIELDS)
+    assert not means(Odd(SECRET), CSV_FIELDS)
+    assert not means(duckdb.ProgrammingError(SECRET), CSV_FIELDS)
+
+
+STREAMS = [
+    (OSError(5, SECRET), DATA, DATA),
+    (MemoryError(SECRET), MEMORY, MEMORY),
+    (pa.ArrowInvalid(SECRET), BUG, DATA),
+    (pa.ArrowNotImplementedError(SECRET), BUG, BUG),
+    (ValueError(SECRET), BUG, BUG),
+    (TypeError(SECRET), BUG, BUG),
+    (RuntimeError(SECRET), BUG, BUG),
+    (RecursionError(SECRET), BUG, BUG),
+]
+
+
+@pytest.mark.parametrize(
+    ("raised", "of_csv", "of_parquet"), STREAMS, ids=[type(row[0]).__name__ for row in STREAMS]
+)
+def test_what_stops_a_careful_reader(
+    raised: Exception,
+    of_csv: str,
+    of_parquet: str,
+    tmp_path: Path,
+    rig: dict[str, type[duckdb.Error]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig["read"] = duckdb.InvalidInputException
+
+    def broken(*_: object) -> Iterator[Any]:
+        yield from ()
+        raise raised
+
+    monkeypatch.setattr(csv_records, "batches", broken)
+    monkeypatch.setattr(parquet_records, "_batches", broken)
+    for form, expected in (("csv", of_csv), ("parquet", of_parquet)):
+        asked = request(tmp_path, form)
+        if expected != BUG:
+            assert outcome(asked) == expected
+            continue
+        with pytest.raises(InternalError) as caught:
+            get("duckdb").aggregate(asked)
+        assert caught.value.kind == type(raised).__name__
+        assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("form", STAGES)
+def test_an_interruption_within_a_careful_reader_is_one(
+    form: str,
+    tmp_path: Path,
+    rig: dict[str, type[duckdb.Error]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig["read"] = duckdb.InvalidInputException
+
+    def broken(*_: object) -> Iterator[Any]:
+        yield from ()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(csv_records, "batches", broken)
+    monkeypatch.setattr(parquet_records, "_batches", broken)
+    with pytest.raises(KeyboardInterrupt):
+        get("duckdb").aggregate(request(tmp_path, form))
+
+
+def test_ctrl_c_within_a_statement_is_an_interruption(tmp_path: Path) -> None:
+    asked = request(tmp_path, "csv")
+    with Path(asked.source.pattern).open("a") as file:
+        file.write("a,1\n" * 3_000_000)
+    timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        get("duckdb").aggregate(asked)
+    timer.join()
+
+
+def deep(*_: object) -> None:
+    raise RecursionError(SECRET)
+
+
+def short(*_: object) -> None:
+    def empty() -> Iterator[None]:
+        yield next(iter(()))
+
+    list(empty())
+
+
+@pytest.mark.parametrize("form", STAGES)
+@pytest.mark.parametrize(("broken", "kind"), [(deep, "RecursionError"), (short, "RuntimeError")])
+def test_a_mistake_of_ours_is_no_interruption(
+    form: str, broken: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dprelease.engines import duckdb_asking
+
+    monkeypatch.setattr(duckdb_asking, "ask", broken)
+    with pytest.raises(InternalError) as caught:
+        get("duckdb").aggregate(request(tmp_path, form))
+    assert caught.value.kind == kind
+
+
+def test_the_scan_interrupts_the_fast_reader_and_the_careful_one_takes_over(
+    tmp_path: Path, rig: dict[str, type[duckdb.Error]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dprelease.engines.csv_scan import LineScan
+
+    asked = request(tmp_path, "csv")
+    rig["read"] = duckdb.InterruptException
+    assert outcome(asked) == BUG
+
+    def start(scan: LineScan) -> None:
+        scan._doubt()
+
+    monkeypatch.setattr(LineScan, "start", start)
+    monkeypatch.setattr(LineScan, "join", lambda _scan: None)
+    assert outcome(asked) == RIGHT
