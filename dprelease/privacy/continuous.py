@@ -16,6 +16,7 @@ from dprelease.privacy.enclosure import (
     DIGITS,
     ZERO,
     exp_floor,
+    ln_bounds,
     normal_bounds,
     round_down,
     round_up,
@@ -34,6 +35,27 @@ def delta_of(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     near = normal_bounds(round_up(mu / 2 - epsilon / mu, DIGITS))[1]
     far = normal_bounds(round_down(-mu / 2 - epsilon / mu, DIGITS))[0]
     return min(_ONE, max(ZERO, near - exp_floor(epsilon) * far))
+
+
+def epsilon_of(mu_squared: Fraction, delta: Fraction) -> Fraction:
+    """The epsilon at this delta: upper bound, 12 digits.
+
+    No more than mu^2/2 + mu sqrt(2 ln(1/delta)), since delta <= P(N > epsilon/mu - mu/2) and
+    P(N > x) <= e^(-x^2/2). ValueError if delta is not between 0 and 1.
+    """
+    if not 0 < delta < 1:
+        raise ValueError("the Gaussian mechanism needs a delta between 0 and 1")
+    if mu_squared <= 0 or delta_of(mu_squared, ZERO) <= delta:
+        return ZERO
+    low = ZERO
+    high = mu_squared / 2 + sqrt_bounds(-2 * mu_squared * ln_bounds(delta)[0])[1]
+    while high - low > high / 10**13:
+        middle = round_up((low + high) / 2, 17)
+        if delta_of(mu_squared, middle) <= delta:
+            high = middle
+        else:
+            low = middle
+    return round_up(high, 12)
 
 
 # --- floats: where to look, never what to claim ------------------------------------------------

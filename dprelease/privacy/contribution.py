@@ -94,7 +94,7 @@ def added_units(contribution: Contribution, cells: int, unit: str = "unit") -> S
     return _stated(
         groups,
         _shift(groups, groups, _ones(groups)),
-        f"a {unit} is in at most {words.some(groups, 'cell')}, and counts once in each",
+        f"a {unit} is in {words.counted_text(groups)}",
     )
 
 
@@ -109,12 +109,12 @@ def replaced_units(
     groups = contribution.within(cells).groups
     changed = min(2 * groups, cells)
     if cells == 1 and not outside:
-        return _stated(0, zero(), f"replacing a {unit} leaves the number of {unit}s as it is")
+        same = f"replacing a {unit} leaves the number of {words.many(unit)} as it is"
+        return _stated(0, zero(), same)
     return _stated(
         changed,
         _shift(changed, changed, _ones(changed)),
-        f"a replaced {unit} leaves or enters at most {words.some(changed, 'cell')}, "
-        "and counts once in each",
+        f"a replaced {unit} leaves or enters {words.counted_text(changed)}",
     )
 
 

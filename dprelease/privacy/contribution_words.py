@@ -10,6 +10,16 @@ def some(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def cells(number: int) -> str:
+    """Give a bound on a number of cells: one cell, at most 2 cells."""
+    return "one cell" if number == 1 else f"at most {number:,} cells"
+
+
+def many(unit: str) -> str:
+    """Give the plural of a unit: records, people."""
+    return "people" if unit == "person" else f"{unit}s"
+
+
 def effect(row: Row) -> str:
     """Say what one row does to its cell."""
     if isinstance(row, Vector):
@@ -22,22 +32,27 @@ def added_text(limits: Contribution, row: Row, unit: str) -> str:
     """Say how far one unit more or less can move the table."""
     if limits.is_one_row:
         return f"one {unit} more or less changes {effect(row)}"
-    return (
-        f"a {unit} has at most {some(limits.rows, 'row')} in at most "
-        f"{some(limits.groups, 'cell')}, at most {limits.per_group:,} in one; "
-        f"each changes {effect(row)}"
-    )
+    where = cells(limits.groups)
+    if limits.groups > 1:
+        where += f", at most {limits.per_group:,} in one"
+    return f"a {unit} has at most {some(limits.rows, 'row')} in {where}; each changes {effect(row)}"
 
 
-def replaced_text(limits: Contribution, row: Row, cells: int, unit: str) -> str:
+def replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) -> str:
     """Say how far a replaced unit can move the table."""
-    changed = some(min(2 * limits.groups, cells), "cell")
+    changed = min(2 * limits.groups, all_cells)
     if limits.is_one_row:
-        return f"a replaced {unit} leaves or enters at most {changed}, and changes {effect(row)}"
+        return f"a replaced {unit} leaves or enters {cells(changed)}, and changes {effect(row)}"
+    where = cells(changed) if changed == 1 else f"{cells(changed)} in all"
     return (
         f"a replaced {unit} takes at most {some(limits.rows, 'row')} away and brings as many, "
-        f"in at most {changed} in all; each changes {effect(row)}"
+        f"in {where}; each changes {effect(row)}"
     )
+
+
+def counted_text(number: int) -> str:
+    """Say in how many cells a unit counts once."""
+    return f"{cells(number)}, and counts once in {'it' if number == 1 else 'each'}"
 
 
 def moved_text(row: Scalar, size: int, unit: str) -> str:

@@ -307,6 +307,27 @@ def test_rows_that_make_no_sense_are_refused() -> None:
             added_units(Contribution(10, 5, 2), 100, "person"),
             "a person is in at most 5 cells, and counts once in each",
         ),
+        (
+            added_units(Contribution(3, 1, 3), 1, "person"),
+            "a person is in one cell, and counts once in it",
+        ),
+        (
+            added(Contribution(9, 9, 3), COUNT, 1, "person"),
+            "a person has at most 3 rows in one cell; each changes one count by 1",
+        ),
+        (
+            replaced(Contribution(9, 9, 3), COUNT, 1, outside=True, unit="person"),
+            "a replaced person takes at most 3 rows away and brings as many, in one cell; "
+            "each changes one count by 1",
+        ),
+        (
+            replaced(Contribution(1, 1, 1), COUNT, 1, outside=True, unit="record"),
+            "a replaced record leaves or enters one cell, and changes one count by 1",
+        ),
+        (
+            replaced_units(Contribution(3, 3, 3), 1, outside=False, unit="person"),
+            "replacing a person leaves the number of people as it is",
+        ),
     ],
 )
 def test_derivations_are_one_sentence(found: Sensitivity, text: str) -> None:

@@ -1,0 +1,131 @@
+"""Claims that are plain nonsense or plainly true, and the same events told in different ways."""
+
+import ast
+from fractions import Fraction as F
+from pathlib import Path
+
+import pytest
+
+import dprelease.privacy.composition_witness as module
+from dprelease.privacy import shift as shifts
+from dprelease.privacy.composition_witness import confirms
+from dprelease.privacy.events import (
+    Approximate,
+    Counted,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Range,
+)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Pure(F("0.21")),
+        Range(F("0.21")),
+        Laplace(F(40), 9),
+        Gaussian(F("30.5"), shifts.single(1)),
+        Gaussian(F(25), shifts.split(3)),
+        Gaussian(F(800), shifts.general(30, 9)),
+        Approximate(F("0.21"), F(1, 10**9)),
+    ],
+    ids=str,
+)
+def test_at_once_or_one_by_one(event: Event) -> None:
+    low, high = 0.0, 64.0
+    while high - low > high / 200:
+        middle = (low + high) / 2
+        held = confirms([(event, 37)], F(middle), F("1e-6"))
+        low, high = (low, middle) if held else (middle, high)
+    for split in ([(event, 1)] * 37, [(event, 30), (event, 0), (event, 7)]):
+        assert confirms(split, F(high), F("1e-6"))
+        assert not confirms(split, F(low), F("1e-6"))
+
+
+# --- hostile claims -------------------------------------------------------------------------------
+
+ONE = Pure(F(1))
+
+
+@pytest.mark.parametrize(
+    ("events", "epsilon", "delta"),
+    [
+        ([(ONE, 1)], F(-1), F("0.1")),
+        ([(ONE, 1)], F(2), F(-1, 10)),
+        ([(ONE, 1)], F(2), F(1)),
+        ([(ONE, 1)], F(2), F(2)),
+        ([(ONE, -1)], F(2), F("0.1")),
+        ([(Pure(F(-1)), 1)], F(2), F("0.1")),
+        ([(Range(F(-1)), 1)], F(2), F("0.1")),
+        ([(Laplace(F(0), 1), 1)], F(2), F("0.1")),
+        ([(Laplace(F(-1), 1), 1)], F(2), F("0.1")),
+        ([(Laplace(F(1), -1), 1)], F(2), F("0.1")),
+        ([(Laplace(F(-1), -1), 1)], F(2), F("0.1")),
+        ([(Gaussian(F(0), shifts.single(1)), 1)], F(2), F("0.1")),
+        ([(Gaussian(F(-1), shifts.single(1)), 1)], F(2), F("0.1")),
+        ([(Gaussian(F(-1), shifts.zero()), 1)], F(2), F("0.1")),
+        ([(Approximate(F(1), F(-1, 10)), 1)], F(2), F("0.1")),
+        ([(Approximate(F(1), F(2)), 1)], F(2), F("0.1")),
+        ([(Approximate(F(1), F(1)), 1)], F(2), F("0.5")),
+        ([(Approximate(F(1), F(1, 10)), 2)], F(10), F("0.1")),
+        ([(ONE, 1)], F("0.999999"), F(0)),
+        ([(ONE, 1)], F(0), F(0)),
+        ([(ONE, 1)], F(0), F("0.4")),
+        ([(Gaussian(F(100), shifts.single(1)), 1)], F(100), F(0)),
+        ([(Gaussian(F(1), shifts.general(10**9, 9)), 1)], F(100), F("0.1")),
+        ([(Gaussian(F(1, 10), shifts.general(400, 9)), 1)], F(10**5), F("0.1")),
+        ([(Pure(F(10**9)), 1)], F(10**8), F("0.1")),
+        ([(Pure(F(10**400)), 1)], F(1), F("0.1")),
+        ([(Laplace(F(1, 10**400), 1), 1)], F(1), F("0.1")),
+        ([(ONE, 10**30)], F(10**29), F("1e-6")),
+        ([(Pure(F(1, 10**30)), 10**15)], F(1, 10**23), F(1, 10**9)),
+    ],
+    ids=str,
+)
+def test_what_is_refused(events: list[Counted], epsilon: F, delta: F) -> None:
+    assert not confirms(events, epsilon, delta)
+
+
+@pytest.mark.parametrize(
+    ("events", "epsilon", "delta"),
+    [
+        ([], F(0), F(0)),
+        ([(ONE, 0)], F(0), F(0)),
+        ([(Pure(F(0)), 5), (Laplace(F(1), 0), 2), (Range(F(0)), 1)], F(0), F(0)),
+        ([(Gaussian(F(1), shifts.zero()), 3)], F(0), F(0)),
+        ([(ONE, 3), (Range(F("0.5")), 1)], F("3.5"), F(0)),
+        ([(Approximate(F(1), F(1, 10)), 1)], F(1), F(1, 10)),
+        ([(Approximate(F(1), F(1, 10)), 2)], F(2), 1 - F(9, 10) ** 2),
+        ([(Approximate(F(0), F(1, 3)), 1)], F(0), F(1, 3)),
+        ([(ONE, 1)], F(0), F("0.4622")),
+        ([(ONE, 5)], F(10**30), F(0)),
+        ([(Gaussian(F(100), shifts.single(1)), 1)], F(10**30), F("1e-30")),
+        ([(Pure(F(1, 10**60)), 10**9)], F(1, 10**15), F(1, 10**9)),
+        ([(Laplace(F(10**40), 10**40), 1)], F("0.999"), F("0.001")),
+        ([(Gaussian(F(10**40), shifts.single(10**20)), 1)], F("4.8871"), F("1e-6")),
+        ([(Gaussian(F(10**30), shifts.single(1)), 1)], F("0.001"), F("1e-6")),
+    ],
+    ids=str,
+)
+def test_what_is_confirmed(events: list[Counted], epsilon: F, delta: F) -> None:
+    assert confirms(events, epsilon, delta)
+
+
+def test_it_shares_nothing_with_the_accountant() -> None:
+    allowed = {"events", "shift", "witness", "witness_numbers"}
+    files = list(Path(module.__file__).parent.glob("composition_witness*.py"))
+    own = {file.stem for file in files}
+    assert len(own) >= 3
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.ImportFrom):
+                package = f"{node.module}."
+                names = [f"{package}{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            for name in names:
+                if name.startswith("dprelease"):
+                    assert name.split(".")[2] in allowed | own, f"{file.name} imports {name}"
