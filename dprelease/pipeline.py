@@ -1,8 +1,9 @@
 """A release, from spec to published files, on one screen.
 
 Order is the guarantee: plan, certify, look at the structure of the data, charge (durable), only
-then read values, add noise, seal, publish. Whatever stops it after the charge can be repeated at
-no cost, and a repeated run gives the sealed numbers again.
+then read values, add noise, seal, publish. What stops it from outside after the charge can be
+repeated at no cost, and a repeated run gives the sealed numbers again. ``drawing`` says what
+happens if it fails by itself while noise is drawn.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dprelease.certify import CertifiedPlan, certify
+from dprelease.drawing import Look, SpoiltLook, burn
 from dprelease.engines import Engine, get
-from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.ledger import Ledger, Reservation, State, run_id
+from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
+from dprelease.ledger import Ledger, Reservation, State, current_run
+from dprelease.ledger.messages import used_up
 from dprelease.ledger.records import Caps
 from dprelease.ledger.reservation import guarantee_of
 from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
@@ -88,9 +91,10 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     certified = certify(make_plan(release))
     check_target(release.output.path, file_names(certified.plan))
     with Ledger.open(release.ledger.path, wait) as book:
-        name = _identity(book, release, new_noise)
+        runs = {run.run_id: run for run in book.entries()}
         engine = get(release.data.engine)
-        if name not in _sealed_runs(book):
+        name = current_run(release, runs, new_noise=new_noise)
+        if name not in runs or runs[name].seal is None:
             tell("check the structure of the data")
             engine.inspect(release.data.source, all_inputs(release))
         tell("charge the budget")
@@ -98,9 +102,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         with _charged():
             payload = book.sealed(name) if reservation.state is State.SEALED else None
             if payload is None:
-                noisy = _compute(certified, reservation, engine, entropy or SystemEntropy(), tell)
-                tell("seal")
-                kept = _seal(book, certified.plan, reservation, noisy)
+                source = entropy or SystemEntropy()
+                kept = _drawn_once(book, certified, reservation, engine, source, tell)
             else:
                 kept = from_bytes(certified.plan, payload)
             tell("write")
@@ -109,7 +112,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
 
 @contextmanager
 def _charged() -> Iterator[None]:
-    """Turn whatever goes wrong after the charge into exit code 5: repeating it is free.
+    """Turn whatever goes wrong after the charge into a Failure: repeating it is free.
 
     The exception is named by its class alone: its text could hold a value of the data.
     """
@@ -117,29 +120,24 @@ def _charged() -> Iterator[None]:
         yield
     except Failure:
         raise
-    except Exception as problem:
+    except (MemoryError, OSError) as problem:
         raise Failure(
             ExitCode.AFTER_CHARGE,
             Complaint(
-                "E599",
-                f"internal error ({type(problem).__name__}) after the budget was charged",
-                "this is a bug in dprelease; running the same release again costs nothing",
+                "E597",
+                f"the system failed ({kind_of(problem)}) after the budget was charged",
+                f"{SYSTEM}; running the same release again costs nothing",
             ),
         ) from None
-
-
-def _identity(book: Ledger, release: Release, new_noise: bool) -> str:
-    """Find the run this is: the last one sealed, or with ``new_noise`` the next one."""
-    sealed_runs = _sealed_runs(book)
-    attempt, name = 0, run_id(release, 0)
-    last = name
-    while name in sealed_runs:
-        attempt, last, name = attempt + 1, name, run_id(release, attempt + 1)
-    return name if new_noise else last
-
-
-def _sealed_runs(book: Ledger) -> set[str]:
-    return {run.run_id for run in book.entries() if run.seal is not None}
+    except Exception as problem:
+        raise Failure(
+            ExitCode.INTERNAL,
+            Complaint(
+                "E599",
+                f"internal error ({kind_of(problem)}) after the budget was charged",
+                f"running the same release again costs nothing; {REPORT}",
+            ),
+        ) from None
 
 
 def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
@@ -160,11 +158,33 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
     )
 
 
-def _compute(
+def _drawn_once(  # noqa: PLR0913, PLR0917 - all that a run has
+    book: Ledger,
     certified: CertifiedPlan,
     reservation: Reservation,
     engine: Engine,
     entropy: Entropy,
+    tell: Progress,
+) -> Sealed:
+    """Read, add noise and seal: one look for one charge, also if it fails (see ``drawing``)."""
+    if reservation.state is not State.CHARGED:
+        raise used_up(reservation.run.release)
+    look = Look(entropy)
+    try:
+        noisy = _compute(certified, reservation, engine, entropy, look, tell)
+        tell("seal")
+        return _seal(book, certified.plan, reservation, noisy, look)
+    except SpoiltLook as spoilt:
+        kind = spoilt.kind
+    return from_bytes(certified.plan, burn(book, reservation, kind))
+
+
+def _compute(  # noqa: PLR0913, PLR0917 - as above
+    certified: CertifiedPlan,
+    reservation: Reservation,
+    engine: Engine,
+    entropy: Entropy,
+    look: Look,
     tell: Progress,
 ) -> NoisyTable:
     """Read and add noise, table by table. The reservation is the permission to read."""
@@ -175,7 +195,7 @@ def _compute(
     ahead = Thread(target=_prepare, args=(certified.plan, failed), daemon=True)
     ahead.start()
     bounded = certified.plan.release.privacy.bounding is not None
-    salt = read_bits(entropy, 63) if bounded else 0
+    salt = read_bits(entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     for job in jobs_of(certified.plan.release, certified.plan.steps, salt):
         tell(f"read the data for {job.steps[0].query.table}")
         exact = _aggregate(reservation, engine, job)
@@ -183,9 +203,10 @@ def _compute(
         if failed:
             raise failed[0]
         tell(f"add noise to {job.steps[0].query.table}")
-        drawn = privatize(exact, job, entropy, keys)
-        values |= drawn.values
-        keys |= drawn.keys
+        with look.guard():
+            drawn = privatize(exact, job, look, keys)
+            values |= drawn.values
+            keys |= drawn.keys
     return NoisyTable(values, keys)
 
 
@@ -210,11 +231,15 @@ def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable
     return engine.aggregate(job.request)
 
 
-def _seal(book: Ledger, plan: Plan, reservation: Reservation, noisy: NoisyTable) -> Sealed:
+def _seal(
+    book: Ledger, plan: Plan, reservation: Reservation, noisy: NoisyTable, look: Look
+) -> Sealed:
     """Fix the noisy numbers for good: ours, or those another process has sealed before us."""
-    drawn = Sealed(noisy, versions())
-    payload = to_bytes(plan, drawn)
-    kept = book.seal(reservation, payload)
+    with look.guard():
+        drawn = Sealed(noisy, versions())
+        payload = to_bytes(plan, drawn)
+    with look.guard(Failure):  # the disk, or another process
+        kept = book.seal(reservation, payload)
     return drawn if kept == payload else from_bytes(plan, kept)
 
 

@@ -1,5 +1,6 @@
 """The ledger of privacy budgets: what was spent on which dataset, never edited nor given back."""
 
+from dprelease.ledger.attempts import current_run
 from dprelease.ledger.chain import Head
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.records import Account, Caps, Run, Seal, State, total
@@ -17,6 +18,7 @@ __all__ = [
     "Seal",
     "State",
     "account",
+    "current_run",
     "run_id",
     "total",
 ]

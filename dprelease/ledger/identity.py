@@ -85,7 +85,8 @@ def _plain(value: object) -> object:
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        # Candidates and keys can be a million.
+        return list(value) if _PLAIN.issuperset(map(type, value)) else [_plain(v) for v in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
@@ -105,11 +106,16 @@ def _default(found: Field[object]) -> object:
 
 
 def _refuse_floats(value: object) -> None:
+    if type(value) in _PLAIN:
+        return
     if isinstance(value, float):
         raise TypeError("floats have no canonical text")
     if isinstance(value, Mapping):
         for each in value.values():
             _refuse_floats(each)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) and not _PLAIN.issuperset(map(type, value)):
         for each in value:
             _refuse_floats(each)
+
+
+_PLAIN = frozenset({str, int, bool, type(None)})

@@ -1,7 +1,8 @@
 """What the ledger says when it refuses. File names and budgets are public; nothing else is shown.
 
 E301 over the cap, E302 other cost; E601 busy, E602 place, E603 not a ledger, E604 version or
-tables, E605 broken chain, E606 disk, E607 SQLite too old, E608 missing, E609 lost charge.
+tables, E605 broken chain, E606 disk, E607 SQLite too old, E608 missing, E609 lost charge, E611 used
+up by another process.
 """
 
 from __future__ import annotations
@@ -136,6 +137,19 @@ def lost_charge(path: str, release: str) -> Failure:
         "E609",
         f'the ledger {path} no longer holds the charge of "{release}"',
         "it was replaced or restored while the release ran; " + RESTORE,
+    )
+
+
+def used_up(release: str) -> Failure:
+    """The run was burnt by another process while this one was at it."""
+    return Failure(
+        ExitCode.INTERNAL,
+        Complaint(
+            "E611",
+            f'another process failed with this run of "{release}" after it had drawn noise, '
+            "and used its charge up",
+            "nothing was released; running again draws new noise and is charged again",
+        ),
     )
 
 

@@ -18,18 +18,23 @@ from dprelease.model import Loss
 
 
 class Kind(StrEnum):
-    """What an entry records."""
+    """What an entry records. A run has one seal at most: over its numbers, or over none."""
 
     CHARGE = "charge"
     SEAL = "seal"
     PUBLISH = "publish"
 
 
+BURNT = {"burnt": True}
+"""The content of a seal over no numbers."""
+
+
 class State(StrEnum):
-    """How far a run has come: paid for, or its numbers fixed for good."""
+    """How far a run has come: paid for, its numbers fixed for good, or used up without any."""
 
     CHARGED = "charged"
     SEALED = "sealed"
+    BURNT = "burnt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ class Run:
     """One charged run. Times are UTC and only informative.
 
     ``files`` are names and SHA-256 of what was last published; None before that. ``seq`` and
-    ``hash`` are those of the charge's entry.
+    ``hash`` are those of the charge's entry. A run that was burnt (``burnt_at``) has been looked
+    at, and never gets any numbers: see ``dprelease.drawing``.
     """
 
     seq: int
@@ -70,11 +76,19 @@ class Run:
     seal: Seal | None = None
     files: Mapping[str, str] | None = None
     published_at: str | None = None
+    burnt_at: str | None = None
 
     @property
     def sealed_at(self) -> str | None:
         """When the numbers were fixed, if they are."""
         return self.seal.sealed_at if self.seal else None
+
+    @property
+    def state(self) -> State:
+        """How far it has come."""
+        if self.burnt_at is not None:
+            return State.BURNT
+        return State.SEALED if self.seal else State.CHARGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +182,11 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
 
 def _read_seal(entry: Entry, runs: Mapping[str, Run]) -> Run:
     run = runs[entry.run_id]
-    if run.seal is not None:
+    if run.state is not State.CHARGED:
         raise ValueError("sealed twice")
     content = json.loads(entry.content)
+    if content == BURNT:
+        return replace(run, burnt_at=entry.written_at)
     seal = Seal(entry.seq, entry.written_at, str(content["sha256"]), int(content["size"]))
     return replace(run, seal=seal)
 

@@ -34,8 +34,7 @@ class Reservation:
 def reservation_of(book: Book, run: Run, *, fresh: bool) -> Reservation:
     """The reservation of a run that the book holds."""
     before = book.account(run.dataset, before=run.seq).spent
-    state = State.SEALED if run.seal else State.CHARGED
-    return Reservation(run, state, fresh, before, total((before, run.loss)))
+    return Reservation(run, run.state, fresh, before, total((before, run.loss)))
 
 
 def check_loss(loss: Loss) -> None:

@@ -20,15 +20,18 @@ from dprelease.ledger.messages import (
     not_a_ledger,
     other_cost,
     translated,
+    used_up,
 )
 from dprelease.ledger.payloads import fingerprint, packed, unpacked
 from dprelease.ledger.records import (
+    BURNT,
     Account,
     Book,
     Caps,
     Kind,
     Run,
     Seal,
+    State,
     charge_content,
     read_book,
     total,
@@ -119,18 +122,34 @@ class Ledger:
     def seal(self, reservation: Reservation, payload: bytes) -> bytes:
         """Fixes the noisy numbers of a run for good, and returns the bytes to publish.
 
-        Those are ``payload``, or what another process sealed under the same run before.
+        Those are ``payload``, or what another process sealed under the same run before. Refuses
+        (exit 70) a run that another process burnt meanwhile.
         """
         content = canonical_json({"sha256": fingerprint(payload), "size": len(payload)})
         with self._writing(charged=True) as book:
             run = self._charged(book, reservation)
             if run.seal is not None:
                 return self._payload(run.seal)
+            if run.state is State.BURNT:
+                raise used_up(run.release)
             entry = self._append(book.head, Kind.SEAL, run.run_id, content)
             self._connection.execute(
                 "INSERT INTO payloads (seq, bytes) VALUES (?, ?)", (entry.seq, packed(payload))
             )
         return payload
+
+    def burn(self, reservation: Reservation) -> bool:
+        """Uses a run up without numbers, for good: whoever runs the release again pays again.
+
+        Whether this call did so: a run that another process has sealed or burnt stays as it is.
+        The index that lets a run have one seal makes them exclude each other.
+        """
+        with self._writing(charged=True) as book:
+            run = self._charged(book, reservation)
+            if run.state is not State.CHARGED:
+                return False
+            self._append(book.head, Kind.SEAL, run.run_id, canonical_json(BURNT))
+        return True
 
     def sealed(self, run_id: str) -> bytes | None:
         """The sealed bytes of a run, or None."""

@@ -128,7 +128,7 @@ def _too_large() -> Failure:
     return Failure(
         ExitCode.AFTER_CHARGE,
         Complaint(
-            "E504",
+            "E804",
             "a published number is too large for the types of Parquet",
             'write format = "csv"; running the same release again costs nothing',
         ),

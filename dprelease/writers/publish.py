@@ -124,7 +124,7 @@ def _disk_errors(target: str) -> Iterator[None]:
         reason = os.strerror(problem.errno) if problem.errno else "the place keeps changing"
         message = f"the output {target} can't be written: {reason}"
         hint = "make room or choose another output.path"
-        raise _failure(Complaint("E502", message, hint)) from None
+        raise _failure(Complaint("E802", message, hint)) from None
 
 
 def _failure(complaint: Complaint) -> Failure:

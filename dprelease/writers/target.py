@@ -37,10 +37,10 @@ def bad_names(names: Iterable[str]) -> Complaint | None:
         hidden = each in ("", ".", "..") or each.startswith(".")
         if hidden or any(char in "/\\" or not char.isprintable() for char in each):
             hint = "use letters, digits, - and _ in names of tables"
-            return Complaint("E503", f"{each!r} can't be the name of a published file", hint)
+            return Complaint("E803", f"{each!r} can't be the name of a published file", hint)
         if len(os.fsencode(each)) > 255:
             hint = "give the table a shorter name: `table` in [[query]]"
-            return Complaint("E503", f"the file name {each[:40]!r}... is too long", hint)
+            return Complaint("E803", f"the file name {each[:40]!r}... is too long", hint)
     return None
 
 
@@ -48,15 +48,15 @@ def place_problem(directory: str) -> Complaint | None:
     """A complaint when the directory is there as something else, or can't be written."""
     target = os.path.abspath(directory)
     if os.path.islink(target):
-        return Complaint("E501", f"the output {target} is a symbolic link", ELSEWHERE)
+        return Complaint("E801", f"the output {target} is a symbolic link", ELSEWHERE)
     if os.path.lexists(target) and not os.path.isdir(target):
-        return Complaint("E501", f"the output {target} is a file, not a directory", ELSEWHERE)
+        return Complaint("E801", f"the output {target} is a file, not a directory", ELSEWHERE)
     nearest = target
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)
     if not os.path.isdir(nearest):
         message = f"the output {target} can't be made: {nearest} is not a directory"
-        return Complaint("E501", message, ELSEWHERE)
+        return Complaint("E801", message, ELSEWHERE)
     return _write_problem(target, nearest)
 
 
@@ -99,7 +99,7 @@ def is_plain_file(path: str) -> bool:
 def foreign_complaint(directory: str, name: str) -> Complaint:
     """A file in the way that is not ours to overwrite."""
     message = f"{os.path.join(directory, name)} is there already, and not from dprelease"
-    return Complaint("E505", message, ELSEWHERE)
+    return Complaint("E805", message, ELSEWHERE)
 
 
 def _described(descriptor: str) -> set[str]:
@@ -122,7 +122,7 @@ def _foreign_problem(directory: str, names: list[str]) -> Complaint | None:
         foreign = foreign_names(directory, names)
     except OSError as problem:
         reason = os.strerror(problem.errno or 0)
-        return Complaint("E501", f"the output {directory} can't be read: {reason}", ELSEWHERE)
+        return Complaint("E801", f"the output {directory} can't be read: {reason}", ELSEWHERE)
     return foreign_complaint(directory, foreign[0]) if foreign else None
 
 
@@ -136,7 +136,7 @@ def _write_problem(target: str, nearest: str) -> Complaint | None:
     except OSError as problem:
         reason = os.strerror(problem.errno or 0)
         message = f"the output {target} can't be written: {nearest}: {reason}"
-        return Complaint("E501", message, "make it writable, or choose another output.path")
+        return Complaint("E801", message, "make it writable, or choose another output.path")
     # Another run may have removed it as a leftover already.
     shutil.rmtree(probe, ignore_errors=True)
     return None

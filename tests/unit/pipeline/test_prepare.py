@@ -1,4 +1,4 @@
-"""What is prepared while the engine reads fails like all the rest: exit code 5, no traceback."""
+"""What is prepared while the engine reads fails like all the rest: in words, no traceback."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_failure_while_preparing_stops_the_run_and_is_free_to_repeat(
         patch.setattr("dprelease.pipeline.prepare", broken)
         with pytest.raises(Failure) as failure:
             dprelease.run(spec)
-    assert failure.value.exit_code is ExitCode.AFTER_CHARGE
+    assert failure.value.exit_code is ExitCode.INTERNAL
     assert "secret" not in str(failure.value)
     said = capfd.readouterr()
     assert "Traceback" not in said.err + said.out

@@ -10,8 +10,10 @@ import pytest
 
 from dprelease.model import (
     AggregateRequest,
+    Candidates,
     ColumnType,
     ExactTable,
+    Expression,
     Form,
     Grid,
     Group,
@@ -189,6 +191,27 @@ def test_selected_keys_are_the_cells_of_later_jobs(entropy: Any) -> None:
     assert privatize(exact, job([other], [(0,)]), entropy, keys) == Drawn(
         {"s": ((0, 5),)}, {"t": (("a",), ("b",))}
     )
+
+
+def test_no_key_may_be_selected(entropy: Any) -> None:
+    none: tuple[tuple[str, ...], ...] = ()
+    drawn = privatize(ExactTable([[]], none), job([selecting()], [(0,)]), entropy, {})
+    assert drawn == Drawn({"n": ((),)}, {"t": ()})
+    drawn = privatize(ExactTable([[7]], [("a",)]), job([selecting()], [(0,)]), entropy, {})
+    assert drawn == Drawn({"n": ((),)}, {"t": ()})
+
+
+@pytest.mark.parametrize("what", ["axis", "candidates", "choice"])
+def test_only_a_count_of_the_keys_themselves_selects(what: str, entropy: Any) -> None:
+    given = Candidates(("1",), ColumnType.INTEGER, Expression("1", ()), Grid(Fraction(1), 0, 1))
+    count = selecting()
+    if what == "choice":
+        count = replace(count, form=Form.CHOICE)
+    else:
+        changes: dict[str, Any] = {what: PICKS if what == "axis" else given}
+        count = replace(count, query=replace(count.query, **changes))
+    with pytest.raises(ValueError, match="threshold"):
+        privatize(ExactTable([[500]], [("a",)]), job([count], [(0,)]), entropy, {})
 
 
 def test_private_keys_without_a_selection_are_refused(entropy: Any) -> None:

@@ -43,3 +43,38 @@ def test_inputs_hold_what_is_read_and_nothing_else() -> None:
     assert [each.name for each in first.request.inputs] == ["g", "x", "y"]
     assert [each.name for each in second.request.inputs] == ["y", "d"]
     assert [each.name for each in all_inputs(release)] == ["g", "x", "y", "unused", "d"]
+
+
+def private(**query: object) -> dict[str, object]:
+    return {"by": ["t"], "partition_selection": {"delta": 1e-7}, **query}
+
+
+def test_by_private_keys_choices_and_quantiles_ask_after_the_count_that_selects() -> None:
+    queries = [
+        private(name="median", statistic="median", column="x", where="y > 3"),
+        private(name="mode", statistic="mode", column="g"),
+        private(name="top", statistic="top_k", column="g", k=2, mechanism="laplace"),
+        private(name="best", statistic="best", candidates=[1, 2], score="candidate * x",
+                score_upper=9),
+        private(name="n", statistic="count_units"),
+    ]  # fmt: skip
+    bounds = {"max_rows_per_unit": 4, "max_groups_per_unit": 2}
+    people = {"unit": "column", "unit_column": "p", "bounding": bounds, "delta": 1e-6}
+    columns = SPEC["columns"] | {"t": {"type": "string"}}  # type: ignore[operator]
+    privacy = SPEC["privacy"] | people  # type: ignore[operator]
+    release = load(SPEC | {"columns": columns, "privacy": privacy, "query": queries})
+    jobs = jobs_of(release, make_plan(release).steps, salt=7)
+    assert [[step.query.name for step in job.steps] for job in jobs] == [
+        ["n"], ["median"], ["mode", "top"], ["best"],
+    ]  # fmt: skip
+    assert all(job.request.private for job in jobs)
+    asked = [[group.column for group in job.request.groups] for job in jobs]
+    assert asked == [["t"], ["t"], ["t", "g"], ["t"]]
+    # what is kept of a person goes by the keys alone, not by what is chosen among
+    bound = {(job.request.bound.leading, job.request.bound.salt) for job in jobs
+             if job.request.bound is not None}  # fmt: skip
+    assert bound == {(1, 7)}
+    median, best = jobs[1].request, jobs[3].request
+    assert (median.points is not None, median.measures) == (True, ())
+    assert (best.scores is not None, best.measures) == (True, ())
+    assert median.where is not None

@@ -117,8 +117,8 @@ def test_files_of_others_stay(target: Path) -> None:
 def test_a_file_of_others_is_not_overwritten(target: Path, name: str) -> None:
     target.mkdir(parents=True)
     (target / name).write_bytes(b"mine")
-    assert "E505" in refusal(lambda: publish(str(target), FIRST))
-    assert "E505" in refusal(lambda: check_target(str(target), FIRST), ExitCode.SPEC)
+    assert "E805" in refusal(lambda: publish(str(target), FIRST))
+    assert "E805" in refusal(lambda: check_target(str(target), FIRST), ExitCode.SPEC)
     assert contents(target) == {name: b"mine"}
     check_target(str(target), ["other.csv"])
 
@@ -140,7 +140,7 @@ def test_a_descriptor_of_another_tool_marks_nothing_as_ours(target: Path) -> Non
 def test_a_broken_descriptor_marks_nothing_as_ours(target: Path, bad: bytes) -> None:
     target.mkdir(parents=True)
     (target / "datapackage.json").write_bytes(bad)
-    assert "E505" in refusal(lambda: publish(str(target), FIRST))
+    assert "E805" in refusal(lambda: publish(str(target), FIRST))
 
 
 def test_a_descriptor_can_not_make_us_remove_elsewhere(target: Path) -> None:
@@ -182,8 +182,8 @@ def test_what_is_no_plain_file_is_not_replaced(target: Path, make: str) -> None:
     "name", ["", ".", "..", "a/b", "/a", "..\\a", ".hidden", "a\0b", "a\nb", "x" * 256]
 )
 def test_names_that_are_no_file_names(target: Path, name: str) -> None:
-    assert "E503" in refusal(lambda: publish(str(target), {name: b""}))
-    assert "E503" in refusal(lambda: check_target(str(target), [name]), ExitCode.SPEC)
+    assert "E803" in refusal(lambda: publish(str(target), {name: b""}))
+    assert "E803" in refusal(lambda: check_target(str(target), [name]), ExitCode.SPEC)
     assert not target.parent.exists()
 
 
@@ -198,8 +198,8 @@ def places(tmp_path: Path) -> Iterator[Path]:
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
     for place in places(tmp_path):
-        assert "E501" in refusal(lambda at=place: publish(str(at), FIRST))
-        assert "E501" in refusal(lambda at=place: check_target(str(at)), ExitCode.SPEC)
+        assert "E801" in refusal(lambda at=place: publish(str(at), FIRST))
+        assert "E801" in refusal(lambda at=place: check_target(str(at)), ExitCode.SPEC)
     assert sorted(os.listdir(tmp_path)) == ["dangling", "file", "link", "real"]
     assert os.listdir(tmp_path / "real") == []
 
@@ -322,7 +322,7 @@ def test_a_full_disk_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         full_at = at
         steps.clear()
         said = refusal(lambda at=target: publish(str(at), SECOND))
-        assert "E502" in said
+        assert "E802" in said
         assert "No space left" in said
         check_target(str(target), SECOND)
         found = {each for each in os.listdir(target) if not each.startswith(".dprelease-")}
@@ -349,7 +349,7 @@ except Failure as failed:
         text=True,
         check=True,
     )
-    assert done.stdout == "5 E502\n"
+    assert done.stdout == "5 E802\n"
     assert os.listdir(tmp_path) == []
 
 
@@ -406,7 +406,7 @@ for place in sys.argv[1:]:
             text=True,
             check=True,
         )
-        assert done.stdout.split("\n") == ["2 E501", "5 E501"] * 3 + [""]
+        assert done.stdout.split("\n") == ["2 E801", "5 E801"] * 3 + [""]
         os.chmod(f"{name}/there", 0o333)  # may be written, but not read
         done = subprocess.run(
             [sys.executable, "-c", script, f"{name}/there"],
@@ -414,7 +414,7 @@ for place in sys.argv[1:]:
             text=True,
             check=True,
         )
-        assert done.stdout == "2 E501\n5 E502\n"
+        assert done.stdout == "2 E801\n5 E802\n"
         os.chmod(name, 0o755)
         assert os.listdir(name) == ["there"]
 

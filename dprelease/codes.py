@@ -1,0 +1,81 @@
+"""Every code that a complaint can have: one code, one thing, made in one place.
+
+The codes of the spec loader, which are part of the published format, are in ``spec.codes``; here
+are all others. A code keeps its meaning for good: what is no longer used is not used again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Code(NamedTuple):
+    """A code, the module or package that makes it, and what it says."""
+
+    code: str
+    made_by: str
+    meaning: str
+
+
+CODE_TABLE: tuple[Code, ...] = (
+    Code("E000", "cli.guard", "a mistake on the command line"),
+    # E30x: the ledger refuses the budget
+    Code("E301", "ledger.messages", "the budget is over the cap"),
+    Code("E302", "ledger.messages", "a charged run that now has another cost"),
+    Code("E303", "ledger.messages", "the deltas of all releases reach 1"),
+    Code("E304", "ledger.messages", "releases of one data set that promise different things"),
+    # E31x: the queries' budgets don't make a plan
+    Code("E311", "planning.planner", "the queries come to more than the total"),
+    Code("E312", "planning.budget", "nothing is left of the total for a query"),
+    Code("E313", "planning.budget", "no delta is left for gaussian noise"),
+    Code("E314", "planning.planner", "the queries need more than the total delta"),
+    Code("E315", "planning.planner", "budgets that can't be composed as asked"),
+    Code("E316", "planning.selections", "no epsilon for the selection of private keys"),
+    # E4xx: the data have not the declared structure; nothing was charged
+    Code("E401", "engines", "no data file"),
+    Code("E402", "engines", "a data file that can't be read"),
+    Code("E403", "engines", "an empty data file"),
+    Code("E404", "engines", "no header that can be read"),
+    Code("E405", "engines", "a declared column is missing"),
+    Code("E406", "engines", "a column name that stands twice"),
+    Code("E407", "engines", "files that differ in their columns"),
+    Code("E408", "engines", "an encoding that is not supported"),
+    Code("E409", "engines", "no readable Parquet file"),
+    Code("E410", "engines", "columns that are computed from each other"),
+    Code("E411", "engines", "a step with too many digits"),
+    Code("E412", "engines", "a column of another type than declared"),
+    Code("E413", "engines", "an unusable amount of memory is asked for"),
+    # E5xx: after the charge. E502 to E505 were once the output's: see E8xx
+    Code("E501", "engines", "the data could not be read to its end"),
+    Code("E510", "engines", "memory ran out while the data was read"),
+    Code("E590", "cli.run", "complete, but standard output can't be written"),
+    Code("E591", "cli.run", "complete, but an internal error in telling so"),
+    Code("E596", "drawing", "internal error after noise was drawn, which the ledger does not know"),
+    Code("E597", "pipeline", "the system failed"),
+    Code("E598", "drawing", "internal error after noise was drawn: the charge is used up"),
+    Code("E599", "pipeline", "internal error, free to repeat"),
+    # E6xx: the ledger itself
+    Code("E601", "ledger.messages", "the ledger is locked"),
+    Code("E602", "ledger.messages", "the ledger can't be where it is to be"),
+    Code("E603", "ledger.messages", "no whole ledger"),
+    Code("E604", "ledger.messages", "a ledger of another version, or with other tables"),
+    Code("E605", "ledger.messages", "a ledger that was changed from outside"),
+    Code("E606", "ledger.messages", "the ledger's disk is full or failing"),
+    Code("E607", "ledger.messages", "SQLite is too old"),
+    Code("E608", "ledger.messages", "there is no ledger"),
+    Code("E609", "ledger.messages", "the ledger no longer holds a charge"),
+    Code("E610", "sealed", "sealed numbers of other noise than is planned"),
+    Code("E611", "ledger.messages", "another process has used the charge up"),
+    # E7xx: interruptions and bugs
+    Code("E700", "cli.guard", "interrupted"),
+    Code("E701", "cli.guard", "internal error"),
+    Code("E702", "certify", "a plan that could not be certified"),
+    # E8xx: the output
+    Code("E801", "writers.target", "the output can't be where it is to be"),
+    Code("E802", "writers.publish", "the output can't be written"),
+    Code("E803", "writers.target", "a name that no published file can have"),
+    Code("E804", "writers.parquet_table", "a number too large for Parquet"),
+    Code("E805", "writers.target", "a file in the way that is not ours"),
+    # W3xx: the plan works, but deserves a second look
+    Code("W301", "report.extremes", "a minimum or maximum that says nothing in small groups"),
+)

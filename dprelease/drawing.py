@@ -1,0 +1,119 @@
+"""One charge pays for one look at the noise.
+
+What is charged is the loss of a release whose noise is drawn once. Should the draw be thrown away
+and made again, that costs nothing as long as nobody learns anything of the first one: a kill
+or a full disk strikes whatever the numbers are. A mistake of ours may not. Say that some code
+fails for noise above a million: that a run failed then tells of its noise, and so of the data, and
+numbers that are drawn again and published are a second look, for which nobody has paid.
+
+Three ways out were weighed.
+
+* *Nothing may fail after the draw.* It is tried: what follows is short, defined for every integer,
+  and ends in the seal; finishing and writing come later, work on sealed numbers, and give the
+  same again however often they are repeated. But that it never fails is a hope, not a proof.
+* *The same noise again*, from a seed that is stored before the draw. But the seed beside the
+  published figures gives away the exact ones: the ledger would have to be guarded like the data,
+  in every backup. And the same noise over data that were changed meanwhile shows the change.
+* *A failed look is used up.* An exception raised by code that has seen noise burns the run: the
+  ledger notes that it will never have numbers, its charge stands, and whoever runs the release
+  again draws new noise under a new charge. The failure is then one more outcome of a release
+  that is paid for (one bit computed from its noise), and the two compose like any two.
+
+The last one is what is done, with the first as far as it goes. What that means in each case:
+
+* Before the first random byte is read for noise there was no look: a retry is free.
+* Engines see neither noise nor entropy, and their requests are made before any is drawn. Whether
+  they fail (files, memory, a bug) can't depend on it, so that their failures burn nothing, also
+  those at a second table, when the first one has its noise.
+* From the first byte to the seal every exception of ours burns, an exhausted memory too: how much
+  is needed depends, if only a little, on the numbers.
+* That the seal can't be written (disk full, ledger locked) burns nothing. The number of its bytes
+  depends on the numbers by a few, so on a disk that is full to the page it could matter; that much
+  is let pass, or nobody could repeat a run free of charge after a full disk.
+* Kills and interruptions burn nothing: they come from outside, where nothing is known of the noise.
+* Several processes may be at one run. If another one has sealed it, its numbers are published, and
+  the failure is not told: nobody learns of the second look, just as if the race had been lost.
+  If another one has burnt it, this one ends with the same words whether its own look was
+  spoilt or not, and what it has drawn is thrown away.
+* Where the burning itself can't be written, somebody has to count the loss twice by hand, and the
+  complaint says so. To note the look before the draw instead would charge for every kill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
+from dprelease.ledger import Ledger, Reservation
+from dprelease.ledger.messages import used_up
+
+
+class Bytes(Protocol):
+    """A source of random bytes, as ``noise.entropy`` has it."""
+
+    def read(self, size: int) -> bytes:
+        """Return exactly ``size`` fresh bytes."""
+        ...
+
+
+class SpoiltLook(Exception):
+    """Code that has seen noise has failed; ``kind`` is the class of what it raised."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class Look:
+    """The one look at the noise that a charge pays for: entropy that knows whether it was used."""
+
+    def __init__(self, entropy: Bytes) -> None:
+        self._entropy = entropy
+        self.taken = False
+
+    def read(self, size: int) -> bytes:
+        """Return ``size`` fresh bytes; from now on the look is taken."""
+        drawn = self._entropy.read(size)
+        self.taken = True
+        return drawn
+
+    @contextmanager
+    def guard(self, *free: type[Exception]) -> Iterator[None]:
+        """What runs inside may have seen noise: what it raises becomes a ``SpoiltLook``.
+
+        Not before the look is taken, and not the classes of ``free``, which come from outside.
+        """
+        try:
+            yield
+        except Exception as problem:
+            if not self.taken or isinstance(problem, free):
+                raise
+            raise SpoiltLook(kind_of(problem)) from None
+
+
+def burn(book: Ledger, reservation: Reservation, kind: str) -> bytes:
+    """Use the charge of a look up that a ``kind`` has spoilt; raise Failure(INTERNAL) to say so.
+
+    Unless another process has sealed the run: then its bytes are returned, to be published.
+    """
+    what = f"internal error ({kind}) after noise was drawn; nothing was released"
+    try:
+        burnt = book.burn(reservation)
+    except Exception as trouble:
+        said = trouble.complaints if isinstance(trouble, Failure) else []
+        hint = (
+            "do not run this release again before its epsilon (and delta) is counted once more: "
+            "lower the caps by it; the ledger does not know that its charge is used up"
+        )
+        unnoted = Complaint("E596", f"{what}, and the ledger could not be told", hint)
+        also = [Complaint(each.code, each.message) for each in said]
+        raise Failure(ExitCode.INTERNAL, [unnoted, *also]) from None
+    if burnt:
+        hint = f"its charge is used up, and running again is charged again; {REPORT}"
+        raise Failure(ExitCode.INTERNAL, Complaint("E598", what, hint))
+    sealed = book.sealed(reservation.run_id)
+    if sealed is None:
+        raise used_up(reservation.run.release)
+    return sealed
