@@ -42,7 +42,7 @@ def _confirm(holds: bool, what: str) -> None:
         raise Failure(
             ExitCode.INTERNAL,
             Complaint(
-                "E701",
+                "E702",
                 f"the plan could not be certified: {what} was not confirmed",
                 "this is a bug in dprelease; nothing was read, charged or released",
             ),

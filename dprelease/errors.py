@@ -41,7 +41,7 @@ class Complaint:
 
     ``key`` is the dotted key path in the spec (``query[2].epsilon``), ``code`` a stable number
     (E0xx syntax, E1xx structure, E2xx meaning, E3xx budget, E4xx data, E5xx after the charge,
-    E6xx ledger, W... warnings).
+    E6xx ledger, E7xx interruptions and bugs, E8xx output, W... warnings). ``codes`` lists them.
     """
 
     code: str
@@ -80,3 +80,24 @@ class Failure(Exception):
         super().__init__("\n".join(str(each) for each in found))
         self.exit_code = exit_code
         self.complaints = found
+
+
+class InternalError(Exception):
+    """A mistake of ours, shown by an exception whose text must not be seen.
+
+    ``kind`` is the name of that exception's class, and all that is left of it: its text could hold
+    a value of the data. Raise it ``from None``.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+REPORT = "this is a bug in dprelease: please report it, with this line"
+SYSTEM = "see to memory, disk and open files"
+
+
+def kind_of(problem: BaseException) -> str:
+    """What may be said of an exception that is not a Failure: the name of its class."""
+    return problem.kind if isinstance(problem, InternalError) else type(problem).__name__

@@ -4,7 +4,8 @@ Guarantee: for each step of noisy integers, what comes out is ``transform @ meas
 independent draw of the step's noise for every released integer of every cell, in integer
 arithmetic of any size; for a choice or a quantile, a candidate drawn by exactly the law of the
 step; of private keys those whose noisy count reaches the threshold, and nothing of the others.
-With a step's sensitivities as certified, that is the step's declared privacy loss.
+With a step's sensitivities as certified, that is the step's declared privacy loss: ``selected``
+says why it is for private keys, whose cells are those that another step has selected.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dprelease.model import ExactTable, Form, NoiseFamily, Step
 from dprelease.noise.entropy import Entropy
 from dprelease.noise.sample import prepare_sample, sample
 from dprelease.requests import Job
-from dprelease.selected import Key, selected
+from dprelease.selected import Key, laid_out, selected
 
 Integers = Sequence[int]
 Values = tuple[tuple[int, ...], ...]
@@ -44,7 +45,9 @@ def privatize(
     measures = exact.reveal()
     return Drawn(
         {
-            step.query.name: _released(step, measures, where, entropy)
+            step.query.name: _released(
+                step, _asked(measures, where), range(step.query.cells), entropy
+            )
             for step, where in zip(job.steps, job.positions, strict=True)
         }
     )
@@ -57,21 +60,32 @@ def prepare(steps: Sequence[Step]) -> None:
             prepare_sample(step.noise, step.draws)
 
 
+def _asked(measures: Sequence[Integers], where: Sequence[int]) -> list[Integers]:
+    """The measures of a step; of one that asked for itself the whole answer."""
+    return [measures[at] for at in where] or list(measures)
+
+
 def _released(
-    step: Step, measures: Sequence[Integers], where: Sequence[int], entropy: Entropy
+    step: Step, measures: Sequence[Integers], cells: Sequence[int], entropy: Entropy
 ) -> Values:
+    """Release the cells in order. Measures and scores have these, in this order, and no others.
+
+    Points are looked up by ``cells``: the number of each in the answer, -1 where it has none.
+    """
     if step.form is Form.QUANTILES:
-        return _quantiles(step, measures, entropy)
+        return _quantiles(step, measures, cells, entropy)
+    axis, candidates = step.query.axis, step.query.candidates
+    width = len(axis.labels) if axis is not None else 1
+    if candidates is None:
+        rows = [_combined(row, measures) for row in step.transform]
+    else:
+        rows, width = list(measures), len(candidates.texts)
+    if any(len(row) != len(cells) * width for row in rows):
+        raise ValueError("a table with a missing or spare cell is not released")
     if step.form is Form.CHOICE:
-        if step.query.candidates is None:
-            (scores,) = (_combined(row, [measures[at] for at in where]) for row in step.transform)
-        else:
-            (scores,) = measures
-        return _choices(step, scores, entropy)
-    return tuple(
-        _noisy(_combined(row, [measures[at] for at in where]), step.draws, step, entropy)
-        for row in step.transform
-    )
+        (scores,) = rows
+        return _choices(step, scores, width, entropy)
+    return tuple(_noisy(row, step, entropy) for row in rows)
 
 
 def _combined(row: Integers, measures: Sequence[Integers]) -> Integers:
@@ -86,15 +100,13 @@ def _combined(row: Integers, measures: Sequence[Integers]) -> Integers:
     return totals or []
 
 
-def _noisy(exact: Integers, size: int, step: Step, entropy: Entropy) -> tuple[int, ...]:
+def _noisy(exact: Integers, step: Step, entropy: Entropy) -> tuple[int, ...]:
     """Add a fresh draw to each integer."""
-    if len(exact) != size:
-        raise ValueError("a table with a missing or spare cell is not released")
-    draws: list[int] = sample(step.noise, size, entropy).tolist()
+    draws: list[int] = sample(step.noise, len(exact), entropy).tolist()
     return tuple(map(add, draws, exact))
 
 
-def _choices(step: Step, scores: Integers, entropy: Entropy) -> Values:
+def _choices(step: Step, scores: Integers, width: int, entropy: Entropy) -> Values:
     """For each cell the positions of the candidates chosen, first pick first."""
     from dprelease.noise.choice import draw_exponential, draw_permute_and_flip
     from dprelease.noise.selection import peel
@@ -103,24 +115,17 @@ def _choices(step: Step, scores: Integers, entropy: Entropy) -> Values:
     if not flips and step.noise.family is not NoiseFamily.EXPONENTIAL:
         raise ValueError("a choice is made by a mechanism for choices")
     draw = draw_permute_and_flip if flips else draw_exponential
-    query = step.query
-    labels = query.axis.labels if query.axis is not None else ()
-    number = len(labels) if query.candidates is None else len(query.candidates.texts)
-    if len(scores) != query.cells * number:
-        raise ValueError("a table with a missing or spare cell is not released")
+    picks, rate = step.query.picks, step.noise.parameter
     picked = [
-        [
-            place
-            for place, _ in peel(
-                scores[start : start + number], query.picks, step.noise.parameter, draw, entropy
-            )
-        ]
-        for start in range(0, len(scores), number)
+        [place for place, _ in peel(scores[at : at + width], picks, rate, draw, entropy)]
+        for at in range(0, len(scores), width)
     ]
-    return tuple(zip(*picked, strict=True))
+    return _by_rank(picked, min(picks, width))
 
 
-def _quantiles(step: Step, measures: Sequence[Integers], entropy: Entropy) -> Values:
+def _quantiles(
+    step: Step, measures: Sequence[Integers], cells: Sequence[int], entropy: Entropy
+) -> Values:
     """For each cell and quantile a grid integer; ``measures`` are cells, points and counts."""
     from bisect import bisect_left
 
@@ -128,54 +133,80 @@ def _quantiles(step: Step, measures: Sequence[Integers], entropy: Entropy) -> Va
 
     if step.scheme is None or step.points is None:
         raise ValueError("quantiles need a scheme and a quantity")
-    cells, points, counts = measures
-    grid = step.points.grid
+    places, points, counts = measures
+    grid, public = step.points.grid, step.query.points
     found = []
-    for cell in range(step.query.cells):
-        start, end = bisect_left(cells, cell), bisect_left(cells, cell + 1)
+    for cell in cells:
+        start, end = bisect_left(places, cell), bisect_left(places, cell + 1)
         inside = points[start:end], counts[start:end]
-        public = step.query.points
         found.append(release(*inside, grid.lower, grid.upper, step.scheme, entropy, public))
-    return tuple(zip(*found, strict=True))
+    return _by_rank(found, len(step.scheme.quantiles))
+
+
+def _by_rank(found: Sequence[Sequence[int]], ranks: int) -> Values:
+    """From ``[cell][rank]`` to ``[rank][cell]``; of no cells too, which private keys may leave."""
+    return tuple(tuple(each[rank] for each in found) for rank in range(ranks))
+
+
+# --- private keys -------------------------------------------------------------------------------
 
 
 def _privatize_keys(
     exact: ExactTable, job: Job, entropy: Entropy, known: Mapping[str, tuple[Key, ...]]
 ) -> Drawn:
-    """Select the keys of the table, unless that is done; then noise for the selected ones alone.
+    """Select the keys of the table, unless that is done; then release the cells of these alone.
 
-    A key that occurs nowhere in these rows has zeros, with a draw like any other.
+    A key that occurs nowhere in these rows has an empty cell, with a draw like any other.
     """
     measures, occurring = exact.reveal(), exact.reveal_keys()
-    first, table = job.steps[0], job.steps[0].query.table
-    if any(step.form is not Form.NUMBERS for step in job.steps):
-        raise ValueError("only noisy integers are released for private keys")
-    if len(set(occurring)) != len(occurring) or any(
-        len(measure) != len(occurring) for measure in measures
-    ):
-        raise ValueError("a table with a missing or spare key is not released")
-    # Engines answer in any order; drawn in one of its own, the same entropy gives the same table.
-    order = sorted(range(len(occurring)), key=occurring.__getitem__)
-    occurring = [occurring[at] for at in order]
-    measures = tuple([measure[at] for at in order] for measure in measures)
+    table = job.steps[0].query.table
+    _check_keys(measures, occurring, job)
     values: dict[str, Values] = {}
     steps = list(zip(job.steps, job.positions, strict=True))
     keys = known.get(table)
     if keys is None:
-        if first.threshold is None or len(first.transform) != 1:
-            raise ValueError("private keys are selected by a count with a threshold")
-        counts = _combined(first.transform[0], [measures[at] for at in job.positions[0]])
-        noisy = _noisy(counts, len(occurring), first, entropy)
-        kept = selected(occurring, noisy, first.threshold, job.request.groups)
-        keys = tuple(key for key, _ in kept)
-        values[first.query.name] = (tuple(count for _, count in kept),)
-        steps = steps[1:]
-    places = {key: place for place, key in enumerate(occurring)}
+        (first, where), *steps = steps
+        counted = _asked(measures, where)
+        keys, values[first.query.name] = _select(first, counted, occurring, entropy)
     for step, where in steps:
-        rows = []
-        for row in step.transform:
-            whole = _combined(row, [measures[at] for at in where])
-            cells = [whole[places[key]] if key in places else 0 for key in keys]
-            rows.append(_noisy(cells, len(keys), step, entropy))
-        values[step.query.name] = tuple(rows)
+        own, cells = _asked(measures, where), [*range(len(keys))]
+        if step.form is Form.QUANTILES:
+            index = {key: place for place, key in enumerate(occurring)}
+            cells = [index.get(key, -1) for key in keys]
+        else:
+            axis, width = step.query.axis, _width(job)
+            own = [laid_out(measure, occurring, keys, axis, width) for measure in own]
+        values[step.query.name] = _released(step, own, cells, entropy)
     return Drawn(values, {table: keys})
+
+
+def _select(
+    step: Step,
+    measures: Sequence[Integers],
+    occurring: Sequence[Key],
+    entropy: Entropy,
+) -> tuple[tuple[Key, ...], Values]:
+    """The keys whose count reaches the threshold with its noise, and these noisy counts."""
+    query = step.query
+    counts_keys = step.form is Form.NUMBERS and not query.axis and not query.candidates
+    if step.threshold is None or len(step.transform) != 1 or not counts_keys:
+        raise ValueError("private keys are selected by a count with a threshold")
+    # Engines answer in any order; drawn in one of its own, the same entropy gives the same table.
+    order = sorted(range(len(occurring)), key=occurring.__getitem__)
+    counts = _combined(step.transform[0], measures)
+    noisy = _noisy([counts[at] for at in order], step, entropy)
+    kept = selected([occurring[at] for at in order], noisy, step.threshold, query.groups)
+    return tuple(key for key, _ in kept), (tuple(count for _, count in kept),)
+
+
+def _check_keys(measures: Sequence[Integers], occurring: Sequence[Key], job: Job) -> None:
+    """One key once, and one integer of each measure for it (or for each of its candidates)."""
+    sizes = {len(measure) for measure in measures}
+    expected = {len(occurring) * _width(job)} if job.request.points is None else sizes
+    if len(set(occurring)) != len(occurring) or sizes != expected or len(sizes) != 1:
+        raise ValueError("a table with a missing or spare key is not released")
+
+
+def _width(job: Job) -> int:
+    scores = job.request.scores
+    return 1 if scores is None else len(scores.texts)

@@ -1,4 +1,23 @@
-"""Private keys that were selected, in an order that tells nothing of the data."""
+"""Private keys that were selected, and what an engine counted laid out by them.
+
+Why the other steps of a table cost what they would with public keys, whatever was selected. Think
+of such a step as made for *every possible key*, those nobody has included: each has a cell, and in
+it a draw of its own, from the law for an empty cell where no row is. A unit has at most so many
+rows, in at most so many of these cells, as if keys were public (``privacy.contribution`` with more
+cells than units can reach), and all other cells have the same law with and without it. Draws of
+different cells are independent. So for any finite set of keys the draws of these cells are as
+private as the step claims: each cell that a unit changes adds to the loss what it adds with public
+keys, whether it is noise on integers, a choice or a quantile, and the others add nothing.
+
+The set that is shown was selected by a release of its own (``privacy.threshold``). Given what that
+gave out, the set is fixed, and the step is the release of its cells: the losses of both add up. To
+leave a cell out is then to leave out an independent draw, which needn't even be made. Three things
+this rests on: a selected key without rows in the step (its filter, or what bounding kept, is not
+that of the selecting count) gets the draw of an empty cell like any other, since to mark or skip it
+would tell that nobody is there; nothing but the selection decides which keys are shown, so that an
+occurring key that is not among them leaves no trace; and what a cell's draw may be (candidates,
+labels of an axis, grid) is public.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +27,32 @@ from fractions import Fraction
 from dprelease.model import NUMERIC_TYPES, ColumnType, Group
 
 Key = tuple[str, ...]
+
+
+def laid_out(
+    column: Sequence[int],
+    occurring: Sequence[Key],
+    keys: Sequence[Key],
+    axis: Group | None = None,
+    width: int = 1,
+) -> list[int]:
+    """What was counted of the selected keys alone, in their order; zeros where nothing occurs.
+
+    ``column`` holds ``width`` integers for each key that occurs, and so does the result for each
+    one selected. With an ``axis`` the last label of those that occur is one of the axis: the result
+    has ``width`` integers for each of its labels, key by key.
+    """
+    labels = (None,) if axis is None else axis.labels
+    places = {label: place for place, label in enumerate(labels)}
+    cells = {key: cell for cell, key in enumerate(keys)}
+    found = [0] * (len(keys) * len(labels) * width)
+    for place, known in enumerate(occurring):
+        key, label = (known, None) if axis is None else (known[:-1], known[-1])
+        cell = cells.get(key)
+        if cell is not None:
+            start = (cell * len(labels) + places[label]) * width
+            found[start : start + width] = column[place * width : (place + 1) * width]
+    return found
 
 
 def selected(

@@ -2,8 +2,9 @@
 
 What a unit can do is derived from measures, transform, groups and forms. That is only right for
 plans of the form checked here; any other is refused, whatever it claims. In particular ``requests``
-moves a query's filter to the rows of a request, ``privatize`` adds noise to whatever private keys
-it is given, and a unit is only bounded where both the column and the bounds are stated.
+moves a query's filter to the rows of a request, ``privatize`` releases the cells of whatever
+private keys it is given, and a unit is only bounded where both the column and the bounds are
+stated.
 """
 
 from __future__ import annotations
@@ -72,7 +73,6 @@ def _step(step: Step) -> bool:
         and all(len(row) == len(step.measures) for row in step.transform)
         and all(type(factor) is int for row in step.transform for factor in row)
         and all(map(is_group, step.query.groups))
-        and (not step.query.private or _unknown_cells(step))
         and FORMS[step.form](step)
         and _is_loss(step.loss)
         and _noise(step)
@@ -88,12 +88,6 @@ def _noise(step: Step) -> bool:
 # --- private keys -------------------------------------------------------------------------------
 
 
-def _unknown_cells(step: Step) -> bool:
-    """Only integers with noise are released of private keys, for the keys alone."""
-    query = step.query
-    return step.form is Form.NUMBERS and query.axis is None and query.candidates is None
-
-
 def _tables(plan: Plan) -> list[str]:
     """The tables whose keys are private or selected."""
     return [
@@ -102,7 +96,11 @@ def _tables(plan: Plan) -> list[str]:
 
 
 def _selected(plan: Plan, table: str) -> bool:
-    """One step selects the keys of a table; all others have noise for these very keys."""
+    """One step selects the keys of a table; all others release the cells of these very keys.
+
+    They may do so in any form: as with public keys, cells are independent, and what a unit can do
+    in all of them together is bounded, however many there are (``limits``).
+    """
     steps = [step for step in plan.steps if step.query.table == table]
     selecting = [step for step in steps if step.threshold is not None]
     same_keys = all(step.query.groups == steps[0].query.groups for step in steps)
@@ -112,15 +110,19 @@ def _selected(plan: Plan, table: str) -> bool:
 
 def _selects(step: Step, people: bool) -> bool:
     """A key is shown for its number of units alone, which no unit moves by more than 1."""
+    query = step.query
     return (
-        step.query.private
+        query.private
+        and step.form is Form.NUMBERS
+        and query.axis is None
+        and query.candidates is None
         and len(step.measures) == 1
         and _counts_units(step.measures[0].kind, people)
         and step.transform == ((1,),)
         and step.noise.family in {NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN}
         and type(step.threshold) is int
         and step.threshold >= 2
-        and _revealing_delta(step.query) >= step.loss.delta > 0
+        and _revealing_delta(query) >= step.loss.delta > 0
     )
 
 

@@ -63,12 +63,21 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     return code
 
 
+def warnings_of(plan: Plan) -> tuple[Complaint, ...]:
+    """Warn of what only the plan shows."""
+    from dprelease.report.extremes import plan_warnings
+
+    return plan_warnings(plan)
+
+
 def _examine(spec: str, period: str | None) -> Finding:
     warnings: tuple[Complaint, ...] = ()
     try:
         release = dprelease.load(spec, period=period)
         warnings = release.warnings
-        return Finding(spec, dprelease.plan(release), int(ExitCode.DONE), (), warnings)
+        planned = dprelease.plan(release)
+        warnings += warnings_of(planned)
+        return Finding(spec, planned, int(ExitCode.DONE), (), warnings)
     except Failure as failure:
         return Finding(spec, None, int(failure.exit_code), tuple(failure.complaints), warnings)
 

@@ -52,6 +52,24 @@ def paint(text: str, style: str, stream: TextIO) -> str:
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if in_colour(stream) else text
 
 
+def width_of(stream: TextIO) -> int | None:
+    """How many columns a person sees of the stream; None where nobody watches."""
+    from shutil import get_terminal_size
+
+    return max(60, get_terminal_size().columns) if on_terminal(stream) else None
+
+
+def folded(text: str, stream: TextIO, indent: int) -> str:
+    """Fold a line between words where a person would see it broken; whole elsewhere."""
+    width = width_of(stream)
+    if width is None or len(text) <= width:
+        return text
+    from textwrap import fill
+
+    more = " " * indent
+    return fill(text, width, subsequent_indent=more, break_long_words=False, break_on_hyphens=False)
+
+
 def answer(text: str) -> None:
     """Write a result to standard output, at once: whether it arrived decides the exit code."""
     sys.stdout.write(f"{text}\n")
@@ -67,25 +85,29 @@ def answer_json(value: object) -> None:
 
 def remark(text: str, style: str = "") -> None:
     """Write anything that is not a result to standard error."""
+    text = folded(text, sys.stderr, 4)
     sys.stderr.write(f"{paint(text, style, sys.stderr) if style else text}\n")
 
 
 def complain(complaints: Iterable[Complaint], style: str = "error") -> None:
-    """Write complaints to standard error, one line each, the code in the style."""
+    """Write complaints to standard error, one line each (folded), the code in the style."""
     for complaint in complaints:
         code = paint(complaint.code, style, sys.stderr)
-        sys.stderr.write(str(complaint).replace(complaint.code, code, 1) + "\n")
+        said = folded(str(complaint), sys.stderr, 4)
+        sys.stderr.write(said.replace(complaint.code, code, 1) + "\n")
 
 
 class StatusLine:
     """Progress by step: one line on standard error that each step overwrites, gone at the end.
 
     Shown on a terminal only, so that a scheduled run writes no such thing. What is shown is the
-    name of a step, never a number that depends on the data.
+    name of a step, never a number that depends on the data; once, and cut to the terminal's width,
+    for a line that is broken can't be overwritten.
     """
 
     def __init__(self, wanted: bool) -> None:
         self._shown = wanted and on_terminal(sys.stderr)
+        self._told: set[str] = set()
 
     def __enter__(self) -> Callable[[str], None]:
         return self._show
@@ -96,6 +118,8 @@ class StatusLine:
             sys.stderr.flush()
 
     def _show(self, step: str) -> None:
-        if self._shown:
+        if self._shown and step not in self._told:
+            self._told.add(step)
+            step = step[: (width_of(sys.stderr) or len(step)) - len(" ... ")]
             sys.stderr.write(f"{_CLEAR_LINE}{paint(step, 'quiet', sys.stderr)} ...")
             sys.stderr.flush()

@@ -1,7 +1,7 @@
 """The outermost frame: turns whatever escapes a command into a message and an exit code.
 
 An unexpected exception is named by its class alone. Its text and its traceback could hold values
-of the data, so neither is shown, and no switch shows them.
+of the data, so neither is shown, and no switch shows them. Most are bugs, and said to be so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import click
 
 from dprelease.cli.app import app
 from dprelease.cli.console import abandon_stdout, answer_json, complain, prepare_streams, remark
-from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 PIPE_CLOSED = 141  # 128 + SIGPIPE
@@ -72,8 +72,9 @@ def _run(arguments: Sequence[str], manner: Manner) -> int:
 
 
 def _tell_internal(error: Exception, manner: Manner) -> int:
-    message = f"internal error ({type(error).__name__}); nothing was released"
-    complaint = Complaint("E701", message)
+    outside = isinstance(error, OSError | MemoryError)
+    message = f"internal error ({kind_of(error)}); nothing was released"
+    complaint = Complaint("E701", message, SYSTEM if outside else REPORT)
     try:
         return _tell(int(ExitCode.INTERNAL), [complaint], manner)
     except OSError:  # standard output is what fails; standard error may still work

@@ -36,4 +36,4 @@ def _written(value: object, rounding: str, precision: int = DIGITS) -> str:
         return "0"
     digits = number.normalize()  # without zeros at the end
     plain = -4 <= number.adjusted() <= 14
-    return f"{digits:f}" if plain else f"{digits:e}".replace("e+", "e")
+    return f"{digits:,f}" if plain else f"{digits:e}".replace("e+", "e")

@@ -28,6 +28,7 @@ def plan(spec: str, period: str | None, as_json: bool, quiet: bool) -> int:
     ledger would refuse a run.
     """
     from dprelease.cli.standing import standing_of
+    from dprelease.report.extremes import plan_warnings
     from dprelease.report.plan import describe
 
     release = dprelease.load(spec, period=period)
@@ -35,7 +36,7 @@ def plan(spec: str, period: str | None, as_json: bool, quiet: bool) -> int:
     standing = standing_of(planned)
     described = describe(planned, standing.facts())
     if not quiet:
-        complain(release.warnings, "warning")
+        complain((*release.warnings, *plan_warnings(planned)), "warning")
     if as_json:
         answer_json(described)
     elif not quiet:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from dprelease.cli.console import answer, in_colour, on_terminal
+from dprelease.cli.console import answer, folded, in_colour, width_of
 from dprelease.cli.ledger_lines import ledger_lines
 from dprelease.cli.numbers import rounded_up
 
@@ -26,11 +26,15 @@ PIPED_WIDTH = 1_000
 def write_plan(plan: Facts) -> None:
     """Write the plan, as ``report.plan.describe`` gives it, to standard output."""
     steps: Sequence[Facts] = plan["steps"]
-    answer("\n".join(_unit(plan)) + "\n")
+    answer(_folded(_unit(plan), 0) + "\n")
     percent = float(100 * Fraction(plan["interval"]))
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
     answer(_rendered([(_what(steps), caption), (_how(steps), "")]))
-    answer("\n".join(_totals(plan)))
+    answer(_folded(_totals(plan), 9))
+
+
+def _folded(lines: Sequence[str], indent: int) -> str:
+    return "\n".join(folded(line, sys.stdout, indent) for line in lines)
 
 
 def _unit(plan: Facts) -> list[str]:
@@ -75,7 +79,9 @@ def _statistic(step: Facts) -> str:
 def _error(step: Facts) -> str:
     """The expected error, without what the caption says; of choices in fewer words."""
     if step["candidates"] is None or step["form"] == "quantiles":
-        return str(step["expected_error"]).partition(";")[0]
+        needed = step["meaningful_from"]
+        note = f"; for {needed:,} values or more" if needed is not None else ""
+        return str(step["expected_error"]).partition(";")[0] + note
     best = "the best" if step["picks"] == 1 else "its rank's"
     short = rounded_up(step["noise_halfwidth"])
     return f"at most {short} below {best}, of {step['candidates']:,}"
@@ -157,7 +163,7 @@ def _rendered(tables: Sequence[tuple[Table, str]]) -> str:
         file=page,
         force_terminal=in_colour(sys.stdout),
         color_system="standard" if in_colour(sys.stdout) else None,
-        width=_width(),
+        width=width_of(sys.stdout) or PIPED_WIDTH,
         highlight=False,
         markup=False,
         emoji=False,
@@ -169,9 +175,3 @@ def _rendered(tables: Sequence[tuple[Table, str]]) -> str:
             console.print(caption, style="dim")
         console.print()
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
-
-
-def _width() -> int:
-    from shutil import get_terminal_size
-
-    return max(60, get_terminal_size().columns) if on_terminal(sys.stdout) else PIPED_WIDTH

@@ -11,7 +11,7 @@ import click
 import dprelease
 from dprelease.cli.console import StatusLine, abandon_stdout, complain, remark
 from dprelease.cli.options import JSON, PERIOD, QUIET, SPEC
-from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
 
 if TYPE_CHECKING:
     from dprelease import Result
@@ -68,17 +68,19 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
             new_noise=new_noise,
             progress=progress,
         )
-    if not quiet:
-        for note in result.report["notes"]:
-            remark(f"note: {note}")
     _tell(result, as_json, quiet)
 
 
 def _tell(result: Result, as_json: bool, quiet: bool) -> None:
-    """Say what happened. That it can't be said doesn't undo it, so it isn't an internal error."""
+    """Say what happened. That it can't be said doesn't undo it: something was released."""
     from dprelease.cli.run_outcome import tell_json, tell_text
+    from dprelease.report.extremes import plan_warnings
 
     try:
+        if not quiet:
+            complain(plan_warnings(result.plan), "warning")
+            for note in result.report["notes"]:
+                remark(f"note: {note}")
         if as_json:
             tell_json(result)
         elif not quiet:
@@ -93,5 +95,15 @@ def _tell(result: Result, as_json: bool, quiet: bool) -> None:
                 "E590",
                 f"the release is complete in {result.output}, but standard output can't be written",
                 "running again is free",
+            ),
+        ) from None
+    except Exception as problem:
+        raise Failure(
+            ExitCode.AFTER_CHARGE,
+            Complaint(
+                "E591",
+                f"the release is complete in {result.output}, but what is left of the budget can't "
+                f"be told: internal error ({kind_of(problem)})",
+                f"running again is free; {REPORT}",
             ),
         ) from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
-from dprelease.cli.console import answer, answer_json
+from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.numbers import left as left_of
 from dprelease.cli.numbers import spent as spent_of
 from dprelease.cli.standing import standing_of
@@ -45,7 +46,7 @@ def tell_json(result: Result) -> None:
 def tell_text(result: Result) -> None:
     """Write the outcome for people."""
     for line in _lines(result):
-        answer(line)
+        answer(folded(line, sys.stdout, 9))
 
 
 def _lines(result: Result) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.errors import Complaint, Failure
-from dprelease.ledger import Account, Caps, Run, account, run_id, total
+from dprelease.ledger import Account, Caps, Run, account, current_run, total
 from dprelease.ledger.reservation import check_caps, check_guarantee, guarantee_of
-from dprelease.model import Loss, Plan, Release
+from dprelease.model import Loss, Plan
 from dprelease.report.numbers import upward
 
 
@@ -55,7 +55,8 @@ def standing_of(plan: Plan) -> Standing:
     settings = release.ledger
     found = account(settings.path, settings.dataset)
     caps = Caps(settings.epsilon_cap, settings.delta_cap)
-    known = _known(release, {run.run_id: run for run in found.runs})
+    runs = {run.run_id: run for run in found.runs}
+    known = runs.get(current_run(release, runs))
     refusals: list[Complaint] = []
     if known is None:
         try:
@@ -65,15 +66,6 @@ def standing_of(plan: Plan) -> Standing:
             refusals = refused.complaints
     after = found.spent if known else total((found.spent, plan.loss))
     return Standing(settings.path, found, after, caps, known, refusals)
-
-
-def _known(release: Release, runs: Mapping[str, Run]) -> Run | None:
-    """Find the run that a repetition would give again: the last sealed one, else the first."""
-    known = runs.get(run_id(release))
-    attempt = 1  # each --new-noise is one more attempt
-    while (later := runs.get(run_id(release, attempt))) is not None and later.seal is not None:
-        known, attempt = later, attempt + 1
-    return known
 
 
 def _left(cap: Fraction | None, spent: Fraction) -> int | float | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dprelease.expressions.grammar import Reader, offset
 from dprelease.expressions.nodes import NUMBERS, TIMES, ExpressionError, Node, as_type
+from dprelease.expressions.wording import written
 from dprelease.model import ColumnType
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def want(node: Node, kinds: Sequence[ColumnType], tree: exp.Expr, hint: str = ""
         return node
     wanted = " or ".join(type_name(kind) for kind in kinds)
     raise ExpressionError(
-        f"{type(tree).__name__} needs {wanted}, not {type_name(node.type)}",
+        f"{written(tree)} needs {wanted}, not {type_name(node.type)}",
         hint or _remedy(node.type, kinds),
         offset(tree),
     )
@@ -61,7 +62,7 @@ def unify(nodes: Sequence[Node], tree: exp.Expr) -> tuple[Node, ...]:
             hint = "write dates as DATE '2026-01-31', timestamps as TIMESTAMP '2026-01-31 00:00:00'"
         elif STRING in kinds and kinds & set(NUMBERS):
             hint = "a string column compares with quoted text, a number column with a number"
-        raise ExpressionError(f"{mixed} don't mix in {type(tree).__name__}", hint, offset(tree))
+        raise ExpressionError(f"{mixed} don't mix in {written(tree)}", hint, offset(tree))
     return tuple(as_type(node, target) for node in nodes)
 
 
@@ -77,7 +78,7 @@ def small(reader: Reader, part: exp.Expr, tree: exp.Expr, limit: int) -> int:
     if node.op == "literal" and isinstance(node.value, int) and 0 <= node.value <= limit:
         return node.value
     raise ExpressionError(
-        f"{type(tree).__name__} takes whole numbers from 0 to {limit} here",
+        f"{written(tree)} takes whole numbers from 0 to {limit:,} here",
         "write the number itself",
         offset(tree),
     )

@@ -22,6 +22,7 @@ from dprelease.expressions.checks import (
 )
 from dprelease.expressions.grammar import Reader, offset, refuse
 from dprelease.expressions.nodes import NUMBERS, TIMES, ExpressionError, Node, as_float, literal
+from dprelease.expressions.wording import written_type
 from dprelease.model import ColumnType
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def read_cast(reader: Reader, tree: exp.Expr) -> Node:
     target = tree.args["to"]
     kind = target.this.name if target.this is not None else ""
     if target.expressions or target.args.get("nested"):
-        raise refuse(tree)
+        raise refuse(tree, "this form of ")
     node = reader.node(tree.this)
     if kind == "DATE" and node.op == "literal" and node.type is STRING:
         return literal(_moment(str(node.value), date.fromisoformat, 10, tree), DATE)
@@ -128,7 +129,9 @@ def read_cast(reader: Reader, tree: exp.Expr) -> Node:
         return number if number.type is INTEGER else Node("to_integer", INTEGER, (number,))
     if kind in ("FLOAT", "DOUBLE"):
         return as_float(number)
-    raise ExpressionError(f"CAST to {kind} is not allowed", "integer or float", offset(tree))
+    raise ExpressionError(
+        f"CAST to {written_type(tree, kind)} is not allowed", "integer or float", offset(tree)
+    )
 
 
 def _moment(text: str, read: Callable[[str], date], size: int, tree: exp.Expr) -> date:

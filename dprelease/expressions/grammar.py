@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from dprelease.expressions.nodes import INSIDE, ExpressionError, Node
+from dprelease.expressions.wording import remember, written
 from dprelease.model import ColumnType
 
 if TYPE_CHECKING:
@@ -26,14 +27,18 @@ ALLOWED = (
 
 def read(text: str, types: Mapping[str, ColumnType]) -> Node:
     """Parse and type-check one expression over the declared columns; raises ExpressionError."""
-    _check_text(text)
+    words = _check_text(text)
     tree = _parse(text)
     _check_size(tree)
+    remember(tree, words)
     return Reader(types).node(tree)
 
 
-def _check_text(text: str) -> None:
-    """Refuse what should never reach a parser: long, deep or odd text, comments, statements."""
+def _check_text(text: str) -> list[str]:
+    """Refuse what should never reach a parser: long, deep or odd text, comments, statements.
+
+    Gives the words of the text, quoted ones as nothing.
+    """
     from sqlglot import tokenize
     from sqlglot.errors import SqlglotError
 
@@ -73,6 +78,8 @@ def _check_text(text: str) -> None:
         end = token.end + 1
     if text[end:].strip():
         raise _hidden(end)
+    quoted = ("STRING", "IDENTIFIER")
+    return ["" if token.token_type.name in quoted else token.text for token in tokens]
 
 
 def _hidden(offset: int) -> ExpressionError:
@@ -129,7 +136,7 @@ class Reader:
             if value not in (None, False, []) and key not in shape.args
         }
         if unexpected:
-            raise refuse(tree)
+            raise refuse(tree, "" if type(tree).__name__ == "Column" else "this form of ")
         return shape.build(self, tree)
 
     def column(self, tree: exp.Expr) -> Node:
@@ -150,8 +157,8 @@ def offset(tree: exp.Expr) -> int:
     )
 
 
-def refuse(tree: exp.Expr) -> ExpressionError:
+def refuse(tree: exp.Expr, form: str = "") -> ExpressionError:
     """The refusal of a piece of SQL that is not on the list, by its name."""
-    kind = type(tree).__name__
-    name = tree.name.upper() + "()" if kind == "Anonymous" else kind
-    return ExpressionError(f"{name} is not allowed in an expression", ALLOWED, offset(tree))
+    return ExpressionError(
+        f"{form}{written(tree)} is not allowed in an expression", ALLOWED, offset(tree)
+    )

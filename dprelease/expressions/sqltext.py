@@ -15,11 +15,12 @@ Sql = NewType("Sql", str)
 """An expression, a relation or a statement, complete in itself."""
 
 Kind = Literal[
-    "BIGINT", "BOOLEAN", "DATE", "DOUBLE", "HUGEINT", "INTEGER", "TIMESTAMP", "UBIGINT", "VARCHAR"
+    "BIGINT", "BIT", "BOOLEAN", "DATE", "DOUBLE", "HUGEINT", "INTEGER", "TIMESTAMP", "UBIGINT",
+    "VARCHAR",
 ]  # fmt: skip
 Operator = Literal[
     "+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE",
-    "<<", ">>", "&", "|",
+    "//", "<<", ">>", "&", "|", "IS NOT DISTINCT FROM",
 ]  # fmt: skip
 Join = Literal["CROSS JOIN", "LEFT JOIN"]
 
@@ -146,6 +147,11 @@ def over(value: Sql, partition: Sequence[Sql], order: Sequence[Sql] = ()) -> Sql
     return Sql(f"{value} OVER (PARTITION BY {', '.join(partition)}{within_order})")
 
 
+def nulls_first(value: Sql) -> Sql:
+    """A value to order by, nulls before all others."""
+    return Sql(f"{value} NULLS FIRST")
+
+
 def each(names: Sequence[str], value: Sql) -> Sql:
     """A function of an element of a list and, if there is a second name, of its place from 1."""
     return Sql(f"LAMBDA {', '.join(identifier(name) for name in names)}: {value}")
@@ -178,8 +184,8 @@ def join(source: Sql, kind: Join, table: Sql, on: Sql | None = None) -> Sql:
 
 
 def create(name: str, query: Sql) -> Sql:
-    """A statement that keeps the rows of a query in a table of the connection."""
-    return Sql(f"CREATE TEMP TABLE {identifier(name)} AS {query}")
+    """A statement that keeps the rows of a query in a table of the connection, replacing one."""
+    return Sql(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {query}")
 
 
 def insert(name: str, query: Sql) -> Sql:

@@ -1,9 +1,10 @@
-"""The exponential mechanism for integer scores: what it costs, and how good its choice is.
+"""The exponential mechanism for integer scores: what it costs.
 
 McSherry and Talwar 2007: a candidate is taken with probability proportional to exp(rate * score).
 It is drawn by ``dprelease.noise.selection`` with ``draw_exponential``. ``sensitivity`` D is how
 far one person can move any one score; ``monotone`` says that for every pair of neighbours all
-scores that move do so in the same direction (counts, when a person is added or removed).
+scores that move do so in the same direction (counts, when a person is added or removed). How good
+its choice is: ``choice_errors``.
 
 Why the range of the loss, and so epsilon, is rate D if monotone and 2 rate D if not: for
 neighbours x and y let m(o) be the score of o at x less that at y. Then
@@ -22,7 +23,6 @@ from fractions import Fraction
 
 from dprelease.model import Loss
 from dprelease.privacy.bounded_range import range_for_rho, rho_of_range
-from dprelease.privacy.enclosure import ln_bounds, round_up
 
 _NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
 
@@ -47,30 +47,6 @@ def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
         return _NO_LOSS
     epsilon = rate * span(sensitivity, monotone)
     return Loss(epsilon, Fraction(0), rho_of_range(epsilon))
-
-
-def utility(candidates: int, rate: Fraction, t: Fraction) -> Fraction:
-    """How far the selected score lies below the best at most, but for a chance of e^-t.
-
-    (ln candidates + t)/rate, rounded up to 15 digits: a candidate further away has probability
-    below exp(-(ln candidates + t)), and there are no more than ``candidates`` of them.
-    """
-    if candidates < 1:
-        raise ValueError("a selection needs a candidate")
-    if rate <= 0 or t < 0:
-        raise ValueError("the rate is positive, and t is not negative")
-    return round_up((ln_bounds(Fraction(candidates))[1] + t) / rate)
-
-
-def utility_of_peel(candidates: int, k: int, rate: Fraction, t: Fraction) -> Fraction:
-    """How far the i-th selected score lies below the i-th best at most, for all i <= k at once.
-
-    But for a chance of e^-t: by the union bound over k selections, each with t + ln k. When i - 1
-    candidates are gone, the best of the others is no worse than the i-th best of all.
-    """
-    if k < 1:
-        raise ValueError("at least one candidate is selected")
-    return utility(candidates * k, rate, t)
 
 
 def span(sensitivity: int, monotone: bool) -> int:

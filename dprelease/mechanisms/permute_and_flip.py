@@ -1,4 +1,4 @@
-"""Permute-and-flip for integer scores: what it costs, and how good its choice is.
+"""Permute-and-flip for integer scores: what it costs, and that its choice is never worse.
 
 McKenna and Sheldon 2020: in a random order, a coin for each candidate with probability of heads
 p = exp(-rate (best score - score)); the first head wins. It is drawn by
@@ -57,13 +57,3 @@ def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
         return _NO_LOSS
     epsilon = rate * exponential.span(sensitivity, monotone)
     return Loss(epsilon, Fraction(0), zcdp.rho_of_pure(epsilon))
-
-
-def utility(candidates: int, rate: Fraction, t: Fraction) -> Fraction:
-    """``exponential.utility``, which holds here too (see the module)."""
-    return exponential.utility(candidates, rate, t)
-
-
-def utility_of_peel(candidates: int, k: int, rate: Fraction, t: Fraction) -> Fraction:
-    """``exponential.utility_of_peel``: each selection is no worse, and they are bounded alone."""
-    return exponential.utility_of_peel(candidates, k, rate, t)

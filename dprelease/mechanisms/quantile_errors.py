@@ -1,36 +1,45 @@
 """How far a released quantile may lie from its target, in ranks, without a look at the data.
 
-The exponential mechanism takes a candidate at distance d or more from the best with a probability
-of at most R exp(-rate d), R candidates: d < (ln R + ln(1/alpha))/rate but for a chance of alpha
-(McSherry and Talwar 2007). The best has distance 0, as the rank intervals of a part's candidates
-leave no rank out. A b-th of d is the error in ranks, against the target of the part.
+A selection takes a candidate that is t ranks off or more with a chance that ``error_sums`` bounds
+by the number of candidates: few data that share a lot of the grid can make that many candidates
+equally far off. A single selection can't be bounded better: the bound is reached by data that all
+lie at one end of the grid, which leave the rest of it in one gap.
 
-The part itself may end at wrong ranks. Its target was set relative to its ends, so if they are off
-by f and g ranks, target p of the part is off by (1 - p) f + p g. The bound adds up what may go
-wrong in all selections that a quantile depends on, each with its share of alpha.
+The part that is selected from may itself end at wrong ranks. Its target was set relative to its
+ends, so if they are off by f and g ranks, target p of the part is off by (1 - p) f + p g. What all
+selections that a quantile depends on add to its error is summed up in ``error_sums.several``.
 
-*What it is worth.* It is nearly reached by data where almost all the grid lies in one gap next to
-the true quantile: a narrow cluster, far from the bounds for a quantile in the middle. For data that
-are spread over the grid the ln R does not show: errors are a few 1/rate, for a median with all of
-epsilon 1.4 records/epsilon in the root mean square.
+*What it is worth.* Where values are spread over the grid, the number of candidates does not show:
+errors are a few 1/rate, for a median with all of epsilon 1.4 records/epsilon in the root mean
+square. There a single quantile is off by a fourth or less of what is stated, and one of a list by
+a tenth. No bound that holds without a look at the data can say so. For there are data of which the
+worst is true, lists too: if all records lie at the lower bound, the median is selected in the gap
+above them as soon as its weight exp(-rate n/2) times the grid is large; the lower quartile is then
+one of all of these records, and goes astray by as much again.
 
 *What it leaves out.* Parts end at a 4096-th of a value's records (``noise.ranks``), or less finely
-on grids of 2^48 values and more. The bound allows 1 rank for that, which covers values that up
-to 4096 records of a cell share; in larger heaps, add the heap's size/4096 for each end.
+on grids of 2^48 values and more. The bound allows 1 rank for that, and counts on a candidate for
+each rank where parts end; both cover values that up to 4096 records of a cell share. In larger
+heaps of m records add m/4096 for each end, and ln(m/4096) over the rate of each selection. Targets
+have denominators up to 10^6 (``quantiles``), so that quantiles with more than three decimals may
+be off by a millionth of the records more.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
+from dprelease.mechanisms.error_sums import Selection, several, single
 from dprelease.model.plans import QuantileScheme, QuantileStep
-from dprelease.privacy.enclosure import ln_bounds, round_up
+from dprelease.privacy.enclosure import ln_bounds
 
 SLOTS = 1 << 12  # of a value at most, as in noise.ranks
 _ROOM = 60
 
 
+@lru_cache(maxsize=1024)
 def rank_halfwidth(
     scheme: QuantileScheme, index: int, lower: int, upper: int, alpha: Fraction
 ) -> int:
@@ -49,20 +58,20 @@ def rank_halfwidth(
     steps = {step.index: step for step in scheme.steps}
     needed = _ancestry(steps, index + 1)
     ends = {end for step in scheme.steps for end in (step.left, step.right)}
-    top = len(steps) + 1
-    off = {0: Fraction(0), top: Fraction(0)}
-    for step in needed:
-        outputs = upper - lower + 1
-        slots = _slots(outputs) if step.index in ends else 1
-        p = step.target
-        off[step.index] = (
-            _own(step, outputs * slots, alpha / len(needed))
-            + (1 - p) * off[step.left]
-            + p * off[step.right]
-            + (1 if step.index in ends else 0)
-        )
-    last = needed[-1]
-    return ceil(off[last.index] - (1 if last.index in ends else 0))
+    if len(needed) == 1:
+        (step,) = needed
+        # Of whole records the distances are whole in units of a b-th of a record.
+        apart = Fraction(0 if step.index in ends else 1, step.target.denominator)
+        return single(_selection(step, ends, upper - lower + 1), apart, alpha)
+    shares = {index + 1: Fraction(1)}  # of each error in that of the quantile
+    for step in reversed(needed):
+        share = shares[step.index]
+        for end, part in ((step.left, 1 - step.target), (step.right, step.target)):
+            shares[end] = shares.get(end, Fraction(0)) + share * part
+    whole = several(
+        [(shares[step.index], _selection(step, ends, upper - lower + 1)) for step in needed], alpha
+    )
+    return ceil(whole + sum(shares[step.index] for step in needed[:-1]))
 
 
 def extreme(epsilon: Fraction, outputs: int, records: int | None) -> Fraction:
@@ -98,10 +107,11 @@ def _ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
     return needed[::-1]
 
 
-def _own(step: QuantileStep, candidates: int, alpha: Fraction) -> Fraction:
-    """The error of one selection within its part, in ranks."""
-    weight = ln_bounds(Fraction(candidates))[1] + ln_bounds(1 / alpha)[1]
-    return round_up(weight / (step.rate * step.target.denominator))
+def _selection(step: QuantileStep, ends: set[int], outputs: int) -> Selection:
+    """One selection; where it ends parts, it is among the slots of all values."""
+    rate = step.rate * step.target.denominator
+    slots = _slots(outputs) if step.index in ends else 1
+    return Selection(outputs * slots - 1, rate, step.index in ends)
 
 
 def _slots(outputs: int) -> int:

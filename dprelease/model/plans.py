@@ -105,7 +105,8 @@ class Step:
     NUMBERS: for each cell the released integers are ``transform @ measures`` (row i, column j:
     integer coefficient of measure j in released integer i); each gets independent noise.
     ``unit[i]`` is the value of one integer step of released integer i. With ``threshold``, the
-    step selects its table's private keys: those whose first released integer reaches it.
+    step selects its table's private keys: those whose first released integer reaches it. These are
+    the cells of all other steps of the table, whatever their form; see ``dprelease.selected``.
     CHOICE: for each cell of the query's groups, ``query.picks`` candidates by the one score that
     ``transform`` makes of the measures, or of ``query.candidates``; released are positions.
     QUANTILES: for each cell and quantile a grid integer, by ``scheme``.

@@ -13,7 +13,12 @@ from math import exp, fsum, isqrt, log, log1p, sinh
 
 from dprelease.model import Noise, NoiseFamily
 from dprelease.noise.interval import exp_negative, logarithm
-from dprelease.noise.tails import enclose_mass, enclose_outside, enclose_pair_outside
+from dprelease.noise.tails import (
+    enclose_mass,
+    enclose_outside,
+    enclose_pair_outside,
+    enclose_triple_outside,
+)
 
 _GUARD = 64
 
@@ -71,8 +76,8 @@ def halfwidth(noise: Noise, alpha: Fraction) -> int:
 def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
     """An h with P(|X_1 + ... + X_count| > h) <= alpha, for independent draws; count >= 1.
 
-    The smallest one for a single draw and two Laplace draws; a Chernoff bound for more Laplace
-    draws; for Gaussian ones the better of two bounds, see ``_gaussian_sum``.
+    The smallest one for a single draw and for two or three Laplace draws; a Chernoff bound for
+    more Laplace draws; for Gaussian ones the better of two bounds, see ``_gaussian_sum``.
     """
     if count < 1:
         raise ValueError("a sum needs at least one draw")
@@ -80,12 +85,13 @@ def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
         return halfwidth(noise, alpha)
     if noise.family is NoiseFamily.GAUSSIAN:
         return _gaussian_sum(noise.parameter, count, alpha)
-    if count > 2:
+    if count > 3:
         return _laplace_sum(noise.parameter, count, alpha)
-    bits = _GUARD + _size(1 / alpha) + 2 * _size(noise.parameter)
+    bits = _GUARD + _size(1 / alpha) + count * _size(noise.parameter)
+    enclose_several_outside = enclose_pair_outside if count == 2 else enclose_triple_outside
     return _find_least(
-        lambda h: _at_most(enclose_pair_outside(noise.parameter, h, bits).high, alpha, bits),
-        _guess_pair(noise.parameter, alpha),
+        lambda h: _at_most(enclose_several_outside(noise.parameter, h, bits).high, alpha, bits),
+        _guess_several(noise.parameter, count, alpha),
     )
 
 
@@ -161,11 +167,15 @@ def _guess(noise: Noise, alpha: Fraction) -> int:
     return int(Fraction(normal) * isqrt(int(noise.parameter * (1 << 120)))) >> 60
 
 
-def _guess_pair(scale: Fraction, alpha: Fraction) -> int:
-    """The continuous law has P(|X + Y| > x s) = exp(-x) (1 + x/2): solved by iteration."""
+def _guess_several(scale: Fraction, count: int, alpha: Fraction) -> int:
+    """Solve the continuous law by iteration.
+
+    P(|X + Y| > x s) = exp(-x) (1 + x/2), P(|X + Y + Z| > x s) = exp(-x) (1 + 5x/8 + x^2/8).
+    """
     wide = -_log(alpha)
     for _ in range(60):
-        wide = log1p(wide / 2) - _log(alpha)
+        more = wide / 2 if count == 2 else (5 * wide + wide * wide) / 8
+        wide = log1p(more) - _log(alpha)
     return int(scale * Fraction(wide))
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dprelease.finish.text import number, percent
 from dprelease.model import Form, NoiseFamily, Step
-from dprelease.report.numbers import text, upward
+from dprelease.report.numbers import text, upward, written
 from dprelease.statistics.registry import statistic_of
 
 EXTREMES = {"min": "minimum", "max": "maximum"}
@@ -19,7 +19,7 @@ def explained(step: Step, interval: Fraction) -> list[str]:
     if step.threshold is not None:
         said.append(_threshold(step, interval))
     elif step.query.private:
-        said.append("Its cells are the private keys that the table's count selected.")
+        said.append(_selected(step))
     if step.form is Form.CHOICE:
         said.append(_choice(step, interval))
     elif step.form is Form.QUANTILES:
@@ -61,33 +61,62 @@ def _threshold(step: Step, interval: Fraction) -> str:
     known = threshold_facts(step, interval) or {}
     many = known["counts"]
     one = "person" if many == "people" else "row"
-    level = percent(interval)
+    level, selection = percent(interval), step.query.key_selection
+    delta = written(upward(selection.delta)) if selection is not None else "0"
     return (
         f"Private keys: each key that occurs gets its number of {many} with noise, and is shown "
         f"with it where that is at least {known['at_least']:,}. A key that one {one} alone has is "
-        f"shown with a probability of at most {known['delta']}. A key of {known['shown_from']:,} "
-        f"{many} or more is shown, and one of fewer than {known['hidden_below']:,} hidden, each "
-        f"with at least {level} certainty. Of keys about the threshold those are seen whose noise "
-        "was large, so that their counts look larger than they are."
+        f"shown with a probability of at most {delta}. A key of {known['shown_from']:,} {many} or "
+        f"more is shown, and one of fewer than {known['hidden_below']:,} hidden, each with at "
+        f"least {level} certainty. Of keys about the threshold those are seen whose noise was "
+        "large, so that their counts look larger than they are: their noise intervals are wide."
     )
 
 
+def _selected(step: Step) -> str:
+    """Noise on a 0 can be seen to be small; a name or a value says nothing of how it came about."""
+    told = "Its cells are the private keys that the table's count selected."
+    if step.form is Form.NUMBERS and step.query.axis is None:
+        return told
+    one = "value" if step.form is Form.QUANTILES else "name"
+    return f"{told} A key without any records for it is given a {one} too, by chance alone."
+
+
 def _choice(step: Step, interval: Fraction) -> str:
-    """The bound of the exponential mechanism, which permute-and-flip keeps too."""
+    """The bound of ``mechanisms.choice_errors``, with its numbers."""
     query, known = step.query, step.sensitivity
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     several = query.picks > 1
     epsilon = step.noise.parameter * known.choice_l1 * (1 if known.monotone else 2)
-    return (
+    law = "1 - (1 - (1 - p)^R)/(R p)" if flips else "(R - 1) p/(1 + (R - 1) p)"
+    missed = written(upward(1 - interval))
+    if several:
+        missed = f"1 - (1 - {missed})^(1/{query.picks:,})"
+    said = (
         f"Chosen by {'permute-and-flip' if flips else 'the exponential mechanism'} among public "
         f"candidates{', one pick after the other' if several else ''}: larger scores are likelier. "
         f"{_error(step, interval)}, whatever the scores are. The bound is "
-        f"{'' if known.monotone else '2 '}D (ln R + t)/epsilon, in whole scores, with D = "
+        f"{'' if known.monotone else '2 '}D s/epsilon, in whole scores, where p = e^-s solves "
+        f"{law} = {missed}, with D = "
         f"{number(known.choice_l1 * step.unit[0], 6, up=True)} (how far neighbours move a score; "
         f"{'all move one way' if known.monotone else 'they can move both ways'}), "
-        f"R = {candidates_of(step) * query.picks:,} (candidates{' times picks' if several else ''})"
-        f", t = ln(1/{text(1 - interval)}) and epsilon = {upward(epsilon)}"
-        f"{' for each pick' if several else ''}."
+        f"R = {candidates_of(step):,} (candidates) and epsilon = {written(upward(epsilon))}"
+        f"{' for each pick' if several else ''}: with that chance one of them is chosen if all "
+        "but the best fall short by as much."
+    )
+    return f"{said} {_clamped(step)}" if query.candidates is not None else said
+
+
+def _clamped(step: Step) -> str:
+    """What a record adds to the score of a candidate."""
+    given = step.query.candidates
+    if given is None:
+        raise ValueError("scores are those of candidates")
+    grid = given.grid
+    upper = number(grid.upper * grid.step, 12)
+    return (
+        "What a record adds to the score of a candidate is rounded to multiples of "
+        f"{number(grid.step, 12)}; above {upper} it counts as {upper}, below 0 or null as 0."
     )
 
 
@@ -113,8 +142,18 @@ def _quantiles(step: Step, interval: Fraction) -> str:
         said += (
             f" It is the quantile {text(query.quantiles[0])}, for a true "
             f"{EXTREMES[query.statistic]} is the value of one record and can't be released."
+            f"{_needed(step, interval)}"
         )
     return said
+
+
+def _needed(step: Step, interval: Fraction) -> str:
+    """From how many values on a minimum or maximum says anything of the end."""
+    needed = statistic_of(step.query.statistic).meaningful_from(step, interval)
+    return (
+        f" In a group of fewer than {needed:,} values it may be off by more ranks than lie beyond "
+        f"that quantile: there it says nothing of the {EXTREMES[step.query.statistic]}."
+    )
 
 
 def _error(step: Step, interval: Fraction) -> str:

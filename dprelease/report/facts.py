@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.model import Adjacency, Column, Plan, Release
+from dprelease.report.extremes import plan_warnings
 from dprelease.report.hazards import hazards
 from dprelease.report.meaning import beliefs, group_privacy
-from dprelease.report.numbers import text, upward
+from dprelease.report.numbers import text, upward, written
 from dprelease.report.processing import processing
 from dprelease.report.steps import MECHANISM_WORDS, accounting_facts, step_facts
 from dprelease.report.units import bounding_words, protected, unit_facts, unit_of
@@ -49,7 +50,7 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
         "ledger": dict(outcome.ledger),
         "hazards": hazards(release, plan),
         "notes": [*plan.notes, *outcome.remarks],
-        "warnings": [warning.message for warning in release.warnings],
+        "warnings": [warning.message for warning in (*release.warnings, *plan_warnings(plan))],
         "provenance": {
             "run_id": outcome.run_id,
             "released_at": outcome.released_at,
@@ -118,7 +119,7 @@ def _guarantee(plan: Plan) -> str:
 
 def text_up(value: Fraction) -> str:
     """Write a loss for a sentence, rounded up where it must be rounded."""
-    return str(upward(value))
+    return written(upward(value))
 
 
 def _not_protected(release: Release, plan: Plan) -> list[str]:

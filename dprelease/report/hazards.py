@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dprelease.model import NoiseFamily, Plan, Release
 from dprelease.report.hazards_of_figures import figure_hazards
-from dprelease.report.numbers import upward
+from dprelease.report.numbers import upward, written
 
 HIGH_EPSILON = 5
 HIGH_DELTA_DENOMINATOR = 100_000
@@ -51,7 +51,7 @@ def _unit(release: Release) -> dict[str, str]:
 def _keys(plan: Plan) -> dict[str, str]:
     hazard = "groups that appear only when non-empty"
     thresholds = [
-        f"{step.query.table} from {step.threshold:,} on (delta {upward(selection.delta)})"
+        f"{step.query.table} from {step.threshold:,} on (delta {written(upward(selection.delta))})"
         for step in plan.steps
         if step.threshold is not None and (selection := step.query.key_selection) is not None
     ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from dprelease.model import Form, Plan, Step
+from dprelease.statistics.registry import statistic_of
 
 Row = tuple[str, str, str]
 
@@ -40,7 +42,8 @@ def figure_hazards(plan: Plan) -> Iterator[Row]:
             "each spelling of a value counts as a value of its own, and cells do not add up: a "
             f"value can be in several: {_names(distinct)}",
         )
-    yield from _quantiles([step for step in plan.steps if step.form is Form.QUANTILES])
+    interval = plan.release.output.interval
+    yield from _quantiles([step for step in plan.steps if step.form is Form.QUANTILES], interval)
 
 
 def _bounding(plan: Plan) -> Iterator[Row]:
@@ -57,7 +60,7 @@ def _bounding(plan: Plan) -> Iterator[Row]:
         )
 
 
-def _quantiles(steps: list[Step]) -> Iterator[Row]:
+def _quantiles(steps: list[Step], interval: Fraction) -> Iterator[Row]:
     if not steps:
         return
     yield (
@@ -84,8 +87,14 @@ def _quantiles(steps: list[Step]) -> Iterator[Row]:
             "attention",
             "one record in a hundred lies beyond the quantile that stands for each: a group with "
             "fewer than a hundred times its rank error of records may show any of its values "
-            f"instead: {_names(ends)}",
+            "instead, and its figure says nothing of the end: "
+            + ", ".join(_needed(step, interval) for step in ends),
         )
+
+
+def _needed(step: Step, interval: Fraction) -> str:
+    needed = statistic_of(step.query.statistic).meaningful_from(step, interval)
+    return f"{step.query.name} (in groups of fewer than {needed:,} values)"
 
 
 def _names(steps: list[Step]) -> str:

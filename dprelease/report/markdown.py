@@ -9,7 +9,7 @@ from dprelease.finish.decimals import placed
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.report import markdown_review as review
 from dprelease.report.markup import cell, grid
-from dprelease.report.numbers import shortened
+from dprelease.report.numbers import shortened, written
 
 Facts = Mapping[str, Any]
 
@@ -92,9 +92,13 @@ def _meaning(report: Facts) -> Iterator[str]:
         "know, their belief lies within:"
     )
     for table in report["meaning"]["beliefs"]:
-        spared = f", but for a probability of about {table['delta']:.2g}" if table["delta"] else ""
+        spared = (
+            f", but for a probability of about {written(shortened(table['delta'], 2))}"
+            if table["delta"]
+            else ""
+        )
         yield ""
-        yield f"Of {cell(table['about'])} (epsilon {table['epsilon']}{spared}):"
+        yield f"Of {cell(table['about'])} (epsilon {written(table['epsilon'])}{spared}):"
         yield ""
         yield from grid(
             ("belief before", "least belief after", "greatest belief after"),
@@ -184,7 +188,7 @@ def _reading(report: Facts) -> Iterator[str]:
         "Cells do not add up to totals released by another query: each has noise of its own.",
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
         "half-width of one cell times the square root of n.",
-        *_reading_of_units(report["queries"]),
+        *_reading_of_units(report),
         "The tables above show the beginning, rounded; the files hold all.",
         "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.",
     ):
@@ -208,12 +212,15 @@ def _reading_of_choices(queries: Sequence[Facts], level: float) -> Iterator[str]
         yield "A ratio is empty where its denominator can't be told from 0."
 
 
-def _reading_of_units(queries: Sequence[Facts]) -> Iterator[str]:
-    counted = {query["statistic"] for query in queries} & {"count_units", "count_distinct"}
-    if counted:
+def _reading_of_units(report: Facts) -> Iterator[str]:
+    counted = {query["statistic"] for query in report["queries"]}
+    many = "people" if report["meaning"]["of"] == "person" else "rows"
+    names = {"count_units": f"of {many}", "count_distinct": "of different values"}
+    found = [named for statistic, named in names.items() if statistic in counted]
+    if found:
         yield (
-            "Numbers of units or of different values are not for adding up: one that is in two "
-            "cells counts in both."
+            f"Numbers {' or '.join(found)} are not for adding up: one that is in two cells counts "
+            "in both."
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dprelease.report.markup import cell, grid
+from dprelease.report.numbers import written
 
 Facts = Mapping[str, Any]
 
@@ -44,7 +45,9 @@ def columns(report: Facts) -> Iterator[str]:
                 column["type"],
                 column["lower"],
                 column["upper"],
-                f"{column['step']} (chosen)" if column["step_chosen_by_tool"] else column["step"],
+                f"{written(column['step'])} (chosen)"
+                if column["step_chosen_by_tool"]
+                else column["step"],
                 _groups(column),
                 column["nulls"],
                 column["source"] or column["expression"],

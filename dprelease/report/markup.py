@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from dprelease.report.numbers import written
+
 _MARKUP = re.compile(r"[\\|*`<>\[\]#~]")
 _UNDERSCORE = re.compile(r"(?<!\w)_|_(?!\w)")
 
 
 def cell(value: object) -> str:
-    """Write a value so that it can't break a Markdown table or smuggle markup in."""
+    """Write a number, or a text so that it can't break a Markdown table or smuggle markup in."""
     if value is None:
         return "-"
+    if isinstance(value, int | float):
+        return written(value)
     text = _MARKUP.sub(r"\\\g<0>", str(value))
     # an underscore inside a word is no markup, and names are full of them
     text = _UNDERSCORE.sub(r"\\_", text)

@@ -18,9 +18,9 @@ def upward(value: Fraction) -> int | float:
     return float(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
-def shortened(value: int | float) -> int | float:
-    """Round up at 4 significant digits, for tables that people read."""
-    context = Context(prec=4, rounding=ROUND_CEILING)
+def shortened(value: int | float, digits: int = 4) -> int | float:
+    """Round up at few significant digits, for tables that people read."""
+    context = Context(prec=digits, rounding=ROUND_CEILING)
     return value if isinstance(value, int) else float(context.create_decimal(Decimal(value)))
 
 
@@ -32,6 +32,17 @@ def root(value: Fraction) -> int | float:
     context = Context(prec=40, rounding=ROUND_CEILING)
     wide = context.sqrt(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
     return float(Context(prec=12, rounding=ROUND_CEILING).plus(wide))
+
+
+def written(value: int | float) -> str:
+    """Write a JSON number for people: thousands separated, small numbers as 1e-8."""
+    number = Decimal(str(value)).normalize()
+    if number == 0:
+        return "0"
+    if -4 <= number.adjusted() <= 14:
+        return f"{number:,f}"
+    mantissa, _, exponent = f"{number:e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
 
 
 def text(value: Fraction) -> str:

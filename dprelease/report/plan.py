@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dprelease.model import Plan
+from dprelease.report.extremes import plan_warnings
 from dprelease.report.numbers import text
 from dprelease.report.steps import accounting_facts, step_facts
 from dprelease.report.units import unit_facts
@@ -28,6 +29,6 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "total": accounting_facts(plan),
         "steps": [step_facts(step, release.output.interval) for step in plan.steps],
         "notes": list(plan.notes),
-        "warnings": [warning.to_dict() for warning in release.warnings],
+        "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
         "ledger": None if ledger is None else dict(ledger),
     }

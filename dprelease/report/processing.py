@@ -30,7 +30,7 @@ def processing(plan: Plan) -> list[str]:
     if any(step.form is Form.QUANTILES for step in plan.steps):
         said.append("Quantiles are values of the column's grid; nulls have no rank.")
     if "best" in used:
-        said.append("Scores that are null count 0; others are clamped between 0 and their bound.")
+        said.append("Scores above `score_upper` count as that, scores below 0 and null ones as 0.")
     if release.data.source.format == "csv":
         said.append(
             "A CSV record is one line. A line that cannot be read as a record counts as a record "

@@ -72,6 +72,7 @@ def step_facts(step: Step, interval: Fraction) -> dict[str, object]:
         "noise_halfwidth": None if half is None else upward(half),
         "example_halfwidth": statistic.example(step, interval),
         "expected_error": statistic.expected_error(step, interval),
+        "meaningful_from": statistic.meaningful_from(step, interval),
         "explained": explained(step, interval),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dprelease.model import Candidates, ColumnType, Expression, Grid
 from dprelease.spec.asking import Asked
-from dprelease.spec.candidates import read_candidates
+from dprelease.spec.candidates import are_listed, read_candidates
 from dprelease.spec.expressing import read_score
 from dprelease.spec.grids import make_grid
 from dprelease.spec.numbers import Refused
@@ -16,7 +16,7 @@ CANDIDATE = "candidate"
 def read_best(asked: Asked) -> Candidates | None:
     """Make the candidates of a `best` query; None with a complaint."""
     model = asked.model
-    found = read_candidates(asked, model.candidates) if model.candidates is not None else None
+    found = read_candidates(asked) if are_listed(asked) else None
     taken = {*asked.context.columns, asked.context.unit_column}
     if CANDIDATE in taken:
         message = f'a column is named "{CANDIDATE}", and so is what score goes through'

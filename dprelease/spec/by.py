@@ -48,8 +48,10 @@ def read_selection(asked: Asked) -> KeySelection | None:
 
 
 def _group(asked: Asked, name: str, number: int) -> Group | None:
+    if not asked.check_shared(name, "by", number):  # before it is asked to be declared
+        return None
     known = asked.find(name, "by", number)
-    if known is None or not asked.check_shared(name, "by", number):
+    if known is None:
         return None
     group = make_group(known.column)
     if group is not None or not known.keyless:

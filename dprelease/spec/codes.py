@@ -24,7 +24,7 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("E109", "unknown version of the spec format"),
     ("E110", "a required key or section is missing"),
     ("E111", "keys that don't go together"),
-    ("E112", "the keys_file can't be read"),
+    ("E112", "the keys_file or candidates_file can't be read"),
     # E2xx: the meaning is impossible or unsafe
     ("E201", "a sum or mean needs the column's bounds"),
     ("E202", "a grouping column has no public keys"),
@@ -74,6 +74,12 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("W206", "a delta, but no cap on it"),
     ("W207", "a large delta"),
     ("W208", "arithmetic with the column that tells units apart"),
+    ("W209", "more groups of a unit than it has rows"),
+    ("W210", "more rows of a unit in one group than in all"),
+    ("W211", "more rows of a unit than its groups can hold"),
+    ("W212", "more groups of a unit than any table has"),
+    ("W213", "a large bound on a unit, which needs much noise"),
+    ("W214", "bounds on a unit that no query is affected by"),
 )
 
 CODES: dict[str, str] = dict(CODE_TABLE)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
 
 from dprelease.model import Column, ColumnType, Expression, Grid, Source
 from dprelease.spec.bounds import read_grid
 from dprelease.spec.column_names import check_declared, check_names
-from dprelease.spec.domains import bin_label, bin_labels, read_bins, read_keys, read_keys_file
+from dprelease.spec.domains import (
+    ENCODED,
+    bin_label,
+    bin_labels,
+    normal,
+    read_bins,
+    read_keys,
+    read_keys_file,
+)
 from dprelease.spec.expressing import read_expression
 from dprelease.spec.models import ColumnSection
 from dprelease.spec.numbers import Refused
@@ -39,14 +47,15 @@ class Where(NamedTuple):
 
 
 def resolve_columns(
-    parts: Mapping[str, Part[ColumnSection]], base: str, data: Source | None, reporter: Reporter
+    parts: Mapping[str, Part[ColumnSection]], where: Where, reporter: Reporter
 ) -> dict[str, Known | None]:
     """Make every declared column; None stands for a column whose type isn't known.
 
-    Relative paths start at ``base``; a keys_file that is part of ``data`` is refused unread.
+    Relative paths start at ``where.base``; a keys_file that is part of ``where.data`` is refused
+    unread.
     """
     check_names(parts, reporter)
-    check_declared(parts, data, reporter)
+    check_declared(parts, where.data, reporter)
     types = {
         name: ColumnType(part.model.type)
         for name, part in parts.items()
@@ -54,7 +63,7 @@ def resolve_columns(
     }
     base_types = {name: types[name] for name in types if parts[name].model.expression is None}
     return {
-        name: _Resolver(part, types[name], Where(base, data), reporter).resolve(base_types)
+        name: _Resolver(part, types[name], where, reporter).resolve(base_types)
         if name in types
         else None
         for name, part in parts.items()
@@ -157,9 +166,11 @@ class _Resolver:
                 hint = "declare keys, keys_file or bins, or leave other out"
                 self._complain("other", "E212", "other without keys or bins", hint)
             return None
-        if other in (keys or bin_labels(edges or ())):
+        alike = _spelt_like(other, keys or bin_labels(edges or ()))
+        if alike is not None:
             hint = "choose a label that is not a key"
-            self._complain("other", "E212", f"other {show(other)} is also a key", hint)
+            same = "" if alike == other else f" ({ENCODED})"
+            self._complain("other", "E212", f"other {show(other)} is also a key{same}", hint)
             return None
         return other
 
@@ -178,13 +189,14 @@ class _Resolver:
         if value is None or value == "drop":
             return None
         grouped = keys is not None or edges is not None
-        if grouped and isinstance(value, str) and value == other:
-            return value
+        if grouped and isinstance(value, str) and normal(value) == normal(other or ""):
+            return other
         try:
             text = canonical(self.kind, value)
         except Refused as refused:
             self._complain("nulls", "E214", refused.message, f'{refused.hint}, or "drop"')
             return None
+        text = _spelt_like(text, keys or ()) or text
         try:
             self._check_null(text, grid, keys, edges)
         except Refused as refused:
@@ -214,6 +226,14 @@ class _Resolver:
             return None
         path = (*self.part.path, "expression")
         return read_expression(text, base_types, "value", path, self.reporter)
+
+
+def _spelt_like(text: str, labels: Sequence[str]) -> str | None:
+    """The label that a text is, in its own spelling, or None."""
+    if text in labels:
+        return text
+    compared = normal(text)
+    return next((label for label in labels if normal(label) == compared), None)
 
 
 def _refuse_null(text: str, what: str, hint: str) -> NoReturn:

@@ -71,11 +71,12 @@ def _best(asked: Asked) -> Details | None:
 
 
 def _quantiles(asked: Asked, column: Column | None, wanted: Quantiles | None) -> Details | None:
-    given, points = asked.model.candidates, None
-    if column is not None and column.grid is not None and given is not None:
+    model, points = asked.model, None
+    given = model.candidates is not None or model.candidates_file is not None
+    if column is not None and column.grid is not None and given:
         from dprelease.spec.candidates import read_points
 
-        points = read_points(asked, column, column.grid, given)
+        points = read_points(asked, column, column.grid)
         if points is None:
             return None
     return Details(wanted, points) if wanted is not None else None

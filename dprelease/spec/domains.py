@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -10,13 +9,12 @@ from functools import partial
 from itertools import pairwise
 
 from dprelease.model import ColumnType
+from dprelease.spec.list_files import read_lines
 from dprelease.spec.numbers import Refused
 from dprelease.spec.values import canonical, canonical_line
 from dprelease.spec.wording import show
 
-MAX_KEYS = 10**6
 _MOST_WRONG = 1000
-_MAX_KEYS_BYTES = 64 * 1024 * 1024
 _BINNED = frozenset(
     {
         ColumnType.INTEGER,
@@ -27,7 +25,14 @@ _BINNED = frozenset(
     }
 )
 
+ENCODED = "they differ only in how accents are encoded"
+
 Complain = Callable[[int, Refused], None]
+
+
+def normal(text: str) -> str:
+    """Give what labels are compared by: as in the data, how accents are encoded does not matter."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def read_keys(kind: ColumnType, values: Sequence[object], complain: Complain) -> tuple[str, ...]:
@@ -38,23 +43,17 @@ def read_keys(kind: ColumnType, values: Sequence[object], complain: Complain) ->
 def read_keys_file(kind: ColumnType, path: str) -> tuple[str, ...]:
     """Read keys from a UTF-8 file, one a line; blank lines don't count.
 
-    Raises ``Refused`` (E112, E210, E211), naming the first line that is wrong.
+    Raises ``Refused`` (E112, E210, E211, E222), naming the first line that is wrong.
     """
-    lines = _lines(path)
-    if not lines:
-        raise Refused(f"the keys_file {show(path)} holds no keys", "write one key a line", "E112")
-    if len(lines) > MAX_KEYS:
-        raise Refused(f"the keys_file holds more than {MAX_KEYS} keys", "use fewer", "E222")
+    lines = read_lines("keys_file", path, "E222")
 
     def complain(position: int, refused: Refused) -> None:
         # The line itself is not shown: the file could be the wrong one, and private.
         what = "repeats an earlier key" if refused.code == "E211" else f"is no {kind.value} key"
-        message = f"line {lines[position][0]} of the keys_file {what}"
+        message = f"line {lines.numbers[position]} of the keys_file {what}"
         raise Refused(message, refused.hint, refused.code)
 
-    return _unique(
-        [line for _, line in lines], lambda line: canonical_line(kind, str(line)), complain
-    )
+    return _unique(lines.texts, lambda line: canonical_line(kind, str(line)), complain)
 
 
 def read_bins(kind: ColumnType, values: Sequence[object]) -> tuple[str, ...]:
@@ -122,30 +121,11 @@ def _unique(
             complain(position, refused)
             wrong += 1
             continue
-        normal = text if text.isascii() else unicodedata.normalize("NFC", text)
-        if normal in found:
+        compared = normal(text)
+        if compared in found:
             wrong += 1
-            same = " (they differ only in how accents are encoded)" if found[normal] != text else ""
+            same = f" ({ENCODED})" if found[compared] != text else ""
             complain(position, Refused(f"{show(text)} is declared twice{same}", "keep one", "E211"))
             continue
-        found[normal] = text
+        found[compared] = text
     return tuple(found.values())
-
-
-def _lines(path: str) -> list[tuple[int, str]]:
-    """Read the lines of a file that are not blank, with their numbers."""
-    try:
-        with open(path, "rb") as stream:
-            content = stream.read(_MAX_KEYS_BYTES + 1)
-        if len(content) > _MAX_KEYS_BYTES:
-            raise Refused("the keys_file is too large", "use fewer keys", "E112")
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        message = f"the keys_file {show(path)} is not UTF-8"
-        raise Refused(message, "save it as UTF-8", "E112") from None
-    except (OSError, ValueError):
-        message = f"the keys_file {show(path)} can't be read"
-        hint = f"it is looked for in {show(os.path.dirname(path))}; one key a line, UTF-8"
-        raise Refused(message, hint, "E112") from None
-    lines = (line.removesuffix("\r") for line in text.split("\n"))
-    return [(number, line) for number, line in enumerate(lines, 1) if line.strip()]

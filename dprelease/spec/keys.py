@@ -50,7 +50,7 @@ class Unread(Exception):
 def too_many(number: int) -> Refused:
     """Refuse a list of so many values."""
     message = f"the list has {number} values, more than {MAX_VALUES}"
-    return Refused(message, "use fewer: a coarser list, or ranges", "E234")
+    return Refused(message, "use fewer, such as a coarser list", "E234")
 
 
 def take(read: Callable[[object], T], value: object) -> T:

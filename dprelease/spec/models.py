@@ -175,6 +175,7 @@ class QuerySection(Section):
     q = Key(quantiles)
     k = Key(picks)
     candidates = Key(scalars)
+    candidates_file = Key(line)
     score = Key(text)
     score_upper = Key(exact)
     score_step = Key(exact)

@@ -13,8 +13,8 @@ from dprelease.spec.details import Details, read_details
 from dprelease.spec.didyoumean import nearest
 from dprelease.spec.models import QuerySection
 from dprelease.spec.statistic_keys import (
+    INSTEAD,
     LATER_STATISTICS,
-    OF_PUBLIC_GROUPS,
     OWN_KEYS,
     STATISTICS,
     StatisticKeys,
@@ -143,23 +143,18 @@ class _Resolver:
                 message = f"{self.model.statistic} takes no {key}"
                 self._complain(key, "E111", message, f"leave it out; it is for {listed(owners)}")
             elif not given and key in takes.needs:
-                self.asked.miss(key, example)
+                other = INSTEAD.get(key, key)
+                if getattr(self.model, other) is None and self.part.sound(other):
+                    self.asked.miss(key, example)
 
     def _where(self) -> Expression | None:
         if self.model.where is None or self.model.statistic == "proportion":
             return None
         return self.asked.condition(self.model.where, "where")
 
-    def _may_be_private(self) -> bool:
-        if self.model.statistic not in OF_PUBLIC_GROUPS:
-            return True
-        message = f"{self.model.statistic} by private keys is {NOT_YET}"
-        self._complain("by", "E104", message, "keys or keys_file; counts, sums and means can be")
-        return False
-
     def _few_cells(self, groups: tuple[Group, ...], details: Details | None) -> bool:
         if any(group.private for group in groups):
-            return self._may_be_private()
+            return True  # how many of the cells occur is not known
         cells, what = prod(len(group.labels) for group in groups), "groups"
         candidates = details.candidates if details is not None else None
         if candidates is not None:
@@ -168,5 +163,8 @@ class _Resolver:
             return True
         key = "by" if self.model.by else "column"
         message = f"the {what} make {cells} cells, more than {MAX_CELLS}"
-        self._complain(key, "E222", message, "group by fewer columns, or fewer keys")
+        hint = "group by fewer columns, or fewer keys"
+        if candidates is not None:
+            hint = f"{hint}; or fewer candidates"
+        self._complain(key, "E222", message, hint)
         return False

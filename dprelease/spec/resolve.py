@@ -18,9 +18,10 @@ from dprelease.model import (
     Release,
 )
 from dprelease.spec.asking import QueryContext
+from dprelease.spec.bounding_warnings import warn_of_bounding
 from dprelease.spec.budgets import check_budgets
 from dprelease.spec.collisions import Named, check_ledger, check_output
-from dprelease.spec.columns import resolve_columns
+from dprelease.spec.columns import Where, resolve_columns
 from dprelease.spec.models import OutputSection, ReportSection
 from dprelease.spec.paths import absolute
 from dprelease.spec.queries import resolve_query
@@ -43,9 +44,8 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     """Make the release. Raises ``Failure`` with every complaint, those of structure included."""
     period = check_period(period, parts.data, parts.output.model.path, reporter)
     data = resolve_data(parts.data, base, period, reporter)
-    columns = resolve_columns(
-        parts.columns, base, data.source if data is not None else None, reporter
-    )
+    where = Where(base, data.source if data is not None else None)
+    columns = resolve_columns(parts.columns, where, reporter)
     types = {
         name: ColumnType(part.model.type)
         for name, part in parts.columns.items()
@@ -54,7 +54,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     check_unit(parts.privacy, columns, data, reporter)
     people = parts.privacy.model.unit == "column"
     unit_column = parts.privacy.model.unit_column if people else None
-    context = QueryContext(columns, types, reporter, unit_column)
+    context = QueryContext(columns, types, reporter, unit_column, where)
     queries, paid = _queries(parts, context)
     _check_names(parts, reporter)
     explicit = {query.number for query in queries if parts.queries[query.number].model.table}
@@ -68,6 +68,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     if output is not None:
         check_output(output.path, data, [("the ledger", ledger.path), *inputs], reporter)
     check_usage(parts, data, reporter)
+    warn_of_bounding(parts.privacy, queries, reporter)
     reporter.raise_if_any()
     return Release(
         reporter.file,
@@ -193,6 +194,11 @@ def _inputs(parts: Parts, base: str, reporter: Reporter) -> list[Named]:
         (f"the keys_file of {show(name)}", absolute(base, part.model.keys_file))
         for name, part in parts.columns.items()
         if part.model.keys_file is not None
+    ]
+    files += [
+        (f"the candidates_file of {show(part.model.name)}", absolute(base, listed))
+        for part in parts.queries
+        if (listed := part.model.candidates_file) is not None
     ]
     return files if reporter.marks is None else [*files, ("the spec", reporter.file)]
 

@@ -13,11 +13,15 @@ _COUNTED = (*ESTIMATE, *_COUNT)
 _SPREAD = (*ESTIMATE, "_mean", "_mean_noise_moe", *_COUNT)
 _RANKED = (*ESTIMATE, "_rank_moe")
 
+# What can be given by another key instead.
+INSTEAD = {"candidates": "candidates_file"}
+
 # Keys that only some statistics take, with an example of each.
 OWN_KEYS = {
     "q": "q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
     "k": "how many values to name, such as k = 3",
-    "candidates": "the values to choose from: numbers or texts",
+    "candidates": "the values to choose from: numbers or texts; or candidates_file",
+    "candidates_file": "a file with one candidate a line",
     "score": 'score = "...": what a record adds to the score of `candidate`',
     "score_upper": "the most that one record can add to a score",
     "score_step": "leave it out",
@@ -45,9 +49,10 @@ class StatisticKeys(NamedTuple):
 
 
 _CHOICE = ("auto", "exponential")
+_LISTS = ("candidates", "candidates_file")
 _SUM = StatisticKeys(column=True, numeric=True)
 _QUANTILE = StatisticKeys(
-    column=True, numeric=True, may=("candidates",), mechanisms=_CHOICE, suffixes=_RANKED
+    column=True, numeric=True, may=_LISTS, mechanisms=_CHOICE, suffixes=_RANKED
 )
 
 STATISTICS: dict[str, StatisticKeys] = {
@@ -74,12 +79,11 @@ STATISTICS: dict[str, StatisticKeys] = {
         suffixes=("_1", "_noise_moe", "_flag"),
     ),
     "best": StatisticKeys(
-        needs=("candidates", "score", "score_upper"), may=("score_step",), mechanisms=_CHOICE
+        needs=("candidates", "score", "score_upper"),
+        may=(*_LISTS, "score_step"),
+        mechanisms=_CHOICE,
     ),
 }
-
-# What is chosen or searched in groups that the spec declares only.
-OF_PUBLIC_GROUPS = frozenset({"quantile", "median", "min", "max", "mode", "top_k", "best"})
 
 LATER_STATISTICS = frozenset({"marginals", "density"})
 

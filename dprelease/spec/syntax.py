@@ -79,7 +79,7 @@ def _read(file: str) -> bytes:
     except (OSError, ValueError):
         _fail(Place(file, 1, 1), "E007", "the spec can't be read", "check the path of the spec")
     if len(content) > MAX_BYTES:
-        hint = "move long lists of keys to a keys_file"
+        hint = "move long lists to a keys_file or a candidates_file"
         _fail(Place(file, 1, 1), "E008", f"the spec is larger than {MAX_BYTES} bytes", hint)
     return content
 

@@ -59,7 +59,7 @@ class Neighbours:
     @property
     def noun(self) -> str:
         """What comes and goes, in derivations."""
-        return "unit" if self.people else "record"
+        return "person" if self.people else "record"
 
 
 class Statistic(Protocol):
@@ -91,6 +91,12 @@ class Statistic(Protocol):
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Give the half-width of the noise interval if it is the same for every cell."""
+
+    def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
+        """Give the number of a cell's values below which its figure says nothing, if it is known.
+
+        A function of the plan alone.
+        """
 
 
 def quantity(column: Column | None) -> Quantity:

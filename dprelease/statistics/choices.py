@@ -2,7 +2,7 @@
 
 Candidates are public, and every one has an integer score in each cell. Names are chosen by scores
 with noise, and only names are published: how far the chosen one may fall short of the best is a
-bound that holds whatever the scores are, ``mechanisms.exponential.utility``.
+bound that holds whatever the scores are, ``mechanisms.choice_errors``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from fractions import Fraction
 from dprelease.finish.columns import UNRELIABLE_AT
 from dprelease.finish.decimals import decimals_of, fixed_point
 from dprelease.finish.text import number, percent
-from dprelease.mechanisms.exponential import utility_of_peel
+from dprelease.mechanisms import choice_errors
 from dprelease.mechanisms.top import noisy_top
-from dprelease.model import Form, OutputColumn, Query, Step
-from dprelease.noise.laws import halfwidth
-from dprelease.privacy.enclosure import ln_bounds
+from dprelease.model import Form, NoiseFamily, OutputColumn, Query, Step
+from dprelease.noise.laws import sum_halfwidth
 from dprelease.statistics.estimate import Estimate
 
 Positions = list[list[int | None]]
@@ -91,17 +90,14 @@ class Choices(Estimate):
     def shortfall(self, step: Step, interval: Fraction) -> Fraction:
         """How far the score of a chosen one lies below that of its true rank at most, in values.
 
-        A selection: (ln(candidates * picks) + ln(1/alpha))/rate, rounded down to a whole score.
-        Noisy counts: with all noises within h, where alpha is shared out among the candidates, the
-        i-th chosen has a noisy count no less than the i-th best count less h, and so a true one no
-        less than that less 2 h.
+        A selection: ``choice_errors.shortfall``. Noisy counts: see ``_short_by_counts``.
         """
         candidates, alpha = len(self.candidates(step.query)), 1 - interval
         if step.form is Form.NUMBERS:
-            return step.unit[0] * 2 * halfwidth(step.noise, alpha / candidates)
-        t = ln_bounds(1 / alpha)[1]
-        bound = utility_of_peel(candidates, step.query.picks, step.noise.parameter, t)
-        return step.unit[0] * (bound.numerator // bound.denominator)
+            return step.unit[0] * _short_by_counts(step, candidates, alpha)
+        flips, rate = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP, step.noise.parameter
+        picks = step.query.picks
+        return step.unit[0] * choice_errors.shortfall(flips, candidates, picks, rate, alpha)
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The shortfall in words, with its numbers."""
@@ -115,6 +111,20 @@ class Choices(Estimate):
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The shortfall, which is the same for every cell."""
         return self.shortfall(step, interval)
+
+
+def _short_by_counts(step: Step, candidates: int, alpha: Fraction) -> int:
+    """How far the largest noisy counts may fall short of the true counts of their ranks.
+
+    Let the i-th chosen fall short of the i-th best count by more than h. Only i - 1 noisy counts
+    are above its own, so that one of the i best is not: their noises are more than h apart, in a
+    given direction, which has half the chance of their being as far apart in any. Pairs of one of
+    the ``picks`` best and one that is less than it are C - 1, C - 2, ... in number: alpha is
+    shared out among them.
+    """
+    best = min(step.query.picks, candidates)
+    pairs = best * candidates - best * (best + 1) // 2
+    return sum_halfwidth(step.noise, 2, 2 * alpha / pairs) if pairs else 0
 
 
 def _positions(step: Step, noisy: Sequence[Sequence[int]], candidates: int) -> Positions:

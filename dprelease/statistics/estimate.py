@@ -26,3 +26,7 @@ class Estimate:
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Differs from cell to cell."""
         return None
+
+    def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
+        """Noise intervals say how much a figure says."""
+        return None

@@ -10,3 +10,4 @@ class Max(Quantile):
 
     name = "max"
     remark = "; a high quantile, for a true maximum is the value of one record"
+    extreme = True

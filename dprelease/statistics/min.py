@@ -10,3 +10,4 @@ class Min(Quantile):
 
     name = "min"
     remark = "; a low quantile, for a true minimum is the value of one record"
+    extreme = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import ceil
 
 from dprelease.finish.decimals import decimals_of, fixed_point, placed
 from dprelease.finish.text import percent
@@ -23,6 +24,7 @@ class Quantile(Estimate):
     name = "quantile"
     suffixes = PARTS
     remark = ""
+    extreme = False  # whether it stands for a minimum or maximum
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
         """The columns of each quantile."""
@@ -107,6 +109,18 @@ class Quantile(Estimate):
         grid, points = quantity(step.query.column).grid, step.query.points
         lower, upper = (grid.lower, grid.upper) if points is None else (0, len(points) - 1)
         return rank_halfwidth(step.scheme, at, lower, upper, 1 - interval)
+
+    def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
+        """Give, of a minimum or maximum, the values from which on it is near the end at all.
+
+        A share s of n values lies beyond the quantile that stands for it, s n ranks. Where it
+        may be off by more ranks than these, it may lie beyond all values: the rank half-width r
+        exceeds s n for n < r/s.
+        """
+        if not self.extreme:
+            return None
+        q = step.query.quantiles[0]
+        return ceil(self._ranks(step, interval, 0) / min(q, 1 - q))
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The rank half-width; of several quantiles the largest."""

@@ -1,4 +1,8 @@
-"""Statistics that release one integer for each cell: counts and sums."""
+"""Statistics that release one integer for each cell: counts and sums.
+
+The half-width of the noise interval is the same for every cell; but a count that selects private
+keys is seen only where it is large, and ``shown`` says what that means.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from dprelease.finish.text import plus_minus
 from dprelease.model import NoiseFamily, OutputColumn, Query, Step
 from dprelease.noise.laws import halfwidth
 from dprelease.statistics.estimate import Estimate
+from dprelease.statistics.shown import shown_halfwidth
 
 
 class Single(Estimate):
@@ -29,7 +34,12 @@ class Single(Estimate):
         unit = step.unit[0]
         places = decimals_of(unit)
         factor = fixed_point(unit, places)
-        half = factor * halfwidth(step.noise, 1 - interval)
+        half: int | list[int] = factor * halfwidth(step.noise, 1 - interval)
+        if step.threshold is not None:
+            half = [
+                factor * shown_halfwidth(step.noise, step.threshold, k, 1 - interval)
+                for k in noisy[0]
+            ]
         values = noisy[0] if factor == 1 else [k * factor for k in noisy[0]]
         layout = Layout(step.query.name, places, self._described(step), interval)
         return estimate_columns(layout, values, half)
@@ -39,17 +49,18 @@ class Single(Estimate):
         if step.noise.family is NoiseFamily.NONE:
             return f"{meaning}, exact: no neighbour changes it"
         if step.threshold is not None:
-            # Of small counts only those with much noise are seen; the interval can't know that.
             return (
                 f"{meaning}, with noise; keys where it is below {step.threshold:,} are not shown, "
-                "so that counts near that look larger than they are"
+                "so that counts near that look larger than they are, and their noise intervals "
+                "are wide"
             )
         return f"{meaning}, with noise"
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Half-width of the noise on one figure."""
-        return plus_minus(step.unit[0] * halfwidth(step.noise, 1 - interval))
+        said = plus_minus(step.unit[0] * halfwidth(step.noise, 1 - interval))
+        return said if step.threshold is None else f"{said}; more near the threshold"
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
-        """The same for every cell."""
+        """The same for every cell, or for every key whose count is far above the threshold."""
         return step.unit[0] * halfwidth(step.noise, 1 - interval)

@@ -75,7 +75,7 @@ def test_people_choices_quantiles_and_private_keys(terminal, spec, columns):
         "at most 4 rows, in at most 2 groups, at most 3 in one.",
         "by_region 2 cells",
         "by_place_of_birth private keys",
-        "commonest_region mode at most 110 below the best, of 2",
+        "commonest_region mode at most 69 below the best, of 2",
         "longest max (q 0.99) ± ",
         "commonest_region permute-and-flip score 3",
         "longest exponential 3 rows",

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 CANARY = "canary-7f3a"
+BUG = "this is a bug in dprelease: please report it, with this line"
+OUTSIDE = "see to memory, disk and open files"
 
 
 def breaks(exception: str) -> str:
@@ -37,7 +39,8 @@ def test_an_unexpected_error_is_named_by_its_class_alone(probe, command, excepti
     answer = probe(breaks(exception), command, "small.toml")
     assert answer.code == 70
     assert answer.out == ""
-    assert answer.err == f"E701 internal error ({name}); nothing was released\n"
+    hint = OUTSIDE if name == "MemoryError" else BUG
+    assert answer.err == f"E701 internal error ({name}); nothing was released   hint: {hint}\n"
 
 
 def test_an_unexpected_error_in_json(probe):
@@ -120,7 +123,8 @@ def test_a_full_disk_behind_stdout_is_told(folder):
         process = start(folder, "plan", "small.toml", stdout=full, stderr=subprocess.PIPE)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 70
-    assert err == b"E701 internal error (OSError); nothing was released\n"
+    said = f"E701 internal error (OSError); nothing was released   hint: {OUTSIDE}\n"
+    assert err.decode() == said
 
 
 def test_closed_streams_are_no_error(folder):
@@ -152,6 +156,31 @@ def test_a_plan_on_a_terminal_of_80_columns(terminal, spec):
     assert "…" not in shown
     assert max(map(len, shown.split("total ")[0].splitlines())) <= 80
     assert "\x1b[" in terminal("plan", "small.toml")[1]
+
+
+LONG = "visits-to-the-clinics-of-all-regions-and-departments-in-the-year-2025"
+
+
+def test_a_run_on_a_terminal_of_80_columns(terminal, cli, spec):
+    """Lines are folded between words; each step of the progress is shown once, in one line."""
+    table = f"by_{'region_' * 12}of_birth"
+    spec(
+        ("epsilon_cap = 2.5", f'dataset = "{LONG}"\nepsilon_cap = 2.5'),
+        ('by = ["region"]', f'by = ["region"]\ntable = "{table}"'),
+        ('source = "public: map"', ""),
+    )
+    code, shown = terminal("run", "small.toml", COLUMNS="80", NO_COLOR="1")
+    assert code == 0
+    steps = [each.partition("\n")[0].strip() for each in shown.split("\r\x1b[2K")[1:-1]]
+    assert len(steps) == len(set(steps)) > 3
+    assert max(map(len, steps)) < 80
+    result = shown.rpartition("\x1b[2K")[2]
+    assert table in result
+    folded = [line for line in (shown.partition("\r")[0] + result).splitlines() if " " in line]
+    assert [line for line in folded if len(line) > 80 and table not in line] == []
+    assert f'         "{LONG}"' in result.splitlines()
+    piped = cli("run", "small.toml")
+    assert any(len(line) > 80 for line in piped.out.splitlines() + piped.err.splitlines())
 
 
 def test_errors_on_a_terminal_are_coloured_but_whole(terminal, spec):

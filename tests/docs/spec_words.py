@@ -147,6 +147,11 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
             "numbers or texts that best chooses from, at most 1,000,000; or for a quantile: the "
             "values it may take, multiples of the step",
         ),
+        "candidates_file": (
+            "-",
+            "the same in a UTF-8 file, one a line, relative to the spec; a text that reads as a "
+            'number stands in double quotes, such as `"01"`',
+        ),
         "score": (
             "-",
             "what a record adds to the score of `candidate`, a number; below 0 and null count 0",

@@ -19,7 +19,7 @@ DIAGNOSES = ["hypertension", "injury", "asthma", "cancer"]
 PRICES = [20, 50, 100, 200, 400, 800]
 MISSING = {"", "n/a", "unknown", "?"}
 HUGE = 20_000
-SELECTED = {"partition_selection": {"delta": Decimal("1e-8")}}
+SELECTED: dict[str, Any] = {"partition_selection": {"delta": Decimal("1e-8")}}
 PEOPLE = {
     "unit": "column",
     "unit_column": "patient_id",
@@ -182,6 +182,60 @@ def test_people_and_private_keys(tmp_path: Path, rows: Any) -> None:
     assert found["as_written"] == sorted(people)
     assert found["people"] == [len(set(people[key])) for key in found["as_written"]]
     assert found["n"] == [len(people[key]) for key in found["as_written"]]
+
+
+def test_quantiles_and_choices_by_private_keys(tmp_path: Path, rows: Any) -> None:
+    """A public group beside the private one; some keys have no records that the mode counts."""
+    selection = SELECTED["partition_selection"] | {"epsilon": HUGE}
+    by = {"by": ["region", "as_written"], "partition_selection": selection}
+    table = published(
+        tmp_path,
+        {"name": "half", "statistic": "median", "column": "waiting_days", **by},
+        {"name": "c", "statistic": "quantile", "q": [Decimal("0.25"), Decimal("0.75")],
+         "column": "cost", **by},
+        {"name": "dear", "statistic": "mode", "column": "urgent", "where": "cost > 1500", **by},
+        {"name": "most", "statistic": "top_k", "column": "urgent", "k": 2, **by},
+        {
+            "name": "fee",
+            "statistic": "best",
+            "candidates": PRICES,
+            "score": "CASE WHEN cost >= candidate THEN candidate ELSE 0 END",
+            "score_upper": 800,
+            **by,
+        },
+        delta=Decimal("1e-8"),
+        **PEOPLE,
+    )["by_region_as_written"]  # fmt: skip
+    cells: defaultdict[tuple[str, str], list[dict[str, str | None]]] = defaultdict(list)
+    for row in rows:
+        region, name = row["region"], row["diagnosis"]
+        if region in REGIONS and name is not None and row["patient_id"] is not None:
+            cells[str(region), name].append(row)
+    keys = list(zip(table["region"], table["as_written"], strict=True))
+    assert keys == sorted(cells, key=lambda key: (REGIONS.index(key[0]), key[1]))
+    empty = 0
+    for at, key in enumerate(keys):
+        inside = cells[key]
+        for name, q, values in (
+            ("half", 0.5, clamped(inside, "waiting_days", 180)),
+            ("c_q25", 0.25, clamped(inside, "cost", 2000)),
+            ("c_q75", 0.75, clamped(inside, "cost", 2000)),
+        ):
+            found = table[name][at]
+            below, upto = (sum(test(value) for value in values)
+                           for test in (found.__gt__, found.__ge__))  # fmt: skip
+            assert below - 3 <= q * len(values) <= upto + 3
+        dear = Counter(row["urgent"] for row in inside if (number(row["cost"]) or 0) > 1500)
+        empty += not dear
+        assert table["dear"][at] in {"true", "false"}
+        assert dear[table["dear"][at]] == max(dear["true"], dear["false"])
+        order = Counter(row["urgent"] for row in inside)
+        assert {table["most_1"][at], table["most_2"][at]} == {"true", "false"}
+        assert order[table["most_1"][at]] >= order[table["most_2"][at]]
+        costs = [cost for row in inside if (cost := number(row["cost"])) is not None]
+        scores = {str(price): price * sum(cost >= price for cost in costs) for price in PRICES}
+        assert scores[table["fee"][at]] == max(scores.values())
+    assert empty > 0
 
 
 def test_bounds_leave_rows_out(tmp_path: Path, rows: Any) -> None:

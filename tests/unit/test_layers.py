@@ -43,10 +43,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.noise.laws",
         "dprelease.privacy.contribution",
         # How far a choice may err is a matter of its mechanism, and a function of the plan alone.
-        "dprelease.mechanisms.exponential",
+        "dprelease.mechanisms.choice_errors",
         "dprelease.mechanisms.quantile_errors",
         "dprelease.mechanisms.top",
-        "dprelease.privacy.enclosure",
     ),
     "dprelease.finish": VOCABULARY,
     "dprelease.layout": (*VOCABULARY, "dprelease.statistics.registry"),
@@ -64,6 +63,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.certify": (*VOCABULARY, "dprelease.certifying"),
     "dprelease.certifying": (
         *VOCABULARY,
+        "dprelease.privacy.composition_witness",
+        "dprelease.privacy.events",
         "dprelease.privacy.quantile_witness",
         "dprelease.privacy.shift",
         "dprelease.privacy.threshold_witness",
@@ -92,6 +93,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Sealed noisy integers, and the files made of them.
     "dprelease.sealed": VOCABULARY,
     "dprelease.versions": (),
+    # Names every code; nothing needs it but tests and people.
+    "dprelease.codes": (),
+    # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
+    "dprelease.drawing": (*VOCABULARY, "dprelease.ledger"),
     "dprelease.publication": (
         *VOCABULARY,
         "dprelease.finish.blank",
@@ -112,6 +117,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.pipeline": (
         *VOCABULARY,
         "dprelease.certify",
+        "dprelease.drawing",
         "dprelease.engines",
         "dprelease.ledger",
         "dprelease.noise.entropy",
@@ -136,8 +142,13 @@ PIPELINE = {"dprelease.pipeline", API, "dprelease.cli"}
 MAY_REACH_ENGINES = {*PIPELINE, "dprelease.engines"}
 MAY_REACH_SAMPLERS = {*PIPELINE, "dprelease.noise", "dprelease.privatize"}
 
-# Of the code below the planner the certifier shares the type of a shift, not what computes one.
-COMMON_TO_PLANNER_AND_CERTIFIER = {*VOCABULARY, "dprelease.privacy.shift"}
+# Of the code below the planner the certifier shares the types of shifts and of events, not what
+# computes one.
+COMMON_TO_PLANNER_AND_CERTIFIER = {
+    *VOCABULARY,
+    "dprelease.privacy.events",
+    "dprelease.privacy.shift",
+}
 COMMON_NAMES = {"Shift", "MAX_SHAPES"}
 
 

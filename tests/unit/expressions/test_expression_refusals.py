@@ -48,6 +48,52 @@ def test_refused_by_name_with_a_remedy(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("sex > day", 'mix in ">"'),
+        ("sex != 1", 'mix in "!="'),
+        ("sex <> 1", 'mix in "<>"'),
+        ("sex = 1 OR sex = '!='", 'mix in "="'),
+        ("sex == 1", 'mix in "=="'),
+        ("paid + 1", '"+" needs'),
+        ("-sex", '"-" needs'),
+        ("NOT age", "NOT needs"),
+        ("substr(age, 1)", "SUBSTR needs"),
+        ("LENGTH(age)", "LENGTH needs"),
+        ("age IN ('a')", "mix in IN"),
+        ("day::integer", '"::" needs'),
+        ("CAST(age AS varchar)", "CAST to VARCHAR is not"),
+        ("CAST(age AS decimal(3, 1))", "this form of CAST is not"),
+        ("age IN (SELECT 1)", "this form of IN is not"),
+        ("(SELECT 1)", "a subquery is not"),
+        ("t.age", "a name with a point is not"),
+        ("age ** 2", '"**" is not'),
+        ("pow(age, 2)", "POW() is not"),
+        ("ABS(age) > median(age)", "MEDIAN() is not"),
+        ("regexp_matches(sex, 'a')", "REGEXP_MATCHES() is not"),
+        ("current_date", "CURRENT_DATE is not"),
+        ("today()", "TODAY() is not"),
+        ("sex ILIKE 'a'", "ILIKE is not"),
+        ("nonsense(sex)", "NONSENSE() is not"),
+    ],
+)
+def test_what_is_refused_is_called_as_it_was_written(text: str, named: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse(text, TYPES, "value")
+    assert named in caught.value.message
+
+
+def test_no_refusal_has_a_name_of_the_parser() -> None:
+    from sqlglot import exp
+
+    names = {each for each in vars(exp) if each[0].isupper() and not each.isupper()}
+    for text in filter(None, REFUSED):
+        with pytest.raises(ExpressionError) as caught:
+            parse(text, TYPES, "value")
+        assert not names & set(caught.value.message.replace('"', " ").split())
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "(" * 100_000,

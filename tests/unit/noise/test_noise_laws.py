@@ -99,7 +99,7 @@ def test_halfwidth_is_the_smallest(noise: Noise, text: str) -> None:
     assert least <= found <= least + wide
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, 3, 4])
 @pytest.mark.parametrize("noise", [each for each in SUMMABLE if each.parameter < 100], ids=repr)
 @pytest.mark.parametrize("text", ["1/2", "5/100", "1e-4"])
 def test_sum_halfwidth_covers(noise: Noise, text: str, count: int) -> None:
@@ -120,7 +120,7 @@ def test_sum_halfwidth_covers(noise: Noise, text: str, count: int) -> None:
     least = next(h for h in range(middle) if outsides[h] <= float(alpha))
     found = sum_halfwidth(noise, count, alpha)
     assert outsides[found] <= float(alpha) * (1 + 1e-9)
-    if noise.family is NoiseFamily.LAPLACE and count == 2:
+    if noise.family is NoiseFamily.LAPLACE and count < 4:
         assert found == least
     elif noise.family is NoiseFamily.GAUSSIAN and noise.parameter >= 1:
         assert found <= least + 1

@@ -11,6 +11,7 @@ import pytest
 from dprelease import ExitCode, Failure, load
 from dprelease.certify import certify
 from dprelease.certifying.executable import is_executable
+from dprelease.certifying.losses import step_holds
 from dprelease.certifying.totals import total_holds, within_declared
 from dprelease.model import (
     Form,
@@ -27,6 +28,7 @@ from dprelease.model import (
 from dprelease.planning.planner import make_plan
 
 DELTA = Fraction(1, 10**8)
+NINE_TENTHS = Fraction(9, 10)
 COUNT = {True: "count_units", False: "count"}
 
 
@@ -53,6 +55,7 @@ def plan(
                 "privacy": rules | {"adjacency": adjacency, "epsilon": 1, "delta": 1e-6},
                 "columns": {
                     "s": {"type": "string"},
+                    "h": {"type": "string", "keys": ["u", "v", "w"], "source": "p"},
                     "x": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
                 },
                 "query": [private | each for each in queries],
@@ -195,11 +198,118 @@ def test_public_keys_are_not_selected() -> None:
     assert refused(doctored(made, {"groups": (public,)}))
 
 
-def test_private_keys_have_no_axis_and_no_candidates() -> None:
-    made = plan(False, {"name": "n", "statistic": "count"})
-    axis = replace(first(made).query.groups[0], private=False, labels=("a",), keys=("a",))
-    assert refused(doctored(made, {"axis": axis}, at=1))
-    assert refused(doctored(made, {"axis": axis}))
+@pytest.mark.parametrize("people", [False, True])
+def test_what_selects_has_no_axis_and_no_candidates(people: bool) -> None:
+    made = plan(people, MODE, BEST)
+    assert not refused(made)
+    assert refused(doctored(made, {"axis": made.steps[1].query.axis}))
+    assert refused(doctored(made, {"candidates": made.steps[2].query.candidates}))
+    assert refused(doctored(made, {"points": (1, 2)}, form=Form.QUANTILES))
+
+
+# --- choices and quantiles by private keys ------------------------------------------------------
+
+MODE: dict[str, Any] = {"name": "mode", "statistic": "mode", "column": "h"}
+BEST: dict[str, Any] = {
+    "name": "best",
+    "statistic": "best",
+    "candidates": [1, 2, 3],
+    "score": "CASE WHEN x > candidate THEN 1 ELSE 0 END",
+    "score_upper": 4,
+}
+OTHERS: dict[str, dict[str, Any]] = {
+    "mode": MODE,
+    "mode where": MODE | {"where": "x > 3"},
+    "exponential": MODE | {"mechanism": "exponential"},
+    "top_k": {"statistic": "top_k", "column": "h", "k": 2, "mechanism": "exponential"},
+    "top_k by counts": {"statistic": "top_k", "column": "h", "k": 2, "mechanism": "laplace"},
+    "best": BEST,
+    "median": {"statistic": "median", "column": "x"},
+    "min": {"statistic": "min", "column": "x", "where": "x > 3"},
+    "quantiles": {"statistic": "quantile", "column": "x", "q": [0.1, 0.25, 0.5, 0.9]},
+    "of points": {"statistic": "quantile", "column": "x", "q": 0.3, "candidates": [0, 5, 10]},
+}
+BOUNDS = [(1, 1, 1), (6, 3, 4), (5, 5, 1), (9, 2, 9)]
+
+
+def rates(step: Step, factor: Fraction) -> dict[str, Any]:
+    """The step with all its rates (or the scale of its noise) times a factor."""
+    changes: dict[str, Any] = {
+        "noise": replace(step.noise, parameter=step.noise.parameter * factor)
+    }
+    if step.scheme is not None:
+        steps = tuple(replace(each, rate=each.rate * factor) for each in step.scheme.steps)
+        changes["scheme"] = replace(step.scheme, steps=steps)
+    return changes
+
+
+@pytest.mark.parametrize("what", OTHERS)
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("bounding", [None, *BOUNDS], ids=str)
+def test_a_step_by_private_keys_costs_what_is_claimed_and_no_less(
+    what: str, adjacency: str, bounding: tuple[int, int, int] | None
+) -> None:
+    people = bounding is not None
+    made = plan(
+        people,
+        {"name": "o"} | OTHERS[what],
+        adjacency=adjacency,
+        bounding=bounding or (1, 1, 1),
+        mechanism="laplace",
+    )
+    step = made.steps[1]
+    assert step.query.private
+    assert not refused(made)
+    known = step.sensitivity
+    if step.form is Form.CHOICE:
+        assert known.choice_l1 > 0
+        less = replace(known, choice_l1=known.choice_l1 - 1)
+    else:
+        less = replace(known, l1=known.l1 - 1)
+    assert refused(doctored(made, at=1, sensitivity=less))
+    if step.form is Form.NUMBERS:
+        less = replace(known, l2_squared=known.l2_squared - 1)
+        assert refused(doctored(made, at=1, sensitivity=less))
+    if not known.monotone:
+        assert refused(doctored(made, at=1, sensitivity=replace(known, monotone=True))) == (
+            step.form is Form.CHOICE
+        )
+    steeper = Fraction(99, 100) if step.form is Form.NUMBERS else Fraction(101, 100)
+    assert refused(doctored(made, at=1, **rates(step, steeper)))
+    assert not refused(doctored(made, at=1, **rates(step, 1 / steeper)))
+    loss = replace(step.loss, epsilon=step.loss.epsilon * Fraction(99, 100))
+    assert refused(doctored(made, at=1, loss=loss))
+    assert refused(replace(made, loss=replace(made.loss, epsilon=made.loss.epsilon * NINE_TENTHS)))
+
+
+@pytest.mark.parametrize("what", OTHERS)
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_a_lower_bound_than_that_of_the_spec_is_seen(what: str, adjacency: str) -> None:
+    """The plan of people with at most two rows, under a spec that lets them have three."""
+    asked = {"name": "o"} | OTHERS[what]
+    made = plan(True, asked, adjacency=adjacency, bounding=(2, 2, 2), mechanism="laplace")
+    assert not refused(made)
+    privacy = made.release.privacy
+    assert privacy.bounding is not None
+    wider = replace(privacy, bounding=replace(privacy.bounding, rows=3))
+    steps = made.steps
+    # not for the selecting count: that is paid for two keys a person, which still holds
+    bad = replace(made, release=replace(made.release, privacy=wider))
+    assert step_holds(steps[0], wider)
+    assert not step_holds(steps[1], wider)
+    assert refused(bad)
+
+
+def test_private_cells_are_the_table_s_and_not_those_of_a_choice() -> None:
+    made = plan(False, MODE, {"name": "m", "statistic": "median", "column": "x"})
+    axis = made.steps[1].query.axis
+    assert axis is not None
+    private = replace(axis, private=True, labels=(), keys=None)
+    assert refused(doctored(made, {"axis": private}, at=1))
+    for at in (1, 2):
+        assert refused(doctored(made, {"groups": (*made.steps[1].query.groups, axis)}, at=at))
+        assert refused(doctored(made, {"table": "elsewhere"}, at=at))
+        assert refused(doctored(made, at=at, threshold=100))
 
 
 # --- totals -------------------------------------------------------------------------------------

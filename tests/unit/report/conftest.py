@@ -56,6 +56,8 @@ def published() -> Callable[..., Publication]:
 def _integers(step: Step, value: int, keys: int) -> tuple[tuple[int, ...], ...]:
     query = step.query
     if step.form is Form.NUMBERS:
-        size = keys if query.private else step.draws
+        labels = len(query.axis.labels) if query.axis is not None else 1
+        size = keys * labels if query.private else step.draws
         return ((value,) * size,) * len(step.transform)
-    return ((0,) * query.cells,) * (len(query.quantiles) or query.picks)
+    size = keys if query.private else query.cells
+    return ((0,) * size,) * (len(query.quantiles) or query.picks)

@@ -15,7 +15,7 @@ from dprelease.finish.text import number, plus_minus
 from dprelease.model import Loss
 from dprelease.report.markup import cell
 from dprelease.report.meaning import beliefs, group_privacy, posterior
-from dprelease.report.numbers import root, text, upward
+from dprelease.report.numbers import root, text, upward, written
 
 POSITIVE = st.fractions(min_value=Fraction(1, 10**12), max_value=10**15)
 
@@ -43,6 +43,26 @@ def test_exact_texts(value: str, shown: str) -> None:
 def test_errors_are_rounded_up_for_people(value: Fraction) -> None:
     shown = number(value, 3, up=True).replace(",", "")
     assert value <= Fraction(shown) <= value * Fraction(1011, 1000) + Fraction(1, 10**20)
+
+
+def test_json_numbers_for_people() -> None:
+    """Thousands separated, exponents without noughts."""
+    shown = {
+        409_440_000: "409,440,000",
+        0: "0",
+        12: "12",
+        1.0: "1",
+        26666.6666667: "26,666.6666667",
+        0.0001: "0.0001",
+        1e-05: "1e-5",
+        1.001e-08: "1.001e-8",
+        2.5e-07: "2.5e-7",
+        1e22: "1e22",
+        -1234.5: "-1,234.5",
+    }
+    assert {value: written(value) for value in shown} == shown
+    assert {value: cell(value) for value in shown} == shown
+    assert cell("1e-08") == "1e-08"
 
 
 def test_numbers_for_people() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from report_specs import DELTA, PEOPLE, SELECTED
 
+from dprelease.mechanisms.choice_errors import shortfall
 from dprelease.model import NoiseFamily
 from dprelease.report.steps import MECHANISM_WORDS, step_detail, step_facts
 
@@ -92,18 +93,23 @@ def test_a_choice_states_its_bound_with_its_numbers(planned):
         "derivation": "",
     }
     assert told["scale"] == 402
-    assert told["noise_halfwidth"] == math.floor(402 * (math.log(4) + math.log(20)))
+    short = shortfall(True, 4, 1, Fraction(1, 402), 1 - LEVEL)
+    assert told["noise_halfwidth"] == short
     (said,) = told["explained"]
-    for words in ("1,761", "is D (ln R + t)/epsilon", "D = 402 ", "R = 4 ", "t = ln(1/0.05)",
-                  "epsilon = 1.", "all move one way"):  # fmt: skip
+    for words in (f"{short:,} points", "bound is D s/epsilon", "1 - (1 - (1 - p)^R)/(R p) = 0.05",
+                  "D = 402 ", "R = 4 ", "epsilon = 1:", "all move one way", "multiples of 1; ",
+                  "above 402 it counts as 402, below 0 or null as 0."):  # fmt: skip
         assert words in said
+    # s is what makes the two sides equal
+    p = math.exp(-(short + 1) / 402)
+    assert 1 - (1 - (1 - p) ** 4) / (4 * p) <= 0.05
 
 
 def test_a_choice_whose_scores_move_both_ways_has_the_factor_2(planned):
     told = facts(planned, BEST, adjacency="replace-one")
     assert told["scale"] == 804
-    assert told["noise_halfwidth"] == math.floor(804 * (math.log(4) + math.log(20)))
-    assert "is 2 D (ln R + t)/epsilon" in told["explained"][0]
+    assert told["noise_halfwidth"] == shortfall(True, 4, 1, Fraction(1, 804), 1 - LEVEL)
+    assert "bound is 2 D s/epsilon" in told["explained"][0]
     assert "D = 402 " in told["explained"][0]
 
 
@@ -111,8 +117,9 @@ def test_picks_one_after_the_other_share_the_epsilon(planned):
     query = {"statistic": "top_k", "column": "region", "k": 2, "mechanism": "exponential"}
     told = facts(planned, query)
     assert "one pick after the other" in told["explained"][0]
-    assert "R = 4 (candidates times picks)" in told["explained"][0]
-    assert "epsilon = 0.5 for each pick." in told["explained"][0]
+    assert "(R - 1) p/(1 + (R - 1) p) = 1 - (1 - 0.05)^(1/2)" in told["explained"][0]
+    assert "epsilon = 0.5 for each pick:" in told["explained"][0]
+    assert "a record adds" not in told["explained"][0]
     assert told["picks"] == 2
 
 
@@ -170,7 +177,7 @@ def test_private_keys_state_their_threshold(planned, published, privacy, many):
     }
     said = told["explained"][0]
     assert f"at least {known['at_least']:,}" in said
-    assert "probability of at most 1e-08" in said
+    assert "probability of at most 1e-8." in said
     assert "look larger than they are" in said
     made = published(plan, known["at_least"] + 5, ("Ayr", "Bath"))
     text = made.files["report.md"].decode()
@@ -198,6 +205,29 @@ def test_other_queries_of_private_keys_point_to_the_count(planned):
     assert told["threshold"] is None
     assert told["cells"] is None
     assert told["explained"] == ["Its cells are the private keys that the table's count selected."]
+
+
+@pytest.mark.parametrize("statistic", ["quantile", "min", "median", "mode", "top_k", "best"])
+@pytest.mark.parametrize("privacy", [{}, PEOPLE], ids=["rows", "people"])
+@pytest.mark.parametrize("keys", [("Ayr", "Bath"), ()], ids=["two keys", "no keys"])
+def test_quantiles_and_choices_by_private_keys_are_published_with_a_whole_report(
+    planned, published, statistic, privacy, keys
+):
+    count = {"name": "n", "statistic": "count_units" if privacy else "count"} | SELECTED
+    asked = {"statistic": statistic} | EVERY[statistic] | SELECTED
+    plan = planned(count, asked, delta=DELTA, **privacy)
+    told = step_facts(plan.steps[1], LEVEL)
+    assert (told["cells"], told["threshold"]) == (None, None)
+    assert told["expected_error"]
+    assert "its cells are the private keys" in told["explained"][0].lower()
+    assert "by chance alone" in told["explained"][0]
+    made = published(plan, 10**6, keys)
+    rows = made.files["by_town.csv"].decode().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["town", *keys]
+    assert len({row.count(",") for row in rows}) == 1
+    text = made.files["report.md"].decode()
+    assert told["explained"][1] in text
+    assert ("reached the threshold, so that the table is empty" in text) == (not keys)
 
 
 def test_tables_without_counts_can_be_published_and_blank_ones_are_seen(planned, published):

@@ -98,6 +98,22 @@ def test_rows_without_a_unit_may_be_one_person(published):
     assert "taken for those of one person" in published(plan).report["bounding"][-1]
 
 
+def test_one_word_for_the_unit_in_a_report(planned, published):
+    """What derivations, thresholds and remarks say comes and goes is what the guarantee names."""
+    queries = [COUNT | {"name": "n"}, {"name": "u", "statistic": "count_units"}]
+    queries.append({"name": "most", "statistic": "max", "column": "days"})
+    for privacy in ({}, {"adjacency": "replace-one"}):
+        people = published(planned(*queries, **(PEOPLE | privacy))).files["report.md"].decode()
+        derived = people.partition("### Sensitivity and scale")[2].partition("## The budget")[0]
+        assert "person has at most" in derived or "replaced person takes" in derived
+        assert "unit" not in derived.replace("count_units", "")
+        assert "record" not in derived
+        assert "1 cell," not in people
+        assert "Numbers of people are not for adding up" in people
+        rows = published(planned(*queries, **privacy)).files["report.md"].decode()
+        assert "Numbers of rows are not for adding up" in rows
+
+
 def test_hazards_of_the_unit(planned, published):
     rows = {each["hazard"]: each for each in report(planned, published)["hazards"]}
     assert rows["unit of privacy"]["status"] == "attention"

@@ -223,6 +223,13 @@ def test_bins_need_an_order(complaints, simple, kind):
     [
         ("type = 'string'\nkeys = ['a', '?']\nnulls = '?'", "?", "?"),
         ("type = 'string'\nkeys = ['a']\nother = 'rest'\nnulls = 'rest'", "rest", "rest"),
+        ("type = 'string'\nkeys = ['\u00e9']\nnulls = 'e\u0301'", "\u00e9", "\u00e9"),
+        ("type = 'string'\nkeys = ['e\u0301']\nnulls = '\u00e9'", "e\u0301", "e\u0301"),
+        (
+            "type = 'string'\nkeys = ['a']\nother = 'e\u0301'\nnulls = '\u00e9'",
+            "e\u0301",
+            "e\u0301",
+        ),
         ("type = 'string'\nkeys = ['a']\nnulls = 'drop'", None, None),
         ("type = 'integer'\nkeys = [1]\nother = 'rest'\nnulls = 'rest'", "rest", "rest"),
         ("type = 'integer'\nbins = [0, 5, 9]\nnulls = 5", "5", "[5, 9]"),

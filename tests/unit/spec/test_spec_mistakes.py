@@ -101,6 +101,8 @@ COLUMNS = [
     (KEYS, KEYS + '\nkeys_file = "spec.toml"', "E111", 21, 13, "both keys and keys_file", ""),
     (KEYS, KEYS + "\nbins = [1, 2]", "E111", 21, 8, "both keys and bins", ""),
     (KEYS, KEYS + '\nother = "east"', "E212", 21, 9, '"east" is also a key', ""),
+    (KEYS, 'keys = ["\\u00e9", "n"]\nother = "e\\u0301"', "E212", 21, 9,
+     "is also a key (they differ only in how accents are encoded)", ""),
     ("upper = 120_000", 'upper = 120_000\nother = "x"', "E212", 27, 9, "without keys", ""),
     (KEYS, KEYS + '\nnulls = "west"', "E214", 21, 9, '"west" is none of the keys', "other"),
     (KEYS, KEYS + "\nnulls = 1", "E214", 21, 9, "1 is no value", '"drop"'),

@@ -68,9 +68,42 @@ def test_private_and_public_groups_go_together(queries):
     assert mean.table == "by_sex_region"
 
 
-def test_what_is_chosen_needs_public_groups(queries):
-    with pytest.raises(Failure, match="mode by private keys is not available"):
-        queries(COUNT, MODE, SEX)
+BEST = MEAN.replace(
+    '"mean"\ncolumn = "salary"',
+    '"best"\ncandidates = [1, 2, 3]\nscore_upper = 1\n'
+    "score = 'CASE WHEN salary > candidate THEN 1 ELSE 0 END'",
+)
+IN_ORDER = {
+    "median": MEAN.replace("mean", "median"),
+    "min": MEAN.replace("mean", "min"),
+    "max": MEAN.replace("mean", "max"),
+    "quantile": MEAN.replace("mean", "quantile") + "q = [0.1, 0.9]\n",
+}
+CHOSEN = {"mode": MODE, "top_k": MODE.replace("mode", "top_k") + "k = 2\n", "best": BEST}
+
+
+@pytest.mark.parametrize("statistic", [*IN_ORDER, *CHOSEN])
+def test_quantiles_and_choices_have_the_keys_that_the_count_selects(queries, statistic):
+    count, other = queries(COUNT, (IN_ORDER | CHOSEN)[statistic], SEX)
+    assert other.statistic == statistic
+    assert other.groups == count.groups == (PRIVATE,)
+    assert (other.table, other.key_selection) == ("by_region", count.key_selection)
+    if statistic in {"mode", "top_k"}:  # what is chosen from stays public
+        assert other.axis == Group("sex", ColumnType.BOOLEAN, ("false", "true"), ("false", "true"))
+
+
+@pytest.mark.parametrize("statistic", [*IN_ORDER, *CHOSEN])
+def test_a_table_of_nothing_else_gets_a_count_by_its_groups_alone(queries, statistic):
+    asked = (IN_ORDER | CHOSEN)[statistic]
+    implied, one, _ = queries(asked, MEAN, SEX)
+    assert implied == IMPLIED
+    assert (one.name, one.number) == ("headcount", 0)
+
+
+def test_what_is_chosen_from_may_not_be_private(queries):
+    dept = ("[columns.sex]", '[columns.dept]\ntype = "string"\n[columns.sex]')
+    with pytest.raises(Failure, match="mode has nothing public to choose from"):
+        queries(COUNT, MODE.replace('"sex"', '"dept"'), SEX, dept)
 
 
 IMPLIED = Query(

@@ -14,21 +14,21 @@ Q1 = 'statistic = "count"\nby = ["region"]\nepsilon = 0.4'
 
 
 @pytest.mark.parametrize(
-    ("more", "bounding"),
+    ("more", "bounding", "warned"),
     [
-        ("", Bounding(4, 2, 4)),
-        ("max_rows_per_unit_per_group = 3", Bounding(4, 2, 3)),
-        ("max_rows_per_unit_per_group = 9", Bounding(4, 2, 4)),
-        ("max_rows_per_unit_per_group = 1.0", Bounding(4, 2, 1)),
+        ("", Bounding(4, 2, 4), []),
+        ("max_rows_per_unit_per_group = 3", Bounding(4, 2, 3), []),
+        ("max_rows_per_unit_per_group = 9", Bounding(4, 2, 4), ["W210"]),
+        ("max_rows_per_unit_per_group = 1.0", Bounding(4, 2, 1), ["W211"]),
     ],
 )
-def test_a_unit_that_need_not_be_declared(good, more, bounding):
+def test_a_unit_that_need_not_be_declared(good, more, bounding, warned):
     release = good((ROW, COLUMN), (LEDGER, f"{BOUNDING}{more}\n{LEDGER}"))
     assert release.privacy.unit == "column"
     assert release.privacy.unit_column == "staff_id"
     assert release.privacy.bounding == bounding
     assert "staff_id" not in release.columns
-    assert release.warnings == ()
+    assert [each.code for each in release.warnings] == warned
 
 
 def test_a_row_has_no_bounds(good):
@@ -40,7 +40,7 @@ def test_more_groups_than_there_are_do_no_harm(good):
     many = BOUNDING.replace("= 2", "= 1_000_000_000")
     release = good((ROW, COLUMN), (LEDGER, many + LEDGER))
     assert release.privacy.bounding == Bounding(4, 10**9, 4)
-    assert release.warnings == ()
+    assert [each.code for each in release.warnings] == ["W212"]
 
 
 def test_the_unit_may_be_declared_computed_and_counted(good):
@@ -120,6 +120,14 @@ def test_the_unit_is_looked_for_among_the_names_of_the_file(complaints, simple):
         "privacy.unit_column",
         'did you mean "staf_id"?',
     )
+
+
+def test_units_are_no_groups_and_need_not_be_declared_to_be_told(complaints, simple):
+    text = simple.replace(ROW, COLUMN).replace(LEDGER, BOUNDING + LEDGER)
+    found = complaints(text.replace('by = ["region"]', 'by = ["staff_id"]'))
+    assert {(each.code, each.hint.partition(";")[0]) for each in found} == {
+        ("E237", "count_units counts the units")
+    }
 
 
 @pytest.mark.parametrize("statistic", ["histogram", "mode"])

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from dprelease.mechanisms.choice_errors import shortfall
 from dprelease.mechanisms.quantile_errors import rank_halfwidth
 from dprelease.model import (
     Candidates,
@@ -24,6 +25,7 @@ from dprelease.model import (
     Query,
     Step,
 )
+from dprelease.noise.laws import sum_halfwidth
 from dprelease.statistics.registry import STATISTICS
 
 Planned = Callable[..., Step]
@@ -37,11 +39,11 @@ def test_a_mode_is_the_label_of_its_position(planned: Planned) -> None:
     step = planned(Query("q", "mode", "t", axis=AXIS), CHOICE)
     name, short, flag = STATISTICS["mode"].columns(step, [(3, 0)], LEVEL)
     assert name.values == ["other", "x"]
-    assert short.values == [math.floor((math.log(4) + math.log(20)) / RATE)] * 2
+    assert short.values == [shortfall(True, 4, 1, RATE, 1 - LEVEL)] * 2
     assert flag.values == [None, None]
     assert (
         STATISTICS["mode"].expected_error(step, LEVEL)
-    ) == "at most 8 records short of the best, of 4 candidates, with 95% certainty"
+    ) == "at most 6 records short of the best, of 4 candidates, with 95% certainty"
 
 
 def test_the_best_candidate_falls_short_in_points_of_its_score(planned: Planned) -> None:
@@ -51,7 +53,8 @@ def test_the_best_candidate_falls_short_in_points_of_its_score(planned: Planned)
     name, short, _ = STATISTICS["best"].columns(step, [(1, 0, 1)], LEVEL)
     assert name.values == ["7", "5", "7"]
     assert short.decimals == 1
-    assert short.values == [math.floor((math.log(2) + math.log(20)) / RATE)] * 3
+    # of two, the other is taken with half its chance of being accepted: exp(-s/2) <= 1/10
+    assert short.values == [math.ceil(math.log(10) / RATE) - 1] * 3
     assert step.sensitivity.choice_l1 == 20
 
 
@@ -59,7 +62,7 @@ def test_the_top_by_choices(planned: Planned) -> None:
     step = planned(Query("q", "top_k", "t", axis=AXIS, picks=3), CHOICE)
     columns = STATISTICS["top_k"].columns(step, [(1,), (3,), (0,)], LEVEL)
     assert [each.values for each in columns[:3]] == [["y"], ["other"], ["x"]]
-    assert columns[3].values == [math.floor((math.log(12) + math.log(20)) / RATE)]
+    assert columns[3].values == [shortfall(True, 4, 3, RATE, 1 - LEVEL)]
     assert "number 2 of the most frequent values" in columns[1].description
 
 
@@ -70,9 +73,8 @@ def test_the_top_by_noisy_counts(planned: Planned) -> None:
     first, second, short, flag = STATISTICS["top_k"].columns(step, [counts], LEVEL)
     assert first.values == ["y", "x"]
     assert second.values == ["z", "other"]
-    # two half-widths at a quarter of 5%: the chance that one of four is wider is 5% at most
-    half = math.ceil(2 * math.log(80 * 2 / (1 + math.exp(-0.5)))) - 1
-    assert short.values == [2 * half] * 2
+    # 3 + 2 pairs can be in the wrong order by more than this, each one way
+    assert short.values == [sum_halfwidth(noise, 2, Fraction(2, 5) * (1 - LEVEL))] * 2
     assert flag.values == ["ok", "low_reliability"]
 
 

@@ -1,0 +1,79 @@
+"""Files of values, one a line: what `keys_file` and `candidates_file` name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dprelease.spec.numbers import Refused
+from dprelease.spec.tree import MAX_VALUES
+from dprelease.spec.wording import show
+
+_MOST_BYTES = 64 * 1024 * 1024
+_CHUNK = 1024 * 1024
+_MARK = "\ufeff"
+
+
+class Lines(NamedTuple):
+    """The lines of a file that are not blank, and their numbers from 1 on."""
+
+    texts: Sequence[str]
+    numbers: Sequence[int]
+
+
+def read_lines(file: str, path: str, code: str) -> Lines:
+    """Read the lines of a UTF-8 file that are not blank.
+
+    ``file`` is the key of the spec that names it. No line is ever shown: the file could be the
+    wrong one, and private. Of a file that holds too much only its beginning is read. Raises
+    ``Refused``: E112, or ``code`` for too many lines.
+    """
+    texts: list[str] = []
+    numbers: list[int] = []
+    first = 1
+    try:
+        for lines in _pieces(file, path):
+            for number, line in enumerate(lines, first):
+                if line and not line.isspace():
+                    texts.append(line)
+                    numbers.append(number)
+            first += len(lines)
+            if len(texts) > MAX_VALUES:
+                message = f"the {file} holds more than {MAX_VALUES} values"
+                raise Refused(message, "use fewer, such as a coarser list", code)
+    except UnicodeDecodeError:
+        message = f"the {file} {show(path)} is not UTF-8"
+        raise Refused(message, "save it as UTF-8", "E112") from None
+    except (OSError, ValueError):
+        message = f"the {file} {show(path)} can't be read"
+        hint = f"it is looked for in {show(os.path.dirname(path))}; one value a line, UTF-8"
+        raise Refused(message, hint, "E112") from None
+    if not texts:
+        message = f"the {file} {show(path)} holds no values"
+        raise Refused(message, "write one value a line", "E112")
+    return Lines(texts, numbers if numbers[-1] > len(numbers) else range(1, len(numbers) + 1))
+
+
+def _pieces(file: str, path: str) -> Iterator[list[str]]:
+    """Lines without their endings, many at once."""
+    rest, size = b"", 0
+    with open(path, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            size += len(chunk)
+            if size > _MOST_BYTES:
+                raise Refused(f"the {file} is too large", "use fewer or shorter values", "E112")
+            whole, end, rest = (rest + chunk).rpartition(b"\n")
+            if end:
+                yield _lines(whole, start=size == len(chunk))
+            elif len(rest) > _CHUNK:
+                raise Refused(f"the {file} has a very long line", "write one value a line", "E112")
+    yield _lines(rest, start=size == len(rest))
+
+
+def _lines(content: bytes, start: bool) -> list[str]:
+    text = content.decode("utf-8")
+    if start:
+        text = text.removeprefix(_MARK)
+    lines = text.split("\n")
+    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines

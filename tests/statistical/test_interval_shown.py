@@ -1,0 +1,52 @@
+"""Intervals of counts that select private keys: they cover among the keys that are shown.
+
+By the exact law, for every true count from 1 to far above the threshold.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, law_of, neighbours_name
+
+from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
+from dprelease.noise.laws import halfwidth
+from dprelease.planning.draft import Draft
+from dprelease.planning.noises import selecting
+from dprelease.statistics.base import Neighbours
+from dprelease.statistics.registry import statistic_of
+
+HIDDEN = (Group("g", ColumnType.STRING, (), private=True),)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("known", NEIGHBOURS, ids=neighbours_name)
+def test_they_cover_whatever_the_true_count(known: Neighbours, family: NoiseFamily) -> None:
+    """And the half-width of the noise alone would not, near the threshold."""
+    name = "count_units" if known.people else "count"
+    selection = KeySelection(Fraction(1, 10**6))
+    query = Query("q", name, "t", HIDDEN, key_selection=selection, mechanism=family.value)
+    statistic = statistic_of(name)
+    sensitivity = statistic.sensitivity(query, known)
+    draft = Draft(query, statistic.released(query), sensitivity, known, selects=True)
+    step = draft.step(selecting(draft, Fraction(1)))
+    assert step.noise.family is family
+    assert step.threshold is not None
+    draws, chances = law_of(step.noise, 1e-30)
+    counts = step.threshold + np.arange(2 * len(draws))
+    for level in LEVELS:
+        columns = statistic.columns(step, [counts.tolist()], level)
+        halves = np.array(columns[1].values)
+        plain = halfwidth(step.noise, 1 - level)
+        assert halves.min() == halves[-1] == plain
+        least, least_of_plain = 1.0, 1.0
+        for n in range(1, step.threshold + len(draws) // 2):
+            seen = np.interp(counts - n, draws, chances, left=0.0, right=0.0)
+            held = [seen[np.abs(counts - n) <= half].sum() / seen.sum() for half in (halves, plain)]
+            least, least_of_plain = min(least, held[0]), min(least_of_plain, held[1])
+        assert least >= float(level) - 1e-9
+        if step.noise.parameter > 3:  # on a lattice of few points no interval can be close
+            assert least <= float(level) + 0.6 * float(1 - level)
+        assert least_of_plain < 0.1
