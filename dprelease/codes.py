@@ -26,11 +26,14 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E304", "ledger.messages", "releases of one data set that promise different things"),
     # E31x: the queries' budgets don't make a plan
     Code("E311", "planning.planner", "the queries come to more than the total"),
-    Code("E312", "planning.budget", "nothing is left of the total for a query"),
-    Code("E313", "planning.budget", "no delta is left for gaussian noise"),
+    Code("E312", "planning.solve", "nothing is left of the total for a query"),
+    Code("E313", "planning.own", "no delta is left for gaussian noise"),
     Code("E314", "planning.planner", "the queries need more than the total delta"),
     Code("E315", "planning.planner", "budgets that can't be composed as asked"),
-    Code("E316", "planning.selections", "no epsilon for the selection of private keys"),
+    Code("E316", "planning.own", "no epsilon for the selection of private keys"),
+    Code("E317", "planning.targets", "an accuracy that no noise meets"),
+    Code("E318", "planning.solve", "the total does not meet the accuracy targets"),
+    Code("E320", "approval", "not the plan that was approved"),
     # E4xx: the data have not the declared structure; nothing was charged
     Code("E401", "engines", "no data file"),
     Code("E402", "engines", "a data file that can't be read"),

@@ -6,26 +6,25 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, repeat
 from math import prod
 
-from dprelease.model import Group, NoisyTable, OutputColumn, OutputTable, Plan, Step
-from dprelease.statistics.registry import statistic_of
+from dprelease.model import Group, NoisyTable, OutputColumn, OutputTable, Plan, Read
+from dprelease.statistics.reading import columns_of
 
 
 def tables_of(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
     """Lay out every table: group columns in declared order, then the queries' columns."""
-    by_table: dict[str, list[Step]] = {}
-    for step in plan.steps:
-        by_table.setdefault(step.query.table, []).append(step)
-    return [_table(plan, name, steps, noisy) for name, steps in by_table.items()]
+    by_table: dict[str, list[Read]] = {}
+    for read in plan.reads:
+        by_table.setdefault(read.query.table, []).append(read)
+    return [_table(plan, name, reads, noisy) for name, reads in by_table.items()]
 
 
-def _table(plan: Plan, name: str, steps: Sequence[Step], noisy: NoisyTable) -> OutputTable:
+def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> OutputTable:
     interval = plan.release.output.interval
-    groups = steps[0].query.groups
-    private = steps[0].query.private
+    groups = reads[0].query.groups
+    private = reads[0].query.private
     columns = list(_selected_columns(groups, noisy.keys[name]) if private else _key_columns(groups))
-    for step in steps:
-        values = noisy.values[step.query.name]
-        columns.extend(statistic_of(step.query.statistic).columns(step, values, interval))
+    for read in reads:
+        columns.extend(columns_of(read, plan.step(read), noisy.values[read.step], interval))
     about = plan.release.about
     return OutputTable(name, tuple(columns), about.title or about.name)
 

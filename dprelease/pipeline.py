@@ -16,6 +16,7 @@ from functools import cached_property
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from dprelease.approval import check_approved
 from dprelease.certify import CertifiedPlan, certify
 from dprelease.drawing import Look, SpoiltLook, burn
 from dprelease.engines import Engine, get
@@ -29,7 +30,7 @@ from dprelease.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.planning.planner import make_plan
 from dprelease.privatize import prepare, privatize
 from dprelease.publication import Publication, assemble, file_names
-from dprelease.report.steps import step_detail, step_facts
+from dprelease.report.steps import query_facts, step_detail
 from dprelease.requests import Job, all_inputs, jobs_of
 from dprelease.sealed import Sealed, from_bytes, to_bytes
 from dprelease.spec import load
@@ -76,19 +77,23 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     output: str | os.PathLike[str] | None = None,
     wait: float = 10.0,
     new_noise: bool = False,
+    approved: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     entropy: Entropy | None = None,
 ) -> Result:
     """Release what the spec says, charging the ledger.
 
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
-    ``new_noise``. ``entropy`` is for tests: a real run draws from the operating system.
+    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused.
+    ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
     tell = progress or (lambda _step: None)
     release = relocated(spec if isinstance(spec, Release) else load(spec), ledger, output)
     tell("plan")
     certified = certify(make_plan(release))
+    if approved is not None:
+        check_approved(certified.plan, os.fspath(approved))
     check_target(release.output.path, file_names(certified.plan))
     with Ledger.open(release.ledger.path, wait) as book:
         runs = {run.run_id: run for run in book.entries()}
@@ -218,8 +223,8 @@ def _prepare(plan: Plan, failed: list[Exception]) -> None:
     try:
         prepare(plan.steps)
         versions()
-        for step in plan.steps:
-            step_facts(step, plan.release.output.interval)
+        for read in plan.reads:
+            query_facts(plan, read)
     except Exception as problem:  # handed on, whatever it is
         failed.append(problem)
 

@@ -11,13 +11,15 @@ from typing import Any
 from dprelease.finish.blank import blank_tables
 from dprelease.layout import tables_of
 from dprelease.ledger import Reservation
-from dprelease.model import Form, Loss, OutputTable, Plan
+from dprelease.model import Loss, OutputTable, Plan
 from dprelease.report.facts import Outcome, build
 from dprelease.report.markdown import render
 from dprelease.report.numbers import upward
 from dprelease.sealed import Sealed
 from dprelease.writers.datapackage import datapackage_bytes
 from dprelease.writers.tables import file_name, write_table
+
+COUNTS = frozenset({"count", "count_units", "count_distinct", "histogram"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,7 @@ def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
 
 def _counts(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
     """Name the columns that hold counts, as far as queries have any."""
-    figures = [
-        step.query.name
-        for step in plan.steps
-        if step.form is Form.NUMBERS and step.query.axis is None and list(step.unit) == [1]
-    ]
+    figures = [read.query.name for read in plan.reads if read.query.statistic in COUNTS]
     beside = [
         column.name
         for table in tables
@@ -90,7 +88,7 @@ def _counts(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
 def file_names(plan: Plan) -> list[str]:
     """Name every file that the plan will publish."""
     release = plan.release
-    tables = dict.fromkeys(step.query.table for step in plan.steps)
+    tables = dict.fromkeys(read.query.table for read in plan.reads)
     return [
         *(file_name(table, release.output.format) for table in tables),
         *(f"report.{form}" for form in release.report_formats),

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from math import floor, isqrt
 
 from dprelease.certifying.limits import Limits, limits_of
@@ -45,6 +45,7 @@ class Worst:
     shift: Shift
 
 
+@lru_cache(maxsize=4096)
 def worst_change(step: Step, privacy: Privacy) -> Worst:
     """Bound what neighbours can do to the released integers of a step that is executable."""
     limits = limits_of(step, privacy)

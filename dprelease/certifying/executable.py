@@ -33,7 +33,7 @@ def is_executable(plan: Plan) -> bool:
     """Say whether every step, the steps together and all stated losses have a meaning."""
     release = plan.release
     return (
-        [step.query for step in plan.steps] == list(release.queries)
+        _answers(plan)
         and len({step.query.name for step in plan.steps}) == len(plan.steps) > 0
         and _privacy(release.privacy)
         and _is_loss(plan.loss)
@@ -44,6 +44,21 @@ def is_executable(plan: Plan) -> bool:
             for each in step.measures
         )
         and all(_selected(plan, table) for table in _tables(plan))
+    )
+
+
+def _answers(plan: Plan) -> bool:
+    """Every query is read from a step, every step is of a query, and its figures have a meaning."""
+    steps = {step.query.name: step for step in plan.steps}
+    queries = list(plan.release.queries)
+    return (
+        [read.query for read in plan.reads] == queries
+        and all(step.query in queries for step in plan.steps)
+        and all(read.step in steps for read in plan.reads)
+        and all(
+            all(0 <= row < len(steps[read.step].transform) for row in read.rows)
+            for read in plan.reads
+        )
     )
 
 

@@ -41,11 +41,18 @@ def _numbers_hold(step: Step, worst: Worst) -> bool:
     if noise.family is NoiseFamily.LAPLACE:
         epsilon = witness.laplace_epsilon(noise.parameter, worst.l1)
         return _covers(claimed, epsilon, witness.pure_rho(epsilon))
-    if noise.family is not NoiseFamily.GAUSSIAN:
-        return False
-    delta = witness.gaussian_delta_upper(noise.parameter, worst.shift, claimed.epsilon)
+    return noise.family is NoiseFamily.GAUSSIAN and _gaussian_holds(step, worst)
+
+
+def _gaussian_holds(step: Step, worst: Worst) -> bool:
+    noise, claimed = step.noise, step.loss
     rho = witness.gaussian_rho(noise.parameter, worst.shift.l2_squared)
-    return delta <= claimed.delta and claimed.rho is not None and rho <= claimed.rho
+    if claimed.rho is None or rho > claimed.rho:
+        return False
+    if witness.zcdp_delta_upper(claimed.rho, claimed.epsilon) <= claimed.delta:
+        return True
+    delta = witness.gaussian_delta_upper(noise.parameter, worst.shift, claimed.epsilon)
+    return delta <= claimed.delta
 
 
 def _covers(claimed: Loss, epsilon: Fraction, rho: Fraction) -> bool:

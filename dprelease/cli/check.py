@@ -99,9 +99,9 @@ def _summary(plan: Plan) -> str:
     from dprelease.cli.numbers import rounded_up
     from dprelease.report.numbers import upward
 
-    tables = len({step.query.table for step in plan.steps})
+    tables = len({query.table for query in plan.release.queries})
     delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
-    queries = sum(not step.query.implied for step in plan.steps)
+    queries = sum(not query.implied for query in plan.release.queries)
     return (
         f"{_counted(queries, 'query', 'queries')}, {_counted(tables, 'table', 'tables')}, "
         f"epsilon {rounded_up(upward(plan.loss.epsilon))}{delta}"

@@ -12,31 +12,43 @@ from dprelease.errors import ExitCode
 EPILOG = """\b
 Example:
   dprelease plan release_specs/clinic_visits.toml
-  dprelease plan --json release_specs/clinic_visits.toml | jq .total"""
+  dprelease plan --json release_specs/clinic_visits.toml | jq .total
+  dprelease plan -o approved.json visits.toml"""
 
 
 @click.command(epilog=EPILOG)
 @SPEC
 @PERIOD
+@click.option(
+    "-o", "--out", type=click.Path(), metavar="FILE", help="Save the plan, for run --plan."
+)
 @JSON
 @QUIET
-def plan(spec: str, period: str | None, as_json: bool, quiet: bool) -> int:
+def plan(spec: str, period: str | None, out: str | None, as_json: bool, quiet: bool) -> int:
     """Show noise, expected errors and budget; open no data.
 
     For each query: mechanism, sensitivity, scale of the noise, the error to expect and what it
     costs; then how the costs are composed and what the ledger would say. Exits with 3 when the
     ledger would refuse a run.
     """
+    from dprelease.approval import digest_of, save
     from dprelease.cli.standing import standing_of
     from dprelease.report.extremes import plan_warnings
     from dprelease.report.plan import describe
+    from dprelease.report.what_if import what_if_facts
 
     release = dprelease.load(spec, period=period)
     planned = dprelease.plan(release)
     standing = standing_of(planned)
     described = describe(planned, standing.facts())
+    described["digest"] = digest_of(planned)
+    described["what_if"] = what_if_facts(planned)
     if not quiet:
         complain((*release.warnings, *plan_warnings(planned)), "warning")
+    if out is not None:
+        save(out, described)
+        if not quiet:
+            remark(f"saved    {out}")
     if as_json:
         answer_json(described)
     elif not quiet:

@@ -29,7 +29,10 @@ def write_plan(plan: Facts) -> None:
     answer(_folded(_unit(plan), 0) + "\n")
     percent = float(100 * Fraction(plan["interval"]))
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
-    answer(_rendered([(_what(steps), caption), (_how(steps), "")]))
+    tables = [(_what(steps), caption), (_how(steps), "")]
+    if plan.get("what_if"):
+        tables.append((_what_if(plan["what_if"], steps), ""))
+    answer(_rendered(tables))
     answer(_folded(_totals(plan), 9))
 
 
@@ -101,9 +104,39 @@ def _how(steps: Sequence[Facts]) -> Table:
             step["mechanism"],
             _sensitivity(step),
             rounded_up(step["scale"]),
-            *(rounded_up(step[loss]) for loss in losses),
+            *(_loss(step, loss) for loss in losses),
         )
     return table
+
+
+def _what_if(options: Sequence[Facts], steps: Sequence[Facts]) -> Table:
+    """The expected errors at other totals: one column for each."""
+    table = _table("What other totals would buy: expected error at epsilon")
+    table.add_column("query", overflow="fold")
+    for option in options:
+        here = " (planned)" if option["times"] == "1" else ""
+        table.add_column(f"{rounded_up(option['epsilon'])}{here}", justify="right", overflow="fold")
+    for step in steps:
+        cells = [
+            "-" if option["errors"] is None else _short(str(option["errors"][step["name"]]))
+            for option in options
+        ]
+        table.add_row(step["name"], *cells)
+    return table
+
+
+def _short(error: str) -> str:
+    """The number of an error alone: what it is about stands in the first table."""
+    words = error.removeprefix("± ").removeprefix("at most ").removeprefix("± ").split()
+    return words[0].rstrip(";,")
+
+
+def _loss(step: Facts, loss: str) -> str:
+    """What a query costs; of a shared release that is told once, with the one that lends it."""
+    shares = step["shares"]
+    if shares is None or shares["release"] == step["name"]:
+        return rounded_up(step[loss])
+    return f"as {shares['release']}" if loss == "epsilon" else ""
 
 
 def _sensitivity(step: Facts) -> str:
@@ -133,6 +166,8 @@ def _totals(plan: Facts) -> list[str]:
     plain = f"epsilon {rounded_up(total['basic_epsilon'])}"
     if total["basic_delta"]:
         plain += f", delta {rounded_up(total['basic_delta'])}"
+    if total["advanced_epsilon"] is not None:
+        plain += f"; advanced composition: epsilon {rounded_up(total['advanced_epsilon'])}"
     rho = f" (rho {rounded_up(total['rho'])})" if total["rho"] is not None else ""
     lines = [
         *_keys(plan["steps"]),

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Example:
   dprelease run release_specs/clinic_visits.toml
-  dprelease run --period 2026-q1 --output out/q1 visits.toml"""
+  dprelease run --period 2026-q1 --output out/q1 visits.toml
+  dprelease run --plan approved.json visits.toml"""
 
 
 def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float) -> float:
@@ -41,6 +42,13 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
     metavar="SECONDS",
     help="How long to wait for a ledger that another run holds.",
 )
+@click.option(
+    "--plan",
+    "approved",
+    type=click.Path(),
+    metavar="FILE",
+    help="Run exactly this saved plan, or refuse.",
+)
 @click.option("--new-noise", is_flag=True, help="Release again with new noise, spending again.")
 @JSON
 @QUIET
@@ -49,6 +57,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     output: str | None,
     period: str | None,
     wait: float,
+    approved: str | None,
     new_noise: bool,
     as_json: bool,
     quiet: bool,
@@ -66,6 +75,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
             output=os.path.abspath(output) if output is not None else None,
             wait=wait,
             new_noise=new_noise,
+            approved=approved,
             progress=progress,
         )
     _tell(result, as_json, quiet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
@@ -32,3 +33,9 @@ def plus_minus(half: Fraction) -> str:
 def percent(share: Fraction) -> str:
     """Write a share such as 95/100 as a percentage."""
     return f"{number(share * 100, 6)}%"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Write names one after the other, with an "and" before the last."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -30,10 +30,13 @@ from dprelease.model.plans import (
     Plan,
     QuantileScheme,
     QuantileStep,
+    Read,
+    Reading,
     Sensitivity,
     Step,
 )
 from dprelease.model.queries import (
+    Accuracy,
     Candidates,
     Group,
     KeySelection,
@@ -67,6 +70,7 @@ from dprelease.model.settings import (
 __all__ = [
     "NUMERIC_TYPES",
     "About",
+    "Accuracy",
     "Adjacency",
     "AggregateRequest",
     "Bound",
@@ -100,6 +104,8 @@ __all__ = [
     "QuantileStep",
     "Quantity",
     "Query",
+    "Read",
+    "Reading",
     "Release",
     "Sensitivity",
     "Source",

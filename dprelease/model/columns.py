@@ -58,7 +58,8 @@ class Column:
     Texts (``keys``, ``edges``, ``null_value``) are canonical: integers without sign or leading
     zeros but a minus, decimals in plain notation, booleans ``true``/``false``, dates
     ``YYYY-MM-DD``, timestamps ``YYYY-MM-DD HH:MM:SS[.ffffff]``.
-    ``null_value`` None means that records with a null are dropped from what uses the column.
+    ``null_value`` None means that records with a null are dropped from what uses the column;
+    ``nulls_stated`` that the spec says so, and has not just left it open.
     """
 
     name: str
@@ -71,3 +72,4 @@ class Column:
     null_value: str | None = None
     expression: Expression | None = None
     source: str | None = None
+    nulls_stated: bool = False

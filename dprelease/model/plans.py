@@ -131,11 +131,45 @@ class Step:
         return self.query.cells * (len(axis.labels) if axis is not None else 1)
 
 
+class Reading(StrEnum):
+    """How a query's figures are read off the released integers of a step.
+
+    OWN: as the query's statistic reads what it would have released itself. LINEAR: one figure for
+    each cell, a combination of its released integers. MOMENTS: a mean, of the three sums of a
+    variance.
+    """
+
+    OWN = "own"
+    LINEAR = "linear"
+    MOMENTS = "moments"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A query and the step whose release it is read from: post-processing, at no cost.
+
+    ``rows`` are the released integers that it is made of. LINEAR: the figure is ``factors @`` these
+    integers; of the cells that differ in the step's groups at ``merged`` only, the sum.
+    ``screened``: the last row counts records without a value, of which none are expected: it is
+    left out where it can't be told from 0 (see ``dprelease.reading``).
+    """
+
+    query: Query
+    step: str  # the name of the step's query
+    rows: tuple[int, ...]
+    reading: Reading = Reading.OWN
+    factors: tuple[Fraction, ...] = ()
+    merged: tuple[int, ...] = ()
+    screened: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """All that a run will do, fixed before any data is opened.
 
-    ``loss`` is what is charged, composed by ``method``; ``basic`` is the plain sum for comparison.
+    ``steps`` is what is released; ``reads``, one for each query of the release in order, what is
+    made of that. ``loss`` is what is charged, composed by ``method``; ``basic`` is the plain sum
+    for comparison.
     """
 
     release: Release
@@ -144,6 +178,16 @@ class Plan:
     method: str
     basic: Loss
     notes: tuple[str, ...] = ()
+    advanced: Loss | None = None  # by advanced composition, for comparison
+    reads: tuple[Read, ...] = ()
+
+    def step(self, read: Read) -> Step:
+        """The step that a query is read from."""
+        return next(step for step in self.steps if step.query.name == read.step)
+
+    def shared_by(self, step: Step) -> tuple[Query, ...]:
+        """The queries that are read from a step."""
+        return tuple(read.query for read in self.reads if read.step == step.query.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,24 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
+class Accuracy:
+    """An accuracy target: the noise is ``within`` so much with probability ``confidence``.
+
+    In the unit of what is published; in ranks for quantiles. ``records``: for figures whose noise
+    depends on how many records are behind them, at how many the target holds.
+    """
+
+    within: Fraction
+    confidence: Fraction
+    records: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """One ``[[query]]``. Budget: ``epsilon`` (and ``delta``), ``rho``, or else ``weight``."""
+    """One ``[[query]]``.
+
+    Budget: ``epsilon`` (and ``delta``), ``rho``, what ``accuracy`` takes, or else by ``weight``.
+    """
 
     name: str
     statistic: str
@@ -86,6 +102,7 @@ class Query:
     numerator: Part | None = None
     denominator: Part | None = None
     key_selection: KeySelection | None = None
+    accuracy: Accuracy | None = None
     implied: bool = False  # not in the spec: the count that selects a table's private keys
 
     @property

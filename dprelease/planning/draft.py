@@ -1,21 +1,26 @@
-"""A query before it has noise: what it releases and how far a neighbour can move it."""
+"""What is released at once, before it has noise: integers, and how far a neighbour moves them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dprelease.model import (
     Form,
     Loss,
     Noise,
+    NoiseFamily,
     QuantileScheme,
     Query,
+    Read,
     Release,
     Sensitivity,
     Step,
 )
-from dprelease.planning.selecting import selecting_queries
+from dprelease.planning.demand import Demand
+from dprelease.planning.sharing import units_of
 from dprelease.privacy.contribution import Contribution
+from dprelease.privacy.events import Approximate, Counted, Event, Gaussian, Laplace, Pure, Range
 from dprelease.privacy.shift import Shift
 from dprelease.statistics.base import Neighbours, Released
 from dprelease.statistics.registry import statistic_of
@@ -23,7 +28,7 @@ from dprelease.statistics.registry import statistic_of
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a query is made private, and the loss that this means for the query alone."""
+    """How a draft is made private, and the loss that this means for it alone."""
 
     noise: Noise
     loss: Loss
@@ -42,16 +47,24 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A query with its released integers and their sensitivity.
+    """A release of some integers or choices, with all queries that are ``reads`` of it.
 
-    ``selects``: its noisy count decides which private keys of its table are shown.
+    ``query`` is the one that lends it name, groups and filter. ``selects``: its noisy count decides
+    which private keys of its table are shown.
     """
 
     query: Query
     released: Released
     sensitivity: Sensitivity
     neighbours: Neighbours
+    reads: tuple[Read, ...]
+    demand: Demand
     selects: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the step."""
+        return self.query.name
 
     @property
     def shift(self) -> Shift:
@@ -68,6 +81,34 @@ class Draft:
     def additive(self) -> bool:
         """True when it is noise on integers, so that Gaussian noise is possible."""
         return self.released.form is Form.NUMBERS
+
+    def events_at(self, intensity: Fraction, family: NoiseFamily) -> tuple[Counted, ...] | None:
+        """The same for noise of a family by its intensity, without the noise; None for choices."""
+        known = self.sensitivity
+        if family is NoiseFamily.GAUSSIAN:
+            return ((Gaussian(known.l2_squared / (intensity * intensity), self.shift), 1),)
+        if self.additive:
+            return ((Laplace(known.l1 / intensity, known.l1), 1),)
+        return None
+
+    def events(self, choice: Choice) -> tuple[Counted, ...]:
+        """What the choice does to the privacy loss, for tight composition."""
+        noise, loss = choice.noise, choice.loss
+        if noise.family is NoiseFamily.NONE:
+            return ()
+        event: Event = Pure(loss.epsilon)
+        times = 1
+        if choice.threshold is not None:
+            event = Approximate(loss.epsilon, loss.delta)
+        elif noise.family is NoiseFamily.GAUSSIAN:
+            event = Gaussian(noise.parameter, self.shift)
+        elif noise.family is NoiseFamily.LAPLACE:
+            event = Laplace(noise.parameter, self.sensitivity.l1)
+        elif choice.form is Form.CHOICE:
+            times = self.query.picks
+            exponential = noise.family is NoiseFamily.EXPONENTIAL
+            event = (Range if exponential else Pure)(loss.epsilon / times)
+        return ((event, times),)
 
     def step(self, choice: Choice) -> Step:
         """Complete the draft."""
@@ -86,17 +127,27 @@ class Draft:
         )
 
 
-def drafts_of(release: Release) -> list[Draft]:
-    """Draft every query of the spec."""
+def drafts_of(release: Release, *, join_targets: bool = True) -> list[Draft]:
+    """Draft all that is released at once, in the order of the spec; see ``units_of``."""
     neighbours = neighbours_of(release)
-    selecting = selecting_queries(release)
     drafts = []
-    for query in release.queries:
-        statistic = statistic_of(query.statistic)
-        sensitivity = statistic.sensitivity(query, neighbours)
-        selects = query.name in selecting
-        drafts.append(Draft(query, statistic.released(query), sensitivity, neighbours, selects))
-    return drafts
+    for unit in units_of(release, neighbours, join_targets=join_targets):
+        statistic = statistic_of(unit.lead.statistic)
+        carrier = unit.carrier
+        drafts.append(
+            Draft(
+                unit.lead,
+                carrier.released() if carrier else statistic.released(unit.lead),
+                carrier.sensitivity(neighbours)
+                if carrier
+                else statistic.sensitivity(unit.lead, neighbours),
+                neighbours,
+                unit.reads,
+                unit.demand,
+                unit.selects,
+            )
+        )
+    return sorted(drafts, key=lambda draft: draft.query.number)
 
 
 def neighbours_of(release: Release) -> Neighbours:

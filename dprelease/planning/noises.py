@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
 from dprelease.mechanisms import exponential, gaussian, laplace, permute_and_flip, quantiles
@@ -9,13 +10,18 @@ from dprelease.mechanisms.top import Way, method
 from dprelease.model import Adjacency, Form, Loss, Noise, NoiseFamily, QuantileScheme
 from dprelease.planning.draft import Choice, Draft
 from dprelease.planning.selecting import selection_delta
-from dprelease.privacy import accounting
+from dprelease.privacy import accounting, zcdp
 from dprelease.privacy.contribution import Contribution
+from dprelease.privacy.enclosure import round_up
 from dprelease.privacy.threshold import calibrate_gaussian, least_threshold_laplace
 from dprelease.statistics.base import null_fill
 from dprelease.statistics.neighbours import may_be_outside
 
 LEAST_EPSILON = Fraction(1, 10**9)
+SIGMA_DIGITS = 15
+RHO_DIGITS = 12
+UNSTATED = Fraction(1)
+"""The delta of a loss that nobody may add to others: only its rho and its events are known."""
 NOTHING = Choice(Noise(NoiseFamily.NONE, Fraction(0)), Loss(Fraction(0), Fraction(0), Fraction(0)))
 
 
@@ -31,6 +37,45 @@ def pure(draft: Draft, epsilon: Fraction) -> Choice:
     l1 = draft.sensitivity.l1
     noise = laplace.calibrate(l1, epsilon)
     return Choice(noise, laplace.loss(noise, l1))
+
+
+def scaled(draft: Draft, intensity: Fraction, family: NoiseFamily) -> Choice:
+    """Noise of a family by its intensity: sensitivity over scale, in L1 or for Gaussian in L2.
+
+    For pure mechanisms it is epsilon; Gaussian noise has rho = intensity^2/2, and is stated by its
+    rho alone: its epsilon and delta are those of the release.
+    """
+    if family is NoiseFamily.GAUSSIAN:
+        shift = draft.shift
+        sigma2 = round_up(shift.l2_squared / (intensity * intensity), SIGMA_DIGITS)
+        noise = Noise(NoiseFamily.GAUSSIAN, sigma2)
+        # rounded, so that equal intensities have equal losses
+        rho = round_up(zcdp.rho_of_gaussian(shift.l2_squared, sigma2), RHO_DIGITS)
+        return Choice(noise, Loss(Fraction(0), UNSTATED, rho))
+    if draft.released.form is Form.CHOICE and family is NoiseFamily.EXPONENTIAL:
+        return _chosen(draft, intensity, exponential_only=True)
+    return pure(draft, intensity)
+
+
+def stated(draft: Draft, choice: Choice, delta: Fraction, *, roughly: bool = False) -> Choice:
+    """The choice with the loss of Gaussian noise stated at this delta.
+
+    ``roughly``: by its rho, which is quick, and some per cent more than it has to be. Nothing rests
+    on it where the release as a whole is composed of events.
+    """
+    if choice.noise.family is not NoiseFamily.GAUSSIAN or choice.threshold is not None:
+        return choice
+    if roughly:
+        rho = choice.loss.rho
+        if rho is None:
+            raise ValueError("Gaussian noise has a rho")
+        loss = Loss(zcdp.epsilon_of(rho, delta), delta, rho)
+    else:
+        loss = gaussian.loss(choice.noise, draft.shift, delta)
+    # a large delta may make up for everything; a claim of epsilon 0 could not be confirmed
+    return dataclasses.replace(
+        choice, loss=Loss(max(loss.epsilon, LEAST_EPSILON), loss.delta, loss.rho)
+    )
 
 
 def pure_for_rho(draft: Draft, rho: Fraction) -> Choice:
@@ -60,9 +105,7 @@ def normal(draft: Draft, epsilon: Fraction, delta: Fraction) -> Choice:
 def normal_for_rho(draft: Draft, rho: Fraction, delta: Fraction) -> Choice:
     """Discrete Gaussian noise of zCDP loss rho; ``delta`` is what its epsilon is stated at."""
     noise = gaussian.calibrate_rho(draft.shift, rho)
-    loss = gaussian.loss(noise, draft.shift, delta)
-    # a large delta may make up for everything; a claim of epsilon 0 could not be confirmed
-    return Choice(noise, Loss(max(loss.epsilon, LEAST_EPSILON), loss.delta, loss.rho))
+    return stated(draft, Choice(noise, NOTHING.loss), delta)
 
 
 def selecting(draft: Draft, epsilon: Fraction) -> Choice:
@@ -88,16 +131,17 @@ def narrower(first: Choice, second: Choice) -> Choice:
     return second if second.variance < first.variance else first
 
 
-def _chosen(draft: Draft, epsilon: Fraction) -> Choice:
+def _chosen(draft: Draft, epsilon: Fraction, *, exponential_only: bool = False) -> Choice:
     known, query = draft.sensitivity, draft.query
-    if query.picks > 1 and query.mechanism != "exponential":
+    exponential_only |= query.mechanism == "exponential"
+    if query.picks > 1 and not exponential_only:
         best = method(query.picks, known.choice_l1, known.l1, epsilon, Fraction(0), known.monotone)
         if best.way is Way.ONE_SHOT or query.mechanism == "laplace":
             noise = laplace.calibrate(known.l1, epsilon)
             return Choice(noise, laplace.loss(noise, known.l1))
     family = NoiseFamily.PERMUTE_AND_FLIP
     kind = permute_and_flip.loss
-    if query.mechanism == "exponential":
+    if exponential_only:
         family, kind = NoiseFamily.EXPONENTIAL, exponential.loss
     rate = exponential.calibrate(epsilon / query.picks, known.choice_l1, known.monotone)
     loss = accounting.repeat(kind(rate, known.choice_l1, known.monotone), query.picks)

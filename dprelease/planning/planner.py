@@ -7,35 +7,37 @@ from fractions import Fraction
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.finish.text import number
 from dprelease.model import Loss, Plan, Release
-from dprelease.planning.budget import STATED_DELTA, Total, choices_of, total_of
-from dprelease.planning.draft import drafts_of
-from dprelease.planning.selections import selecting_loss
+from dprelease.planning.solve import best_of
+from dprelease.planning.total import STATED_DELTA, Total, total_of
+from dprelease.privacy.accounting import advanced
 
 
 def make_plan(release: Release) -> Plan:
     """Plan a release.
 
     The composed loss is at most the declared total. Raises Failure (exit code 2) when the
-    queries' budgets do not fit into it.
+    queries' budgets or accuracy targets do not fit into it.
     """
     total = total_of(release)
-    drafts = drafts_of(release)
-    if total.accounting == "zcdp" and total.delta == 0:
+    if total.accounting in {"zcdp", "pld"} and total.delta == 0:
         raise _not_composable(release, total)
     try:
-        choices = choices_of(release, drafts, total)
-        losses = [choices[draft.query.name].loss for draft in drafts]
-        others = [choices[draft.query.name].loss for draft in drafts if not draft.selects]
-        loss, method = total.loss_of(others, selecting_loss(drafts, choices))
+        found = best_of(release, total)
     except ValueError:
         raise _not_composable(release, total) from None
-    steps = tuple(draft.step(choices[draft.query.name]) for draft in drafts)
-    _check_total(release, loss, total)
+    drafts = found.drafts
+    steps = tuple(draft.step(found.choices[draft.name]) for draft in drafts)
+    _check_total(release, found.loss, total)
+    losses = [step.loss for step in steps]
     basic = Loss(
         sum((each.epsilon for each in losses), Fraction(0)),
         sum((each.delta for each in losses), Fraction(0)),
     )
-    return Plan(release, steps, loss, method, basic, _notes(release, total, loss))
+    by_name = {read.query.name: read for draft in drafts for read in draft.reads}
+    reads = tuple(by_name[query.name] for query in release.queries)
+    notes = _notes(release, total, found.loss)
+    plain = advanced(losses, total.delta) if total.delta else None
+    return Plan(release, steps, found.loss, found.method, basic, notes, plain, reads)
 
 
 def _not_composable(release: Release, total: Total) -> Failure:

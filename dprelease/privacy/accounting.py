@@ -1,45 +1,81 @@
 """Composition: what several releases about the same people cost together.
 
-All sums are exact Fractions; the conversion from zCDP rounds up to 12 digits.
+Sums are exact Fractions; the conversion from zCDP rounds up to 12 digits, and numerical composition
+(``pld``) to the private side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.model import Loss
-from dprelease.privacy import zcdp
+from dprelease.privacy import pld, zcdp
 from dprelease.privacy.enclosure import ZERO, exp_bounds, ln_bounds, round_up, sqrt_bounds
+from dprelease.privacy.events import Counted
 
 BASIC = "basic"
 MIXED = "mixed"
 ZCDP = "zcdp"
+PLD = "pld"
 
-_ALLOWED = {"auto": (BASIC, MIXED, ZCDP), "pure": (BASIC,), "zcdp": (ZCDP,)}
+ALLOWED = {
+    "auto": (BASIC, MIXED, ZCDP, PLD),
+    "pure": (BASIC,),
+    "zcdp": (ZCDP,),
+    "pld": (PLD,),
+}
 _LARGEST = 100  # beyond this epsilon e^epsilon is no number to show anybody
 
+CONFIRMED = 1 + Fraction(3, 10**4)
+"""Numerical claims are larger by this than what was found: an independent check, with a coarser
+grid and other arithmetic, has to confirm them."""
 
-def compose(losses: Sequence[Loss], delta: Fraction, accounting: str = "auto") -> tuple[Loss, str]:
+WORTH = 1 - Fraction(1, 10**3)
+"""A claim without any delta is preferred to one that is not better than by this factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one release costs: its loss by itself, and what composes tightly with others."""
+
+    loss: Loss
+    events: tuple[Counted, ...]
+
+
+def compose(costs: Sequence[Cost], delta: Fraction, accounting: str = "auto") -> tuple[Loss, str]:
     """The composed loss and the name of the method that gave it: the least valid epsilon.
 
     "basic" adds epsilons and deltas (valid if the deltas' sum is at most ``delta``), "zcdp" adds
     rho and converts once at ``delta``, "mixed" adds the epsilons of pure losses to the converted
-    rho of the others. ``accounting`` "auto" tries all three, "pure" is basic without any delta,
-    "zcdp" is zCDP alone. ValueError if none applies.
+    rho of the others, "pld" composes distributions of the privacy loss. ``accounting`` "auto" tries
+    all four, "pure" is basic without any delta. ValueError if none applies.
     """
-    if accounting not in _ALLOWED:
-        raise ValueError("accounting is one of auto, pure, zcdp")
+    if accounting not in ALLOWED:
+        raise ValueError("accounting is one of auto, pure, zcdp, pld")
     if not 0 <= delta < 1:
         raise ValueError("delta must lie in [0, 1)")
     found: list[tuple[Loss, str]] = []
-    for method in _ALLOWED[accounting]:
-        loss = _METHODS[method](losses, ZERO if accounting == "pure" else delta)
+    for method in ALLOWED[accounting]:
+        loss = _METHODS[method](costs, ZERO if accounting == "pure" else delta)
         if loss is not None:
             found.append((loss, method))
     if not found:
         raise ValueError("these losses can't be composed within this delta by this accounting")
-    return min(found, key=lambda pair: (pair[0].epsilon, pair[0].delta))
+    least = min(found, key=lambda pair: (pair[0].epsilon, pair[0].delta))
+    for loss, method in found:
+        if loss.delta == 0 and least[0].epsilon >= loss.epsilon * WORTH:
+            return loss, method
+    return least
+
+
+def numerical(events: Iterable[Counted], delta: Fraction) -> Fraction | None:
+    """The epsilon at this delta by numerical composition, as claimed; None if there is none."""
+    try:
+        return round_up(pld.epsilon_of(tuple(events), delta) * CONFIRMED, zcdp.EPSILON_DIGITS)
+    except ValueError:
+        return None
 
 
 def basic(losses: Sequence[Loss]) -> Loss:
@@ -86,12 +122,16 @@ def _total_rho(losses: Iterable[Loss]) -> Fraction | None:
     return total
 
 
-def _by_sum(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
-    loss = basic(losses)
+def _by_sum(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+    loss = basic([cost.loss for cost in costs])
     return loss if loss.delta <= delta else None
 
 
-def _by_zcdp(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+def _by_zcdp(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+    return _converted([cost.loss for cost in costs], delta)
+
+
+def _converted(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     rho = _total_rho(losses)
     if rho is None or (delta == 0 and rho > 0):
         return None
@@ -103,13 +143,23 @@ def _by_zcdp(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     return Loss(epsilon, delta, rho) if epsilon > rho else None
 
 
-def _by_kind(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+def _by_kind(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+    losses = [cost.loss for cost in costs]
     pure = [loss for loss in losses if loss.delta == 0]
-    rest = _by_zcdp([loss for loss in losses if loss.delta > 0], delta)
+    rest = _converted([loss for loss in losses if loss.delta > 0], delta)
     if rest is None or not pure:
         return None
     epsilon = sum((loss.epsilon for loss in pure), rest.epsilon)
     return Loss(epsilon, rest.delta, _total_rho(losses))
 
 
-_METHODS = {BASIC: _by_sum, MIXED: _by_kind, ZCDP: _by_zcdp}
+def _by_distribution(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+    if delta == 0:
+        return None
+    epsilon = numerical((event for cost in costs for event in cost.events), delta)
+    if not epsilon:
+        return None  # a delta that makes up for everything says little
+    return Loss(epsilon, delta, _total_rho([cost.loss for cost in costs]))
+
+
+_METHODS = {BASIC: _by_sum, MIXED: _by_kind, ZCDP: _by_zcdp, PLD: _by_distribution}

@@ -3,7 +3,8 @@
 Events become laws of losses (``pld_problem``, proofs in ``pld_curves`` and ``pld_laws``), laws are
 put on a grid (``pld_grid``) and composed by Fourier transform (``pld_compose``). All that is
 rounded, cut off or folded over is bounded and added to delta, so answers are upper bounds whatever
-grid is chosen; usually epsilon is above the least one by less than a part in 10^5.
+grid is chosen. Up to a thousand events, epsilon is above that of the laws by less than a part in
+10^4, and usually in 10^5; for 10^5 events it may be 3 in 1000.
 
 Where floats don't reach (losses of many thousands, millions of laws, deltas below e^-600), the
 bounds are those of zero-concentrated differential privacy, and of plain sums.

@@ -59,6 +59,7 @@ def gaussian_rho(sigma2: Fraction, l2_squared: int) -> Fraction:
     return Fraction(l2_squared * sigma2.denominator, 2 * sigma2.numerator)
 
 
+@lru_cache(maxsize=4096)
 def zcdp_delta_upper(rho: Fraction, epsilon: Fraction) -> Fraction:
     """Upper bound of delta at this epsilon for a rho-zCDP mechanism (1 where none is found).
 

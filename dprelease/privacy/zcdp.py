@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from dprelease.privacy.enclosure import (
     ZERO,
@@ -46,6 +47,7 @@ def rho_of_gaussian(l2_squared: int, sigma2: Fraction) -> Fraction:
     return Fraction(l2_squared) / (2 * sigma2)
 
 
+@lru_cache(maxsize=4096)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     """The epsilon for which rho-zCDP gives (epsilon, delta)-DP: upper bound, 12 digits."""
     _check(rho, delta)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dprelease.errors import Complaint
 from dprelease.model import Plan, Step
 from dprelease.report.explained import EXTREMES
+from dprelease.statistics.reading import views
 from dprelease.statistics.registry import statistic_of
 
 MANY = 10_000
@@ -19,7 +20,7 @@ def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
 
 
 def _warnings(plan: Plan) -> Iterator[Complaint]:
-    for step in plan.steps:
+    for step in views(plan):
         interval = plan.release.output.interval
         needed = statistic_of(step.query.statistic).meaningful_from(step, interval)
         if needed is not None and needed > MANY:

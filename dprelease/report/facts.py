@@ -12,8 +12,9 @@ from dprelease.report.hazards import hazards
 from dprelease.report.meaning import beliefs, group_privacy
 from dprelease.report.numbers import text, upward, written
 from dprelease.report.processing import processing
-from dprelease.report.steps import MECHANISM_WORDS, accounting_facts, step_facts
+from dprelease.report.steps import MECHANISM_WORDS, accounting_facts, query_facts
 from dprelease.report.units import bounding_words, protected, unit_facts, unit_of
+from dprelease.statistics.reading import views
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
         "deployment": _deployment(release, plan),
         "guarantee": _guarantee(plan),
         "bounding": bounding_words(release),
-        "queries": [step_facts(step, release.output.interval) for step in plan.steps],
+        "queries": [query_facts(plan, read) for read in plan.reads],
         "accounting": accounting_facts(plan),
         "meaning": {
             "beliefs": _beliefs(plan),
@@ -139,7 +140,7 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
         said.append(f"The number of {many} of the table, which all neighbouring tables share.")
     said.extend(
         f"{step.query.name}: published without noise, as it is equal in all neighbouring tables."
-        for step in plan.steps
+        for step in views(plan)
         if step.noise.parameter == 0
     )
     return said

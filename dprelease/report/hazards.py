@@ -9,6 +9,7 @@ from __future__ import annotations
 from dprelease.model import NoiseFamily, Plan, Release
 from dprelease.report.hazards_of_figures import figure_hazards
 from dprelease.report.numbers import upward, written
+from dprelease.statistics.reading import views
 
 HIGH_EPSILON = 5
 HIGH_DELTA_DENOMINATOR = 100_000
@@ -125,7 +126,7 @@ def _declared(release: Release) -> list[dict[str, str]]:
 
 
 def _built_in(plan: Plan) -> list[dict[str, str]]:
-    exact = [step.query.name for step in plan.steps if step.noise.family is NoiseFamily.NONE]
+    exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
     return [
         _row("floating point", "pass", "exact integer noise on a public grid; integer sums"),
         _row(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.model import Form, Plan, Step
+from dprelease.statistics.reading import views
 from dprelease.statistics.registry import statistic_of
 
 Row = tuple[str, str, str]
@@ -17,7 +18,7 @@ FEW_VALUES = 100
 def figure_hazards(plan: Plan) -> Iterator[Row]:
     """Give hazard, status and note of what this release has."""
     yield from _bounding(plan)
-    chosen = [step for step in plan.steps if step.query.axis or step.query.candidates]
+    chosen = [step for step in views(plan) if step.query.axis or step.query.candidates]
     if chosen:
         yield (
             "names chosen by noisy scores",
@@ -26,7 +27,7 @@ def figure_hazards(plan: Plan) -> Iterator[Row]:
             f"and a small group's name may be a guess. See how far each may fall short: "
             f"{_names(chosen)}",
         )
-    spread = [step for step in plan.steps if step.query.statistic in {"variance", "stddev"}]
+    spread = [step for step in views(plan) if step.query.statistic in {"variance", "stddev"}]
     if spread:
         yield (
             "spread close to 0",
@@ -34,7 +35,7 @@ def figure_hazards(plan: Plan) -> Iterator[Row]:
             "a variance within its noise of 0 says nothing but that it is small, and its "
             f"standard deviation has the wider interval: {_names(spread)}",
         )
-    distinct = [step for step in plan.steps if step.query.statistic == "count_distinct"]
+    distinct = [step for step in views(plan) if step.query.statistic == "count_distinct"]
     if distinct:
         yield (
             "different values counted",
@@ -43,7 +44,7 @@ def figure_hazards(plan: Plan) -> Iterator[Row]:
             f"value can be in several: {_names(distinct)}",
         )
     interval = plan.release.output.interval
-    yield from _quantiles([step for step in plan.steps if step.form is Form.QUANTILES], interval)
+    yield from _quantiles([step for step in views(plan) if step.form is Form.QUANTILES], interval)
 
 
 def _bounding(plan: Plan) -> Iterator[Row]:

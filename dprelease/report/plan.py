@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dprelease.model import Plan
 from dprelease.report.extremes import plan_warnings
 from dprelease.report.numbers import text
-from dprelease.report.steps import accounting_facts, step_facts
+from dprelease.report.steps import accounting_facts, query_facts
 from dprelease.report.units import unit_facts
 
 
@@ -27,7 +27,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
             "rho": None if privacy.rho is None else text(privacy.rho),
         },
         "total": accounting_facts(plan),
-        "steps": [step_facts(step, release.output.interval) for step in plan.steps],
+        "steps": [query_facts(plan, read) for read in plan.reads],
         "notes": list(plan.notes),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
         "ledger": None if ledger is None else dict(ledger),

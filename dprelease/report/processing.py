@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dprelease.model import Form, Plan
+from dprelease.statistics.reading import views
 
 
 def processing(plan: Plan) -> list[str]:
     """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
     release = plan.release
-    used = {step.query.statistic for step in plan.steps}
+    used = {step.query.statistic for step in views(plan)}
     said = [
         "Values outside a column's bounds count as the nearest bound; that biases sums and means "
         "where many lie outside.",
@@ -27,7 +28,7 @@ def processing(plan: Plan) -> list[str]:
             "Shares and ratios are read from two noisy figures; a record of which a condition is "
             "null does not fulfil it."
         )
-    if any(step.form is Form.QUANTILES for step in plan.steps):
+    if any(step.form is Form.QUANTILES for step in views(plan)):
         said.append("Quantiles are values of the column's grid; nulls have no rank.")
     if "best" in used:
         said.append("Scores above `score_upper` count as that, scores below 0 and null ones as 0.")

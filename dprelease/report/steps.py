@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Form, NoiseFamily, Plan, QuantileScheme, Step
+from dprelease.finish.text import listing
+from dprelease.model import Form, NoiseFamily, Plan, QuantileScheme, Read, Reading, Step
 from dprelease.report.explained import candidates_of, explained, threshold_facts
 from dprelease.report.numbers import root, text, upward
+from dprelease.statistics import reading
 from dprelease.statistics.registry import statistic_of
 
 MECHANISM_NAMES = {family: str(family) for family in NoiseFamily}
@@ -27,9 +29,13 @@ def scale(step: Step, at: int = 0) -> int | float:
     permute-and-flip is exponential noise of that scale on every score. Of quantiles it is 1/rate
     in ranks, the largest where there are several. ``at``: of which released integer.
     """
-    unit, parameter = step.unit[at], step.noise.parameter
     if step.scheme is not None:
         return upward(1 / min(each.rate * each.target.denominator for each in step.scheme.steps))
+    return _scaled(step, step.unit[at])
+
+
+def _scaled(step: Step, unit: Fraction) -> int | float:
+    parameter = step.noise.parameter
     if step.form is Form.CHOICE:
         return upward(unit / parameter) if parameter else 0
     if step.noise.family is NoiseFamily.GAUSSIAN:
@@ -37,14 +43,19 @@ def scale(step: Step, at: int = 0) -> int | float:
     return upward(parameter * unit)
 
 
-def step_facts(step: Step, interval: Fraction) -> dict[str, object]:
-    """State a step in JSON values: mechanism, loss, sensitivity, scale, expected error.
+def query_facts(plan: Plan, read: Read) -> dict[str, object]:
+    """State a query in JSON values: mechanism, loss, sensitivity, scale, expected error.
 
-    ``cells`` is None where keys are private.
+    Of a query that shares a release with others, loss, sensitivity and scale are those of that
+    release: it is paid for once, for all of ``shares.with``. ``cells`` is None where keys are
+    private.
     """
-    query = step.query
-    statistic = statistic_of(query.statistic)
-    half = statistic.halfwidth(step, interval)
+    interval = plan.release.output.interval
+    released = plan.step(read)
+    step, query = reading.view(read, released), read.query
+    linear = read.reading is Reading.LINEAR
+    unit = max(map(abs, read.factors)) if linear else step.unit[0]
+    half = reading.constant_half(read, released, interval)
     return {
         "name": query.name,
         "statistic": query.statistic,
@@ -57,23 +68,65 @@ def step_facts(step: Step, interval: Fraction) -> dict[str, object]:
         "cells": None if query.private else query.cells,
         "candidates": candidates_of(step) or None,
         "form": str(step.form),
+        "shares": shares_of(plan, read),
         "mechanism": MECHANISM_NAMES[step.noise.family],
         "epsilon": upward(step.loss.epsilon),
         "epsilon_exact": text(step.loss.epsilon),
         "delta": upward(step.loss.delta),
         "rho": None if step.loss.rho is None else upward(step.loss.rho),
-        "sensitivity": _sensitivity(step),
-        "scale": scale(step),
-        "granularity": upward(step.unit[0]),
+        "sensitivity": _sensitivity(step, unit),
+        "scale": _scaled(step, unit) if linear else scale(step),
+        "granularity": upward(unit),
         "denominator": {"scale": scale(step, 1), "granularity": upward(step.unit[1])}
         if query.statistic == "ratio"
         else None,
         "threshold": threshold_facts(step, interval),
+        "accuracy": _target(read),
         "noise_halfwidth": None if half is None else upward(half),
-        "example_halfwidth": statistic.example(step, interval),
-        "expected_error": statistic.expected_error(step, interval),
-        "meaningful_from": statistic.meaningful_from(step, interval),
-        "explained": explained(step, interval),
+        "example_halfwidth": reading.example(read, released, interval),
+        "expected_error": reading.expected_error(read, released, interval),
+        "meaningful_from": statistic_of(query.statistic).meaningful_from(step, interval),
+        "explained": [*explained(step, interval), *shared_words(plan, read)],
+    }
+
+
+def shares_of(plan: Plan, read: Read) -> dict[str, object] | None:
+    """Say with which queries a release is shared, and under whose name; None for one's own."""
+    others = [query.name for query in plan.shared_by(plan.step(read)) if query != read.query]
+    return {"release": read.step, "with": others} if others else None
+
+
+def shared_words(plan: Plan, read: Read) -> list[str]:
+    """Explain what is read from a release that others share."""
+    step = plan.step(read)
+    others = [query.name for query in plan.shared_by(step) if query != read.query]
+    if not others:
+        return []
+    said = [
+        f"Read from one release, that of {read.step}, together with {listing(others)}: it has the "
+        "budget of them all, and is paid for once."
+    ]
+    if read.merged:
+        names = listing([step.query.groups[place].column for place in read.merged])
+        said.append(f"Added up from its cells over {names}.")
+    if read.screened:
+        said.append(
+            "Records without a value are counted by a figure of their own. None are expected, as "
+            "the spec says nothing of nulls: where that figure is no larger than noise makes it "
+            "once in 400 times, it is taken as 0. The interval allows for what may be missed so; "
+            'nulls = "drop" in the column has them all counted, with a little more noise.'
+        )
+    return said
+
+
+def _target(read: Read) -> dict[str, object] | None:
+    wanted = read.query.accuracy
+    if wanted is None:
+        return None
+    return {
+        "within": upward(wanted.within),
+        "confidence": text(wanted.confidence),
+        "records": wanted.records,
     }
 
 
@@ -94,9 +147,9 @@ def _parts(step: Step) -> dict[str, object]:
     return told
 
 
-def _sensitivity(step: Step) -> dict[str, object]:
+def _sensitivity(step: Step, unit: Fraction) -> dict[str, object]:
     """How far neighbours move what is noised: figures, the scores of a choice, or ranks."""
-    known, unit = step.sensitivity, step.unit[0]
+    known = step.sensitivity
     if step.form is Form.CHOICE:
         return {
             "l1": upward(known.choice_l1 * unit),
@@ -125,6 +178,7 @@ def accounting_facts(plan: Plan) -> dict[str, object]:
         "rho": None if plan.loss.rho is None else upward(plan.loss.rho),
         "basic_epsilon": upward(plan.basic.epsilon),
         "basic_delta": upward(plan.basic.delta),
+        "advanced_epsilon": None if plan.advanced is None else upward(plan.advanced.epsilon),
     }
 
 

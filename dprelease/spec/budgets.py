@@ -41,10 +41,14 @@ def _check_total(privacy: Part[PrivacySection], reporter: Reporter) -> None:
 
 def _check_terms(query: Part[QuerySection], reporter: Reporter) -> None:
     model = query.model
-    stated = [key for key in ("epsilon", "rho", "weight") if getattr(model, key) is not None]
+    stated = [
+        key for key in ("epsilon", "rho", "accuracy", "weight") if getattr(model, key) is not None
+    ]
     for extra in stated[1:]:
         message = f"both {stated[0]} and {extra}"
-        hint = "a query states epsilon, or rho, or its weight in what is left of the total"
+        hint = (
+            "a query states epsilon, rho, an accuracy, or its weight in what is left of the total"
+        )
         reporter.complain("E224", message, (*query.path, extra), hint)
     if model.delta is None:
         return
@@ -90,9 +94,9 @@ def _check_stated(
     total, model = privacy.model, query.model
     if total.epsilon is not None or total.rho is not None:
         return
-    if model.epsilon is not None or model.rho is not None:
+    if model.epsilon is not None or model.rho is not None or model.accuracy is not None:
         return
-    if privacy.sound("epsilon", "rho") and query.sound("epsilon", "rho"):
-        hint = "state epsilon or rho in [privacy] or in this query"
+    if privacy.sound("epsilon", "rho") and query.sound("epsilon", "rho", "accuracy"):
+        hint = "state epsilon or rho in [privacy], or epsilon, rho or accuracy in this query"
         message = "the query has no budget, and there is no total to share"
         reporter.complain("E223", message, query.path, hint, "key")

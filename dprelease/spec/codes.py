@@ -65,6 +65,7 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("E237", "groups or values that would be the units themselves"),
     ("E238", "an impossible selection of private keys"),
     ("E239", "a variance of numbers with too many steps"),
+    ("E240", "an impossible accuracy target"),
     # W: the spec works, but deserves a second look
     ("W201", "no budget cap"),
     ("W202", "the unit of privacy is not described"),

@@ -97,6 +97,7 @@ class _Resolver:
             self._nulls(grid, keys, edges, other),
             self._expression(base_types),
             self.model.source,
+            nulls_stated=self.model.nulls is not None,
         )
         half = self.model.lower is None or self.model.upper is None
         return Known(

@@ -11,11 +11,20 @@ from typing import Literal, NamedTuple
 
 from dprelease.spec.fields import flag, line, option, safe_name, scalar, scalars, text, texts
 from dprelease.spec.keys import Choice, Key
-from dprelease.spec.numbers import bound, budget, exact, picks, probability, selection_delta
+from dprelease.spec.numbers import (
+    bound,
+    budget,
+    confidence,
+    exact,
+    picks,
+    probability,
+    selection_delta,
+    within,
+)
 from dprelease.spec.quantiles import quantiles
 from dprelease.spec.sections import Section, nested
 
-Accounting = Literal["auto", "pure", "zcdp"]
+Accounting = Literal["auto", "pure", "zcdp", "pld"]
 Engine = Literal["duckdb"]
 Format = Literal["csv", "parquet"]
 Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
@@ -88,7 +97,7 @@ class PrivacySection(Section):
     epsilon = Key(budget)
     delta = Key(probability)
     rho = Key(budget)
-    accounting = Choice[Accounting](Accounting, "auto", later=("pld",))
+    accounting = Choice[Accounting](Accounting, "auto")
     bounding = Key(read_bounding)
 
 
@@ -157,13 +166,26 @@ def read_half(value: object) -> Half:
     return Half(_read_table(value), short=False)
 
 
+class AccuracySection(Section):
+    """``accuracy``: how large the noise of a query may be; the budget follows from that."""
+
+    within = Key(
+        within, remedy="how far the noise may move a figure, in its own unit, such as within = 10"
+    )
+    confidence = Key(confidence)
+    records = Key(bound)
+
+
+read_accuracy = nested(AccuracySection)
+
+
 class QuerySection(Section):
     """``[[query]]``: one statistic."""
 
     LATER = frozenset(
         {
-            "accuracy", "attributes", "consistent", "bandwidth", "points", "columns", "integer",
-            "nonnegative", "hide_below", "flag_unreliable_at",
+            "attributes", "consistent", "bandwidth", "points", "columns", "integer", "nonnegative",
+            "hide_below", "flag_unreliable_at",
         }
     )  # fmt: skip
     name = Key(safe_name, remedy="it becomes the name of the published column")
@@ -186,6 +208,7 @@ class QuerySection(Section):
     delta = Key(probability)
     rho = Key(budget)
     weight = Key(budget)
+    accuracy = Key(read_accuracy)
     mechanism = Choice[Mechanism](Mechanism, "auto")
     table = Key(safe_name)
 

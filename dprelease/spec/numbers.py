@@ -80,6 +80,24 @@ def selection_delta(value: object) -> Fraction:
     return number
 
 
+def within(value: object) -> Fraction:
+    """Read the half-width of an accuracy target: above 0. Raises ``Refused``."""
+    number = exact(value, "E240")
+    if number <= 0:
+        message = f"no noise is within {show(value)}"
+        raise Refused(message, "a number above 0, in the unit of the figure", "E240")
+    return number
+
+
+def confidence(value: object) -> Fraction:
+    """Read the confidence of an accuracy target: from 0.5 to below 1. Raises ``Refused``."""
+    number = exact(value, "E240")
+    if not Fraction(1, 2) <= number < 1:
+        message = f"confidence {show(value)} is not from 0.5 to below 1"
+        raise Refused(message, "the share of figures that meet the target, such as 0.95", "E240")
+    return number
+
+
 def bound(value: object) -> int:
     """Read how many rows or groups of one unit count: from 1 to 10^9. Raises ``Refused``."""
     return _whole(value, MAX_BOUND, "E236", "the most that one unit shall count for, such as 4")

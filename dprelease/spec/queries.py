@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import prod
 
 from dprelease.model import Column, Expression, Group, Query
+from dprelease.spec.accuracy import read_target
 from dprelease.spec.asking import Asked, QueryContext
 from dprelease.spec.by import read_groups, read_selection
 from dprelease.spec.choosing import check_picks, own_group
@@ -92,6 +93,7 @@ class _Resolver:
             details.numerator,
             details.denominator,
             read_selection(self.asked),
+            read_target(self.asked),
         )
 
     def _complain(self, key: str, code: str, message: str, hint: str) -> None:

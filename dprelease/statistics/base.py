@@ -21,6 +21,7 @@ from dprelease.model import (
 from dprelease.privacy.contribution import Contribution
 
 ONE_ROW = Contribution(1, 1, 1)
+RECORDS_FOR_EXAMPLE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,10 @@ class Statistic(Protocol):
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Say before any data is read how large the noise will be, at the interval level."""
 
-    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
-        """Give the half-width at an example number of values, where it differs by cell."""
+    def example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> dict[str, float | int] | None:
+        """Give the half-width at so many records, where it differs by cell."""
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Give the half-width of the noise interval if it is the same for every cell."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Query, Step
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE
 
 ESTIMATE = ("", "_noise_moe", "_flag")
 """Suffixes of the three columns of an estimate."""
@@ -19,7 +20,9 @@ class Estimate:
         """The same for every query."""
         return self.suffixes
 
-    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
+    def example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> dict[str, float | int] | None:
         """No example is needed."""
         return None
 

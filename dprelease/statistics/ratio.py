@@ -22,12 +22,17 @@ from dprelease.finish.ratios import ratio_halves, ratios
 from dprelease.finish.text import plus_minus
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
 from dprelease.privacy.contribution import COUNT, Scalar
-from dprelease.statistics.base import Neighbours, Released, null_fill, quantity
+from dprelease.statistics.base import (
+    RECORDS_FOR_EXAMPLE,
+    Neighbours,
+    Released,
+    null_fill,
+    quantity,
+)
 from dprelease.statistics.conditions import both
 from dprelease.statistics.estimate import Estimate
 from dprelease.statistics.neighbours import may_be_outside, moved
 
-RECORDS_FOR_EXAMPLE = 1000
 CLOSE = Fraction(1, 16)
 
 
@@ -93,16 +98,20 @@ class Ratio(Estimate):
         at = f"at {RECORDS_FOR_EXAMPLE:,} records of the largest values"
         return f"no interval {at}" if half is None else f"{plus_minus(half)} {at}"
 
-    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
+    def example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> dict[str, float | int] | None:
         """Half-width of the noise at 1,000 records of the largest values."""
-        half = self._example(step, interval)
+        half = self._example(step, interval, records)
         if half is None:
             return None
-        return {"values": RECORDS_FOR_EXAMPLE, "halfwidth": float(half)}
+        return {"values": records, "halfwidth": float(half)}
 
-    def _example(self, step: Step, interval: Fraction) -> Fraction | None:
+    def _example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> Fraction | None:
         both_sums = [
-            RECORDS_FOR_EXAMPLE * _row(part, factor).magnitude
+            records * _row(part, factor).magnitude
             for part, factor in zip(_parts(step.query), balance(step.query), strict=True)
         ]
         half = ratio_halves([both_sums[0]], [both_sums[1]], step.noise, interval).tolist()[0]

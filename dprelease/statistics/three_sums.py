@@ -20,12 +20,10 @@ from dprelease.finish.text import plus_minus
 from dprelease.finish.variances import Estimates, Sums, means, variances
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.privacy.contribution import Vector
-from dprelease.statistics.base import Neighbours, Released, quantity
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, Neighbours, Released, quantity
 from dprelease.statistics.beside import COUNT_SUFFIXES, count_columns, half_column
 from dprelease.statistics.estimate import ESTIMATE, Estimate
 from dprelease.statistics.neighbours import may_be_outside, moved
-
-RECORDS_FOR_EXAMPLE = 1000
 
 
 class ThreeSums(Estimate):
@@ -97,17 +95,21 @@ class ThreeSums(Estimate):
         half = self._example(step, interval)
         return f"{plus_minus(half)} at {RECORDS_FOR_EXAMPLE:,} values evenly spread"
 
-    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
-        """Half-width of the noise for 1,000 values evenly spread between the bounds."""
-        half = self._example(step, interval)
-        return {"values": RECORDS_FOR_EXAMPLE, "halfwidth": float(half)}
+    def example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> dict[str, float | int] | None:
+        """Half-width of the noise for so many values evenly spread between the bounds."""
+        half = self._example(step, interval, records)
+        return {"values": records, "halfwidth": float(half)}
 
-    def _example(self, step: Step, interval: Fraction) -> Fraction:
+    def _example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> Fraction:
         """The half-width where all three sums are the same."""
         import numpy as np
 
         grid = quantity(step.query.column).grid
-        third = np.array([float(RECORDS_FOR_EXAMPLE * grid.width**2) / 3])
+        third = np.array([float(records * grid.width**2) / 3])
         found = self.figure(variances(Sums(third, third, third, step.noise), 1 - interval))
         return Fraction(float(found.half[0])) * self.span(grid)
 

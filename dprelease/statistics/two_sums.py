@@ -18,12 +18,10 @@ from dprelease.finish.shares import quantile_of_mix, shares
 from dprelease.finish.text import plus_minus
 from dprelease.model import OutputColumn, Query, Sensitivity, Step
 from dprelease.privacy.contribution import Vector
-from dprelease.statistics.base import Neighbours
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, Neighbours
 from dprelease.statistics.beside import COUNT_SUFFIXES, count_columns
 from dprelease.statistics.estimate import ESTIMATE, Estimate
 from dprelease.statistics.neighbours import may_be_outside, moved
-
-RECORDS_FOR_EXAMPLE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +78,12 @@ class TwoSums(Estimate):
         half = self._worst(step, interval) / RECORDS_FOR_EXAMPLE
         return f"{plus_minus(half)} at {RECORDS_FOR_EXAMPLE:,} {self.scale(step.query).noun}"
 
-    def example(self, step: Step, interval: Fraction) -> dict[str, float | int] | None:
-        """Half-width of the noise at 1,000 records, at the worst."""
-        half = float(self._worst(step, interval)) / RECORDS_FOR_EXAMPLE
-        return {"values": RECORDS_FOR_EXAMPLE, "halfwidth": half}
+    def example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> dict[str, float | int] | None:
+        """Half-width of the noise at so many records, at the worst."""
+        half = float(self._worst(step, interval)) / records
+        return {"values": records, "halfwidth": half}
 
     def _worst(self, step: Step, interval: Fraction) -> Fraction:
         """The half-width for one record, if the share is 0 or 1."""

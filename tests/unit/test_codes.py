@@ -34,7 +34,7 @@ RANGES = {
     "E0": ("spec", "cli.guard"),
     "E1": ("spec",),
     "E2": ("spec",),
-    "E3": ("ledger", "planning"),
+    "E3": ("ledger", "planning", "approval"),
     "E4": ("engines",),
     "E5": ("engines", "cli.run", "drawing", "pipeline"),
     "E6": ("ledger", "sealed"),

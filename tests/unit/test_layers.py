@@ -48,7 +48,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.mechanisms.top",
     ),
     "dprelease.finish": VOCABULARY,
-    "dprelease.layout": (*VOCABULARY, "dprelease.statistics.registry"),
+    "dprelease.layout": (*VOCABULARY, "dprelease.statistics.reading"),
     "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
     "dprelease.planning": (
         *VOCABULARY,
@@ -76,8 +76,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.report": (
         *VOCABULARY,
         "dprelease.finish",
+        "dprelease.planning.whatif",
+        "dprelease.statistics.reading",
         "dprelease.statistics.registry",
     ),
+    # A saved plan, and whether what would be run is that.
+    "dprelease.approval": (*VOCABULARY, "dprelease.ledger", "dprelease.report"),
     # Sees rows and exact figures; draws nothing.
     "dprelease.engines": (*VOCABULARY, "dprelease.expressions"),
     # Draws randomness; sees nothing.
@@ -116,6 +120,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.pipeline": (
         *VOCABULARY,
+        "dprelease.approval",
         "dprelease.certify",
         "dprelease.drawing",
         "dprelease.engines",
@@ -132,7 +137,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.writers",
     ),
     API: (*VOCABULARY, "dprelease.api", "dprelease.pipeline"),
-    "dprelease.cli": (*VOCABULARY, API, "dprelease.ledger", "dprelease.report"),
+    "dprelease.cli": (
+        *VOCABULARY,
+        API,
+        "dprelease.approval",
+        "dprelease.ledger",
+        "dprelease.report",
+    ),
     "dprelease.__main__": ("dprelease.cli",),
 }
 

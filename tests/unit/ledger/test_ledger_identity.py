@@ -10,6 +10,7 @@ from dprelease.errors import Complaint, Place
 from dprelease.ledger.identity import LEFT_OUT, canonical_form, canonical_json, run_id
 from dprelease.model import (
     About,
+    Accuracy,
     Adjacency,
     Bounding,
     Candidates,
@@ -122,6 +123,7 @@ CHANGES = {
     "column edges": with_column("pay", edges=("0", "1")),
     "column other": with_column("region", other="rest"),
     "column nulls": with_column("pay", null_value="0"),
+    "nulls stated": with_column("pay", nulls_stated=True),
     "column expression": with_column("pay", expression=WHERE),
     "column added": replace(
         a_release(), columns={**a_release().columns, "x": Column("x", ColumnType.STRING)}
@@ -137,6 +139,10 @@ CHANGES = {
     "query delta": with_query(0, delta=Fraction(1, 3)),
     "query rho": with_query(0, rho=Fraction(1, 3)),
     "query weight": with_query(0, weight=Fraction(2)),
+    "query accuracy": with_query(0, accuracy=Accuracy(Fraction(10), Fraction(19, 20))),
+    "accuracy within": with_query(0, accuracy=Accuracy(Fraction(9), Fraction(19, 20))),
+    "accuracy level": with_query(0, accuracy=Accuracy(Fraction(10), Fraction(9, 10))),
+    "accuracy records": with_query(0, accuracy=Accuracy(Fraction(10), Fraction(19, 20), 9)),
     "query mechanism": with_query(0, mechanism="laplace"),
     "query dropped": replace(a_release(), queries=a_release().queries[:1]),
     "group labels": with_group(labels=("n", "s", "rest")),
@@ -259,9 +265,10 @@ def test_every_field_is_tried_above() -> None:
         Dialect: 7,
         Privacy: 9,
         Bounding: 3,
-        Column: 10,
+        Column: 11,
         Grid: 3,
-        Query: 21,
+        Query: 22,
+        Accuracy: 3,
         Candidates: 4,
         Part: 2,
         KeySelection: 2,

@@ -20,8 +20,8 @@ SPEC = {
     },
     "query": [
         {"name": "n", "statistic": "count", "by": ["g"]},
-        {"name": "s", "statistic": "sum", "column": "x", "by": ["g"]},
-        {"name": "m", "statistic": "mean", "column": "x", "by": ["g"]},
+        {"name": "s", "statistic": "sum", "column": "x", "by": ["g"], "mechanism": "laplace"},
+        {"name": "m", "statistic": "mean", "column": "x", "by": ["g"], "epsilon": 0.1},
         {"name": "f", "statistic": "count", "by": ["g"], "where": "y > 3"},
         {"name": "e", "statistic": "mean", "column": "d"},
     ],

@@ -24,7 +24,7 @@ BASE: dict[str, Any] = {
 
 def planned(privacy: dict[str, Any], *queries: dict[str, Any]) -> ReleasePlan:
     named = [
-        {"name": f"q{i}", "statistic": "count", "by": ["g"]} | query
+        {"name": f"q{i}", "statistic": "count", "by": ["g"], **_other_rows(i)} | query
         for i, query in enumerate(queries)
     ]
     spec = {
@@ -33,6 +33,11 @@ def planned(privacy: dict[str, Any], *queries: dict[str, Any]) -> ReleasePlan:
         "query": named,
     }
     return plan(load(spec))
+
+
+def _other_rows(place: int) -> dict[str, str]:
+    """Equal queries would be released once."""
+    return {"where": f"x >= {place}"} if place else {}
 
 
 def epsilons(made: ReleasePlan) -> list[Fraction]:
@@ -50,10 +55,21 @@ def test_explicit_epsilons_are_exact_and_add_up() -> None:
     assert [step.noise.parameter for step in made.steps] == [10, 5]
 
 
-def test_weights_share_what_is_left() -> None:
-    made = planned({"epsilon": 1}, {"epsilon": 0.25}, {"weight": 1}, {"weight": 2})
+def test_weights_share_what_is_left_for_the_least_weighted_variance() -> None:
+    made = planned({"epsilon": 1}, {"epsilon": 0.25}, {"weight": 1}, {"weight": 8})
     assert epsilons(made) == [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
     assert made.epsilon == 1
+
+
+def test_golden_shares() -> None:
+    weights = [{"weight": 1}, {"weight": 4}, {"weight": 100}]
+    pure = [float(each) for each in epsilons(planned({"epsilon": 1}, *weights))]
+    assert pure == pytest.approx([0.13833191, 0.21958822, 0.64207986], abs=1e-8)
+    made = planned(
+        {"rho": 1, "delta": 1e-6}, *[each | {"mechanism": "gaussian"} for each in weights]
+    )
+    rhos = [float(step.loss.rho or 0) for step in made.steps]
+    assert rhos == pytest.approx([1 / 13, 2 / 13, 10 / 13], rel=1e-3)
 
 
 def test_eleven_tenths_do_not_fit_into_one_but_ten_do() -> None:
@@ -104,24 +120,33 @@ def test_forced_laplace_among_gaussians_stays_within_the_total() -> None:
     assert Fraction(99, 100) < made.epsilon <= 1
 
 
-def test_many_laplace_queries_use_zcdp_when_it_gives_more() -> None:
+def test_many_laplace_queries_compose_numerically_when_it_gives_more() -> None:
     made = planned({"epsilon": 1, "delta": 1e-6}, *[{"mechanism": "laplace"}] * 200)
     assert families(made) == {"laplace"}
     assert sum(epsilons(made)) > 1
-    assert made.method == "zcdp"
+    assert made.method == "pld"
     assert Fraction(999, 1000) < made.epsilon <= 1
 
 
 def test_rho_totals() -> None:
-    made = planned({"rho": 0.5, "delta": 1e-6}, {"weight": 1}, {"weight": 3})
-    assert [step.loss.rho for step in made.steps] == [Fraction(1, 8), Fraction(3, 8)]
-    assert float(made.epsilon) == pytest.approx(5.2215344445, abs=1e-9)
+    total = {"rho": 0.5, "delta": 1e-6}
+    made = planned({**total, "accounting": "zcdp"}, {"weight": 1}, {"weight": 9})
+    rhos = [float(step.loss.rho or 0) for step in made.steps]
+    assert rhos == pytest.approx([1 / 8, 3 / 8], rel=1e-3)
+    assert sum(rhos) <= 0.5
+    assert float(made.epsilon) == pytest.approx(5.2215344445, rel=1e-3)
+    assert made.epsilon <= Fraction("5.221534444541")
     assert made.delta == Fraction(1, 10**6)
+    tighter = planned(total, {"weight": 1}, {"weight": 9})
+    assert tighter.method == "pld"
+    assert float(tighter.epsilon) == pytest.approx(
+        4.8866, rel=5e-3
+    )  # that of one Gaussian, not discrete
 
 
 def test_rho_without_delta_is_stated_at_one_in_a_million() -> None:
-    made = planned({"rho": 0.1}, {})
-    assert float(made.epsilon) == pytest.approx(2.1419389284, abs=1e-9)
+    made = planned({"rho": 0.1, "accounting": "zcdp"}, {})
+    assert float(made.epsilon) == pytest.approx(2.1419389284, rel=1e-3)
     assert made.delta == Fraction(1, 10**6)
     assert made.notes
 

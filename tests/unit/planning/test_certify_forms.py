@@ -54,7 +54,9 @@ def doctored(made: Plan, asked: dict[str, Any] | None = None, **changes: Any) ->
     """Change a step, and its query as well in the release."""
     query = replace(made.steps[0].query, **(asked or {}))
     step = replace(made.steps[0], query=query, **changes)
-    return replace(made, steps=(step,), release=replace(made.release, queries=(query,)))
+    reads = (replace(made.reads[0], query=query, step=query.name),)
+    release = replace(made.release, queries=(query,))
+    return replace(made, steps=(step,), release=release, reads=reads)
 
 
 def refused(made: Plan) -> bool:

@@ -23,6 +23,7 @@ from dprelease.model import (
     NoiseFamily,
     Plan,
     Query,
+    Read,
     Step,
 )
 from dprelease.planning.planner import make_plan
@@ -75,7 +76,8 @@ def doctored(made: Plan, asked: dict[str, Any] | None = None, at: int = 0, **cha
     query = replace(steps[at].query, **(asked or {}))
     steps[at] = replace(steps[at], query=query, **changes)
     release = replace(made.release, queries=tuple(step.query for step in steps))
-    return replace(made, steps=tuple(steps), release=release)
+    reads = tuple(Read(step.query, step.query.name, ()) for step in steps)
+    return replace(made, steps=tuple(steps), release=release, reads=reads)
 
 
 def refused(made: Plan) -> bool:
@@ -117,7 +119,7 @@ def test_every_plan_is_certified(bounding: tuple[int, int, int], adjacency: str)
     ]
     made = plan(True, *others, adjacency=adjacency, bounding=bounding)
     assert not refused(made)
-    for at in (1, 2, 3):
+    for at in range(1, len(made.steps)):
         noise = made.steps[at].noise
         less = replace(noise, parameter=noise.parameter * Fraction(9, 10))
         assert refused(doctored(made, at=at, noise=less))

@@ -96,7 +96,10 @@ def test_a_shorter_list_needs_fewer_values(planned: Planned) -> None:
 def test_a_large_number_is_a_warning(
     planned: Planned, published: Published, statistic: str
 ) -> None:
-    fine, poor = extreme(statistic, epsilon=0.5), extreme(statistic, epsilon=0.1, name="p")
+    fine, poor = (
+        extreme(statistic, epsilon=0.5),
+        extreme(statistic, epsilon=0.1, name="p", where="days > 1"),
+    )
     plan = planned(fine, poor)
     steps = facts(plan)
     assert steps["q"]["meaningful_from"] <= MANY < steps["p"]["meaningful_from"]

@@ -1,0 +1,128 @@
+"""Plans that were saved, to be approved, and are then executed exactly or not at all.
+
+A saved plan holds a digest of all that decides what a run does and spends: the spec's meaning, the
+data set, snapshot and period it is for, each step's mechanism with its exact parameters, how each
+query is read, and the composed loss. A run that is given the file plans anew and compares. Nothing
+of the file but the digest is believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.ledger import run_id
+from dprelease.ledger.identity import canonical_json
+from dprelease.model import Plan, Read
+from dprelease.report.steps import step_detail
+
+SCHEMA = "dprelease/plan/1"
+_LARGEST = 64 * 1024 * 1024
+
+
+def digest_of(plan: Plan) -> str:
+    """SHA-256 of what a run of the plan does and spends, as 64 hex digits."""
+    body = {
+        "schema": SCHEMA,
+        "run": run_id(plan.release),
+        "method": plan.method,
+        "epsilon": str(plan.loss.epsilon),
+        "delta": str(plan.loss.delta),
+        "steps": [
+            step_detail(step) | {"transform": [list(map(str, row)) for row in step.transform]}
+            for step in plan.steps
+        ],
+        "reads": [_read(read) for read in plan.reads],
+    }
+    return hashlib.sha256(canonical_json(body).encode("ascii")).hexdigest()
+
+
+def _read(read: Read) -> dict[str, object]:
+    return {
+        "query": read.query.name,
+        "step": read.step,
+        "rows": list(read.rows),
+        "reading": str(read.reading),
+        "factors": [str(factor) for factor in read.factors],
+        "merged": list(read.merged),
+        "screened": read.screened,
+    }
+
+
+def save(file: str, described: Mapping[str, object]) -> None:
+    """Write a described plan with its digest, whole or not at all. Raises Failure (exit 2)."""
+    content = {name: value for name, value in described.items() if name != "ledger"}
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    path = Path(file)
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as problem:
+        draft.unlink(missing_ok=True)
+        reason = problem.strerror or "it can't be written"
+        raise _refused(
+            f"the plan {file} can't be written: {reason}", "choose another FILE"
+        ) from None
+
+
+def check_approved(plan: Plan, file: str) -> None:
+    """Refuse a plan that isn't the saved one. Raises Failure (exit code 2)."""
+    saved = _saved(file)
+    if saved["digest"] == digest_of(plan):
+        return
+    raise _refused(
+        f"what would be run now is not what {file} holds{_differences(plan, saved)}",
+        "have the new plan approved (dprelease plan -o), or restore spec, period and version",
+    )
+
+
+def _saved(file: str) -> Mapping[str, Any]:
+    path = Path(file)
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ValueError("too large for a plan")
+        content = json.loads(path.read_bytes())
+    except OSError as problem:
+        reason = problem.strerror or "it can't be read"
+        raise _refused(f"the plan {file} can't be read: {reason}", "see --plan") from None
+    except (ValueError, RecursionError):
+        raise _refused(f"{file} is no saved plan", "save one with dprelease plan -o") from None
+    known = isinstance(content, dict) and content.get("schema") == SCHEMA
+    if not known or not isinstance(content.get("digest"), str):
+        raise _refused(f"{file} is no saved plan", "save one with dprelease plan -o")
+    saved: Mapping[str, Any] = content
+    return saved
+
+
+def _differences(plan: Plan, saved: Mapping[str, Any]) -> str:
+    """Name what differs as far as the file tells; it may have been written by anybody."""
+    from dprelease.report.plan import describe
+
+    now = json.loads(json.dumps(describe(plan)))
+    parts = [
+        name
+        for name in ("release", "dataset", "unit", "adjacency", "declared", "interval")
+        if saved.get(name) != now.get(name)
+    ]
+    before = {str(each.get("name")): each for each in _tables(saved.get("steps"))}
+    after = {str(each.get("name")): each for each in _tables(now.get("steps"))}
+    parts += [
+        f'query "{name}"' for name in after if name not in before or before[name] != after[name]
+    ]
+    parts += [f"a query that is gone: {len(before.keys() - after.keys())}"] * bool(
+        before.keys() - after.keys()
+    )
+    return f" (differs in {', '.join(parts[:5])})" if parts else ""
+
+
+def _tables(value: object) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _refused(message: str, hint: str) -> Failure:
+    return Failure(ExitCode.SPEC, Complaint("E320", message, hint))

@@ -1,0 +1,95 @@
+"""A count of records some of which may lack a value, where none are expected to.
+
+A release of sums counts the records with a value by S = s + (noise), in units in which a record
+adds ``width``, and those without one by M = m + X. S + M counts them all, and has the noise of
+one sum more. Where a column has no nulls that is noise for nothing. So M is left out where it is
+below a threshold t that noise alone reaches with a chance of one in 400: the count is
+S + (M if M >= t else 0).
+
+*Error.* With m known, the error is (noise of S) + X where m + X >= t, and (noise of S) - m
+otherwise. It is worst for m near t. The half-width is taken at the worst m, whatever the data are:
+it covers with the asked probability in every cell. By numerical integration over the continuous
+laws on a fine lattice of m and X, widened by more than what lies between its points.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from dprelease.model import Noise, NoiseFamily
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+CHANCE = Fraction(1, 400)
+"""How often noise alone is taken for records without a value."""
+
+_SPACING = 0.25  # of m, in scales
+_FINE = 0.05  # of X
+_FAR = 22.0  # scales beyond which nothing of X matters
+_SLACK = 2.0  # steps: discrete draws are within 1 of continuous ones, each
+
+
+def screened_half(noise: Noise, draws: int, threshold: int, interval: Fraction) -> Fraction:
+    """The half-width at level ``interval``, in steps of the noise; ``draws`` make up S."""
+    if noise.family is NoiseFamily.NONE:
+        return Fraction(0)
+    normal = noise.family is NoiseFamily.GAUSSIAN
+    scale = math.sqrt(noise.parameter) if normal else float(noise.parameter)
+    worst = _worst(normal, draws, math.ceil(threshold / scale * 64) / 64, 1 - interval)
+    return Fraction((worst + _SPACING) * scale + _SLACK * (draws + 1))
+
+
+@lru_cache(maxsize=64)
+def _worst(normal: bool, draws: int, threshold: float, alpha: Fraction) -> float:
+    """The least h, in scales, with P(|error| > h) <= alpha for every m."""
+    import numpy as np
+
+    target = float(alpha) * (1 - 1e-3)  # the integral's own error is far smaller
+    missing = np.arange(0.0, threshold + 10.0, _SPACING)[:, None]
+    draw = np.arange(-_FAR, _FAR, _FINE)[None, :] + _FINE / 2
+    mass = _mass(draw, normal)
+    seen = missing + draw >= threshold
+    error = np.where(seen, draw, -missing)
+    low, high = 0.0, threshold + _FAR
+    for _ in range(24):
+        middle = (low + high) / 2
+        outside = (mass * _outside(error, middle, draws, normal)).sum(axis=1)
+        low, high = (middle, high) if float(outside.max()) > target else (low, middle)
+    return high
+
+
+def _mass(draw: Floats, normal: bool) -> Floats:
+    import numpy as np
+
+    density = np.exp(-draw * draw / 2) if normal else np.exp(-np.abs(draw))
+    whole: Floats = density / density.sum()
+    return whole
+
+
+def _outside(shift: Floats, half: float, draws: int, normal: bool) -> Floats:
+    """P(|S + shift| > half)."""
+    found: Floats = _above(half - shift, draws, normal) + _above(half + shift, draws, normal)
+    return found
+
+
+def _above(at: Floats, draws: int, normal: bool) -> Floats:
+    """P(S > at), S the sum of two or three standard draws."""
+    import numpy as np
+
+    if normal:
+        grid = np.linspace(-12.0, 12.0, 4801)
+        tails = np.array([math.erfc(each / math.sqrt(2)) / 2 for each in grid])
+        found: Floats = np.interp(at / math.sqrt(draws), grid, tails)
+        return found
+    size = np.abs(at)
+    shape = (2 + size) / 4 if draws == 2 else (8 + 5 * size + size * size) / 16
+    tail = np.exp(-size) * shape
+    both: Floats = np.where(at >= 0, tail, 1 - tail)
+    return both

@@ -1,0 +1,71 @@
+"""What a release of its own asks of the budget: that of all queries that are read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.model import Query
+
+_NOTHING = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One of ``epsilon`` (and ``delta``), ``rho``, accuracy targets, or a ``weight``.
+
+    Budgets of queries that share a release add up, and so do weights: they say how much the
+    variance of a figure matters.
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+    weight: Fraction = Fraction(1)
+    targeted: bool = False
+
+    @property
+    def kind(self) -> str:
+        """In which terms it is put: only demands of one kind can be added up."""
+        if self.targeted:
+            return "accuracy"
+        if self.rho is not None:
+            return "rho"
+        if self.epsilon is None:
+            return "weight" if self.delta is None else "weight and delta"
+        return "epsilon" if self.delta is None else "epsilon and delta"
+
+    @property
+    def stated(self) -> bool:
+        """Whether it is a budget in numbers."""
+        return self.epsilon is not None or self.rho is not None
+
+
+def demand_of(queries: Sequence[Query]) -> Demand:
+    """Add up what queries of one kind ask for. ValueError where they differ in kind."""
+    single = [
+        Demand(
+            each.epsilon,
+            each.delta,
+            each.rho,
+            each.weight,
+            targeted=each.accuracy is not None,
+        )
+        for each in queries
+    ]
+    if len({each.kind for each in single}) != 1:
+        raise ValueError("demands of different kinds can't be added up")
+    first = single[0]
+    return Demand(
+        _total([each.epsilon for each in single]),
+        _total([each.delta for each in single]),
+        _total([each.rho for each in single]),
+        sum((each.weight for each in single), _NOTHING),
+        first.targeted,
+    )
+
+
+def _total(stated: Sequence[Fraction | None]) -> Fraction | None:
+    known = [each for each in stated if each is not None]
+    return sum(known, _NOTHING) if known else None

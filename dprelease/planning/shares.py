@@ -1,0 +1,179 @@
+"""What is left of the total, shared by weight: one common factor for all scales.
+
+A weight says how much the variance of a figure's noise matters, in units of what one unit can move
+it. Least is the weighted sum of variances where intensities (sensitivity over scale) go with the
+cube root of weight while pure losses add up, and with the fourth root once squares of intensities
+do, as for concentrated losses. So each draft has an intensity ``factor * root(weight)``, and the
+one factor is raised until the composed loss just meets the total. Any factor found is checked by
+composing what it gives: the search decides how much is used, never whether it is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log
+
+from dprelease.model import Loss, NoiseFamily
+from dprelease.planning import noises
+from dprelease.planning.draft import Choice, Draft
+from dprelease.planning.families import Mix
+from dprelease.planning.own import Choices
+from dprelease.planning.roots import root
+from dprelease.planning.total import Total
+from dprelease.privacy import zcdp
+from dprelease.privacy.accounting import Cost, numerical
+from dprelease.privacy.enclosure import round_down
+from dprelease.privacy.events import Counted
+
+CLOSE = 0.9997
+"""A numerical search ends when so much of the total is used."""
+
+CLOSER = 1 - 1e-12
+"""One that adds up rho, which is exact and quick, goes on to here."""
+
+_ROUNDS = 40
+_DIGITS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A complete choice, and its error: what is compared."""
+
+    choices: Choices
+    error: float
+    mix: Mix
+
+
+def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix) -> Outcome | None:
+    """Share epsilon by plain addition: no delta is spent."""
+    if total.epsilon is None:
+        return None
+    left = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
+    roots = _roots(drafts, 3)
+    if left <= 0:
+        return None
+    factor = left / sum(roots.values(), Fraction(0))
+    return _plan(drafts, mix, {name: factor * each for name, each in roots.items()})
+
+
+def composed(
+    drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix, guess: Fraction
+) -> Outcome | None:
+    """Raise the common factor until the loss, composed numerically or by rho, meets the total."""
+    roots = _roots(drafts, 4)
+
+    def choice(draft: Draft, factor: Fraction) -> Choice:
+        return noises.scaled(draft, factor * roots[draft.name], mix[draft.name])
+
+    def rho(factor: Fraction) -> Fraction | None:
+        losses = [*(cost.loss for cost in fixed), *(choice(d, factor).loss for d in drafts)]
+        return _part_of_rho(losses, total)
+
+    def epsilon(factor: Fraction) -> Fraction | None:
+        events = [event for cost in fixed for event in cost.events]
+        for draft in drafts:
+            made = draft.events_at(factor * roots[draft.name], mix[draft.name])
+            events.extend(made if made is not None else draft.events(choice(draft, factor)))
+        return _part_of_epsilon(events, total)
+
+    by_rho = total.rho is not None or total.accounting == "zcdp"
+    found = _largest(rho, guess, CLOSER) if by_rho else _largest(epsilon, guess, CLOSE)
+    if found is None:
+        return None
+    return _plan(drafts, mix, {name: found * each for name, each in roots.items()})
+
+
+def _roots(drafts: Sequence[Draft], degree: int) -> dict[str, Fraction]:
+    return {draft.name: root(draft.demand.weight, degree) for draft in drafts}
+
+
+def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -> Outcome:
+    choices: Choices = {
+        draft.name: noises.scaled(draft, intensities[draft.name], mix[draft.name])
+        for draft in drafts
+    }
+    error = sum(
+        float(draft.demand.weight) * _error(draft, choices[draft.name], intensities[draft.name])
+        for draft in drafts
+    )
+    return Outcome(choices, error, mix)
+
+
+def _error(draft: Draft, choice: Choice, intensity: Fraction) -> float:
+    """Variance in units of the draft's L1 norm; of a choice the square of 1/intensity."""
+    spread = 1 / float(intensity) ** 2
+    if not draft.additive or choice.noise.family is NoiseFamily.NONE:
+        # permute-and-flip errs less than the exponential mechanism at the same rate
+        return spread * (1.5 if choice.noise.family is NoiseFamily.EXPONENTIAL else 1.0)
+    if choice.noise.family is NoiseFamily.GAUSSIAN:
+        known = draft.sensitivity
+        return spread * known.l2_squared / known.l1**2
+    return 2 * spread
+
+
+def _part_of_rho(losses: Sequence[Loss], total: Total) -> Fraction | None:
+    """What part of the total the losses come to; None if they don't compose."""
+    allowed = total.rho
+    if allowed is None:
+        allowed = zcdp.rho_for(total.epsilon or Fraction(0), total.delta)
+    rhos = [loss.rho for loss in losses if loss.rho is not None]
+    return sum(rhos, Fraction(0)) / allowed if len(rhos) == len(losses) else None
+
+
+def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:
+    if total.epsilon is None:
+        return None
+    epsilon = numerical(events, total.delta)
+    return None if epsilon is None else epsilon / total.epsilon
+
+
+def _largest(
+    used: Callable[[Fraction], Fraction | None], guess: Fraction, close: float
+) -> Fraction | None:
+    """The largest factor found that uses no more than all; near all of it. None if there is none.
+
+    What is used grows with the factor, between in proportion and with its square.
+    """
+    low: tuple[Fraction, float] | None = None
+    high: tuple[Fraction, float] | None = None
+    factor = guess
+    for _ in range(_ROUNDS):
+        factor = round_down(factor, _DIGITS)
+        part = used(factor)
+        if part is None:
+            high = factor, float("inf")
+        elif part <= 1:
+            low = factor, float(part)
+            if part >= close:
+                break
+        else:
+            high = factor, float(part)
+        factor = _next(low, high, (1 + close) / 2)
+        if factor <= 0 or (low and high and high[0] - low[0] <= low[0] / 10**14):
+            break
+    return low[0] if low else None
+
+
+def _next(
+    low: tuple[Fraction, float] | None, high: tuple[Fraction, float] | None, aim: float
+) -> Fraction:
+    """Where to look next: a power of the factor through what is known."""
+    if low is None and high is not None:
+        step = max(0.1, min(0.9, aim / high[1])) if high[1] < float("inf") else 0.5
+        return high[0] * Fraction(step)
+    if low is None:
+        return Fraction(0)
+    if high is None:
+        grown = min(10.0, aim / low[1]) if low[1] > 0 else 10.0
+        return low[0] * Fraction(max(grown**0.8, 1 + (1 - aim)))
+    if high[1] == float("inf"):
+        return (low[0] + high[0]) / 2
+    x0, x1 = float(low[0]), float(high[0])
+    y0, y1 = max(low[1], 1e-12), high[1]
+    slope = log(y1 / y0) / log(x1 / x0) if x1 > x0 and y1 > y0 else 1.0
+    share = (aim / y0) ** (1 / max(slope, 0.1))
+    middle = low[0] * Fraction(share)
+    inside = low[0] < middle < high[0]
+    return middle if inside else (low[0] + high[0]) / 2

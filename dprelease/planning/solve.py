@@ -1,0 +1,228 @@
+"""From drafts to noise: budgets of their own first, then targets, then what is left by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.finish.text import number
+from dprelease.model import Loss, Release
+from dprelease.planning import noises
+from dprelease.planning.draft import Choice, Draft, drafts_of
+from dprelease.planning.families import Mix, mixes, pure_mix
+from dprelease.planning.own import Choices, complain, free_deltas, own_choice, selections
+from dprelease.planning.shares import Outcome, added, composed
+from dprelease.planning.targets import meets
+from dprelease.planning.total import Total
+from dprelease.privacy import zcdp
+from dprelease.privacy.accounting import Cost
+
+FEW = 3
+"""So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
+
+BETTER = 0.99
+"""A delta is spent where it takes at least a hundredth off the error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The noise of every draft, and what it costs together."""
+
+    drafts: Sequence[Draft]
+    choices: Choices
+    loss: Loss
+    method: str
+    error: float
+
+    @property
+    def rank(self) -> tuple[float, Fraction, Fraction]:
+        """What makes one better than another: less error where that is open, else less loss."""
+        return self.error, self.loss.epsilon, self.loss.delta
+
+
+def best_of(release: Release, total: Total) -> Solution:
+    """Solve with targets that share releases and with ones that don't; take the better.
+
+    Raises Failure or ValueError where neither can be had.
+    """
+    drafts = drafts_of(release)
+    joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
+    if not joint:
+        return solve(release, drafts, total)
+    found: list[Solution] = []
+    failed: list[Failure | ValueError] = []
+    for made in (drafts_of(release, join_targets=False), drafts):
+        try:
+            found.append(solve(release, made, total))
+        except (Failure, ValueError) as problem:
+            failed.append(problem)
+    if not found:
+        raise failed[0]
+    return min(found, key=lambda solution: solution.rank)
+
+
+def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
+    """Choose all noise. Raises Failure where the total can't pay for what is asked."""
+    fixed: Choices = {draft.name: noises.NOTHING for draft in drafts if draft.free}
+    fixed |= selections(release, drafts, total)
+    left = total.delta - sum((choice.loss.delta for choice in fixed.values()), Fraction(0))
+    paying = [draft for draft in drafts if draft.name not in fixed]
+    deltas = free_deltas(paying, max(left, Fraction(0)))
+    for draft in paying:
+        if draft.demand.stated:
+            fixed[draft.name] = own_choice(release, draft, deltas)
+    targeted = [d for d in paying if d.demand.targeted]
+    shared = [d for d in paying if d.name not in fixed and not d.demand.targeted]
+    solver = _Solver(release, drafts, total, fixed, deltas)
+    error = 0.0
+    if targeted:
+        fixed |= solver.targets(targeted, shared)
+    if shared:
+        outcome = solver.weights(shared)
+        fixed |= outcome.choices
+        error = outcome.error
+    many = len(targeted) + len(shared) > FEW
+    for draft in [*targeted, *shared]:
+        own = draft.demand.delta
+        delta = own if own is not None else deltas.get(draft.name, Fraction(0))
+        if delta > 0:
+            fixed[draft.name] = noises.stated(draft, fixed[draft.name], delta, roughly=many)
+    loss, method = total.loss_of(costs_of(drafts, fixed))
+    return Solution(drafts, fixed, loss, method, error)
+
+
+def costs_of(drafts: Iterable[Draft], choices: Mapping[str, Choice]) -> list[Cost]:
+    """What the drafts that have noise cost."""
+    return [
+        Cost(choices[draft.name].loss, draft.events(choices[draft.name]))
+        for draft in drafts
+        if draft.name in choices
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Solver:
+    release: Release
+    drafts: Sequence[Draft]
+    total: Total
+    fixed: Choices
+    deltas: Mapping[str, Fraction]
+
+    @property
+    def concentrates(self) -> bool:
+        """Whether losses may compose by other than addition."""
+        total = self.total
+        return total.accounting != "pure" and (total.delta > 0 or total.rho is not None)
+
+    # --- targets --------------------------------------------------------------------------------
+
+    def targets(self, drafts: Sequence[Draft], shared: Sequence[Draft]) -> Choices:
+        """The mix of kinds that meets all targets at the least loss."""
+        found: list[tuple[Loss, Choices]] = []
+        for mix in self._mixes(drafts):
+            choices = {draft.name: meets(self.release, draft, mix[draft.name]) for draft in drafts}
+            try:
+                loss, _ = self.total.loss_of(costs_of(self.drafts, {**self.fixed, **choices}))
+            except ValueError:
+                continue
+            found.append((loss, choices))
+        if not found:
+            raise ValueError("these targets don't compose")
+        loss, choices = min(found, key=lambda each: (each[0].epsilon, each[0].delta))
+        if not self.total.holds(loss) or (shared and self._spent(loss)):
+            raise self._unmet(loss, shared)
+        return choices
+
+    def _mixes(self, drafts: Sequence[Draft]) -> Iterable[Mix]:
+        pure = pure_mix(drafts)
+        if not self.concentrates:
+            return [pure] if pure is not None else []
+        return mixes(drafts)
+
+    def _spent(self, loss: Loss) -> bool:
+        total = self.total
+        if total.rho is not None:
+            return loss.rho is None or loss.rho >= total.rho
+        return total.epsilon is not None and loss.epsilon >= total.epsilon
+
+    def _unmet(self, loss: Loss, shared: Sequence[Draft]) -> Failure:
+        total = self.total
+        key = "privacy.rho" if total.rho is not None else "privacy.epsilon"
+        needed = loss.rho if total.rho is not None else loss.epsilon
+        allowed = total.rho if total.rho is not None else total.epsilon
+        kind = key.rsplit(".", maxsplit=1)[1]
+        beside = ", with nothing left for the queries that have a weight" if shared else ""
+        return Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E318",
+                f"the accuracy targets take {kind} {number(needed or Fraction(0), 6, up=True)} "
+                f"together with what is stated{beside}; the total is "
+                f"{number(allowed or Fraction(0), 6)}",
+                f"a total of {number(needed or Fraction(0), 6, up=True)} meets them; or allow "
+                "wider targets",
+                self.release.place(key),
+                key,
+            ),
+        )
+
+    # --- weights --------------------------------------------------------------------------------
+
+    def weights(self, drafts: Sequence[Draft]) -> Outcome:
+        """The mix of kinds with the least weighted error."""
+        fixed = costs_of(self.drafts, self.fixed)
+        found: Outcome | None = None
+        pure = pure_mix(drafts)
+        if pure is not None and self.total.accounting in {"auto", "pure"}:
+            found = added(drafts, fixed, self.total, pure)
+        if self.concentrates:
+            exact = self._alone(drafts, fixed)
+            if exact is not None and (found is None or exact.error < found.error):
+                found = exact
+            if found is None or exact is None:
+                found = self._best_mix(drafts, fixed, found)
+        if found is None:
+            raise complain(
+                self.release,
+                drafts[0].query,
+                "E312",
+                f'nothing of the total is left for "{drafts[0].name}"',
+                "raise the total, or lower the budgets of the other queries",
+            )
+        return found
+
+    def _alone(self, drafts: Sequence[Draft], fixed: Sequence[Cost]) -> Outcome | None:
+        """One release with Gaussian noise beside pure losses is calibrated to the last digit."""
+        total = self.total
+        lone = len(drafts) == 1 and all(cost.loss.delta == 0 for cost in fixed)
+        if not lone or total.accounting != "auto" or total.epsilon is None or not total.delta:
+            return None
+        draft = drafts[0]
+        left = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
+        if not draft.additive or draft.query.mechanism == "laplace" or left <= 0:
+            return None
+        choice = noises.normal(draft, left, total.delta)
+        error = float(choice.noise.parameter) / draft.sensitivity.l1**2
+        return Outcome({draft.name: choice}, error * float(draft.demand.weight), {})
+
+    def _best_mix(
+        self, drafts: Sequence[Draft], fixed: Sequence[Cost], pure: Outcome | None
+    ) -> Outcome | None:
+        best, least = pure, BETTER * pure.error if pure else float("inf")
+        guess = self._guess(drafts)
+        for mix in mixes(drafts):
+            made = composed(drafts, fixed, self.total, mix, guess)
+            if made is not None and made.error < least:
+                best, least = made, made.error
+        return best
+
+    def _guess(self, drafts: Sequence[Draft]) -> Fraction:
+        """A factor to start from: as if every squared intensity had an equal part of rho."""
+        total = self.total
+        rho = total.rho
+        if rho is None:
+            rho = zcdp.rho_for(total.epsilon or Fraction(1), total.delta)
+        weights = sum((d.demand.weight ** Fraction(1, 2) for d in drafts), 0.0)
+        return Fraction((2 * float(rho) / float(weights)) ** 0.5).limit_denominator(10**9)

@@ -1,0 +1,62 @@
+"""What a release may spend, and what its parts cost together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.model import Loss, Release
+from dprelease.planning.selecting import selecting_queries, selection_delta
+from dprelease.privacy.accounting import Cost, compose
+
+STATED_DELTA = Fraction(1, 10**6)
+"""Where only rho is declared, epsilon is stated at this delta."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say."""
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction
+    accounting: str
+
+    @property
+    def open(self) -> bool:
+        """Whether there is no limit."""
+        return self.epsilon is None and self.rho is None
+
+    def loss_of(self, costs: Sequence[Cost]) -> tuple[Loss, str]:
+        """Compose costs by the release's accounting; ValueError where it can't.
+
+        Pure losses that fit into the total as they are stay pure: no delta is spent on them.
+        """
+        pure = sum((cost.loss.epsilon for cost in costs), Fraction(0))
+        fits = self.epsilon is None or pure <= self.epsilon
+        plain = self.accounting == "auto" and (self.rho is None or self.delta == 0)
+        if plain and fits and all(cost.loss.delta == 0 for cost in costs):
+            return compose(costs, Fraction(0), "pure")
+        return compose(costs, self.delta, self.accounting)
+
+    def holds(self, loss: Loss) -> bool:
+        """Whether a composed loss is within the total."""
+        if self.rho is not None:
+            return loss.rho is not None and loss.rho <= self.rho
+        return self.epsilon is None or (loss.epsilon <= self.epsilon and loss.delta <= self.delta)
+
+
+def total_of(release: Release) -> Total:
+    """Read the total from the spec; a delta is taken for rho, and summed where left out."""
+    privacy = release.privacy
+    queries, selecting = release.queries, selecting_queries(release)
+    delta = privacy.delta
+    if delta == 0 and privacy.epsilon is None:
+        delta = sum((query.delta or Fraction(0) for query in queries), Fraction(0))
+        delta += sum(
+            (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
+        )
+        if delta == 0 and (privacy.rho is not None or any(query.rho for query in queries)):
+            delta = STATED_DELTA
+    return Total(privacy.epsilon, privacy.rho, delta, privacy.accounting)

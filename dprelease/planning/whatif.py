@@ -1,0 +1,41 @@
+"""What other totals would buy: the plan again, with all budgets times a factor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from dprelease.errors import Failure
+from dprelease.model import Plan, Query, Release
+from dprelease.planning.planner import make_plan
+
+FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
+
+
+def what_if(plan: Plan) -> list[tuple[Fraction, Plan | None]]:
+    """Plan at a quarter, half, once, twice and four times the budgets.
+
+    None where targets or fixed deltas leave no plan. Not certified: nothing is run by these.
+    """
+    return [(factor, plan if factor == 1 else _at(plan.release, factor)) for factor in FACTORS]
+
+
+def _at(release: Release, factor: Fraction) -> Plan | None:
+    privacy = replace(
+        release.privacy,
+        epsilon=_times(release.privacy.epsilon, factor),
+        rho=_times(release.privacy.rho, factor),
+    )
+    queries = tuple(_query(query, factor) for query in release.queries)
+    try:
+        return make_plan(replace(release, privacy=privacy, queries=queries))
+    except (Failure, ValueError):
+        return None
+
+
+def _query(query: Query, factor: Fraction) -> Query:
+    return replace(query, epsilon=_times(query.epsilon, factor), rho=_times(query.rho, factor))
+
+
+def _times(budget: Fraction | None, factor: Fraction) -> Fraction | None:
+    return None if budget is None else budget * factor

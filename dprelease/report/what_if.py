@@ -1,0 +1,34 @@
+"""What other totals would buy, in JSON values: the expected errors at five totals."""
+
+from __future__ import annotations
+
+from dprelease.model import Plan
+from dprelease.planning.whatif import what_if
+from dprelease.report.numbers import text, upward
+from dprelease.statistics import reading
+
+MOST_QUERIES = 100
+"""Of longer plans, five more would take too long."""
+
+
+def what_if_facts(plan: Plan) -> list[dict[str, object]]:
+    """State the expected error of each query at a quarter, half, once, twice, four times the total.
+
+    ``errors`` is None where no plan is possible. Empty for plans of very many queries.
+    """
+    if len(plan.release.queries) > MOST_QUERIES:
+        return []
+    interval = plan.release.output.interval
+    return [
+        {
+            "times": text(factor),
+            "epsilon": upward(plan.loss.epsilon * factor if found is None else found.loss.epsilon),
+            "errors": None
+            if found is None
+            else {
+                read.query.name: reading.expected_error(read, found.step(read), interval)
+                for read in found.reads
+            },
+        }
+        for factor, found in what_if(plan)
+    ]
