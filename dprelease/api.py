@@ -41,9 +41,8 @@ def plan(spec: str | PathLike[str] | Mapping[str, Any] | Release) -> ReleasePlan
     Raises Failure with every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
-    from dprelease.certify import certify
-    from dprelease.planning.planner import make_plan
+    from dprelease.confirmed import confirmed_plan
 
     release = spec if isinstance(spec, Release) else load(spec)
-    made = certify(make_plan(release)).plan
+    made = confirmed_plan(release).plan
     return ReleasePlan(**{each.name: getattr(made, each.name) for each in fields(made)})

@@ -17,7 +17,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dprelease.approval import check_approved
-from dprelease.certify import CertifiedPlan, certify
+from dprelease.certify import CertifiedPlan
+from dprelease.confirmed import confirmed_plan
 from dprelease.drawing import Look, SpoiltLook, burn
 from dprelease.engines import Engine, get
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
@@ -27,7 +28,6 @@ from dprelease.ledger.records import Caps
 from dprelease.ledger.reservation import guarantee_of
 from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
 from dprelease.noise.entropy import Entropy, SystemEntropy, read_bits
-from dprelease.planning.planner import make_plan
 from dprelease.privatize import prepare, privatize
 from dprelease.publication import Publication, assemble, file_names
 from dprelease.report.steps import query_facts, step_detail
@@ -91,7 +91,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     tell = progress or (lambda _step: None)
     release = relocated(spec if isinstance(spec, Release) else load(spec), ledger, output)
     tell("plan")
-    certified = certify(make_plan(release))
+    certified = confirmed_plan(release)
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved))
     check_target(release.output.path, file_names(certified.plan))

@@ -35,11 +35,15 @@ OF_MOMENTS = frozenset({"variance", "stddev"})
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A release for all of ``members``; ``lead`` lends it name, groups, filter and column."""
+    """A release for all of ``members``; ``lead`` lends it name, groups, filter and column.
+
+    ``screens``: records without a value are left out of counts where they can't be told from noise.
+    """
 
     lead: Query
     members: tuple[Query, ...]
     column: Column
+    screens: bool = False
 
     @property
     def squared(self) -> bool:
@@ -100,7 +104,7 @@ class Carrier:
             nulls = self.counts_nulls
             rows = (*rows, len(rows)) if nulls else rows
             factors = (Fraction(1, self.width),) * len(rows)
-            screened = nulls and not self.column.nulls_stated
+            screened = nulls and self.screens and not self.column.nulls_stated
             return Read(member, name, rows, Reading.LINEAR, factors, screened=screened)
         if member.statistic == "sum":
             return Read(member, name, rows, Reading.LINEAR, self._sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -12,13 +13,15 @@ from dprelease.planning.total import STATED_DELTA, Total, total_of
 from dprelease.privacy.accounting import advanced
 
 
-def make_plan(release: Release) -> Plan:
-    """Plan a release.
+def make_plan(release: Release, *, numerical: bool = True) -> Plan:
+    """Plan a release; without ``numerical`` composition if that is not wanted.
 
     The composed loss is at most the declared total. Raises Failure (exit code 2) when the
     queries' budgets or accuracy targets do not fit into it.
     """
     total = total_of(release)
+    if not numerical and total.accounting == "auto":
+        total = replace(total, accounting="plain")
     if total.accounting in {"zcdp", "pld"} and total.delta == 0:
         raise _not_composable(release, total)
     try:

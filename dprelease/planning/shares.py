@@ -78,7 +78,7 @@ def composed(
             events.extend(made if made is not None else draft.events(choice(draft, factor)))
         return _part_of_epsilon(events, total)
 
-    by_rho = total.rho is not None or total.accounting == "zcdp"
+    by_rho = total.rho is not None or total.accounting in {"zcdp", "plain"}
     found = _largest(rho, guess, CLOSER) if by_rho else _largest(epsilon, guess, CLOSE)
     if found is None:
         return None

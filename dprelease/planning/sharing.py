@@ -21,6 +21,11 @@ from dprelease.planning.selecting import selecting_queries
 from dprelease.statistics.base import Neighbours, quantity
 from dprelease.statistics.registry import statistic_of
 
+SCREENED_FROM = Fraction(3, 8)
+"""A count that would have no more than this of the joint intensity is screened for records without
+a value: its noise is less so, and its interval, which has to allow for such records that pass for
+noise, is no wider than at a share of its own. With a larger share it would be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -143,17 +148,16 @@ def _joined(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[U
     """One unit in place of several, if they gain by it."""
     if len(units) == 1 or _worth(units, pure, neighbours) >= 1:
         return list(units)
-    carrier = _carrier(units)
+    carrier = _carrier(units, pure)
     return [Unit(carrier.lead, carrier.reads(), demand_of(carrier.members), carrier)]
 
 
 def _worth(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> Fraction:
-    carrier = _carrier(units)
-    asked = [_amount(demand_of([each])) for each in carrier.members]
-    return gain(carrier, fractions(asked, pure), neighbours)
+    carrier = _carrier(units, pure)
+    return gain(carrier, _fractions(carrier.members, pure), neighbours)
 
 
-def _carrier(units: Sequence[Unit]) -> Carrier:
+def _carrier(units: Sequence[Unit], pure: bool) -> Carrier:
     """The statistic with the most sums leads; with it go groups, filter and name."""
     members = sorted(
         (query for unit in units for query in unit.queries), key=lambda query: query.number
@@ -161,7 +165,16 @@ def _carrier(units: Sequence[Unit]) -> Carrier:
     ranks = ("count", "sum", "mean", "stddev", "variance")
     lead = max(members, key=lambda query: (ranks.index(query.statistic), -query.number))
     column = next(each.column for each in members if each.column is not None)
-    return Carrier(lead, tuple(members), column)
+    screens = all(
+        part <= SCREENED_FROM
+        for query, part in zip(members, _fractions(members, pure), strict=True)
+        if query.statistic == "count"
+    )
+    return Carrier(lead, tuple(members), column, screens)
+
+
+def _fractions(members: Sequence[Query], pure: bool) -> list[Fraction]:
+    return fractions([_amount(demand_of([each])) for each in members], pure)
 
 
 def _amount(demand: Demand) -> tuple[str, Fraction]:

@@ -175,7 +175,7 @@ class _Solver:
         fixed = costs_of(self.drafts, self.fixed)
         found: Outcome | None = None
         pure = pure_mix(drafts)
-        if pure is not None and self.total.accounting in {"auto", "pure"}:
+        if pure is not None and self.total.accounting in {"auto", "plain", "pure"}:
             found = added(drafts, fixed, self.total, pure)
         if self.concentrates:
             exact = self._alone(drafts, fixed)
@@ -197,7 +197,12 @@ class _Solver:
         """One release with Gaussian noise beside pure losses is calibrated to the last digit."""
         total = self.total
         lone = len(drafts) == 1 and all(cost.loss.delta == 0 for cost in fixed)
-        if not lone or total.accounting != "auto" or total.epsilon is None or not total.delta:
+        if (
+            not lone
+            or total.accounting not in {"auto", "plain"}
+            or total.epsilon is None
+            or not total.delta
+        ):
             return None
         draft = drafts[0]
         left = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))

@@ -35,7 +35,7 @@ class Total:
         """
         pure = sum((cost.loss.epsilon for cost in costs), Fraction(0))
         fits = self.epsilon is None or pure <= self.epsilon
-        plain = self.accounting == "auto" and (self.rho is None or self.delta == 0)
+        plain = self.accounting in {"auto", "plain"} and (self.rho is None or self.delta == 0)
         if plain and fits and all(cost.loss.delta == 0 for cost in costs):
             return compose(costs, Fraction(0), "pure")
         return compose(costs, self.delta, self.accounting)

@@ -25,6 +25,7 @@ ALLOWED = {
     "pure": (BASIC,),
     "zcdp": (ZCDP,),
     "pld": (PLD,),
+    "plain": (BASIC, MIXED, ZCDP),  # as auto, where a numerical claim was not confirmed
 }
 _LARGEST = 100  # beyond this epsilon e^epsilon is no number to show anybody
 
@@ -50,10 +51,11 @@ def compose(costs: Sequence[Cost], delta: Fraction, accounting: str = "auto") ->
     "basic" adds epsilons and deltas (valid if the deltas' sum is at most ``delta``), "zcdp" adds
     rho and converts once at ``delta``, "mixed" adds the epsilons of pure losses to the converted
     rho of the others, "pld" composes distributions of the privacy loss. ``accounting`` "auto" tries
-    all four, "pure" is basic without any delta. ValueError if none applies.
+    all four, "plain" all but the last, "pure" is basic without any delta. ValueError if none
+    applies.
     """
     if accounting not in ALLOWED:
-        raise ValueError("accounting is one of auto, pure, zcdp, pld")
+        raise ValueError("accounting is one of auto, pure, zcdp, pld, plain")
     if not 0 <= delta < 1:
         raise ValueError("delta must lie in [0, 1)")
     found: list[tuple[Loss, str]] = []

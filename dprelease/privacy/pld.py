@@ -33,16 +33,20 @@ _STEPS = 40
 _CLOSE = 1e-10
 
 
-def delta_of(events: Sequence[Counted], epsilon: Fraction) -> Fraction:
+def delta_of(
+    events: Sequence[Counted], epsilon: Fraction, *, merged_ranges: bool = False
+) -> Fraction:
     """Upper bound of the delta for which the events together are (epsilon, delta)-DP.
 
-    The order of events is nothing, and n times an event is the same as n such events.
-    ValueError if epsilon is negative or an event can't be.
+    The order of events is nothing, and n times an event is the same as n such events. With
+    ``merged_ranges`` many bounded ranges may be taken as one normal law (``pld_ranges``), which is
+    tighter, but is no bound that ``composition_witness`` knows. ValueError if epsilon is negative
+    or an event can't be.
     """
     if epsilon < 0:
         raise ValueError("epsilon can't be negative")
     merged = counted(events)
-    problem = problem_of(merged)
+    problem = problem_of(merged, merged_ranges=merged_ranges)
     if problem.basic is not None and epsilon >= problem.basic[0]:
         return problem.lost
     rest = pld_moments.delta_of(merged, epsilon, _delta(problem, epsilon - problem.shift))
@@ -52,17 +56,19 @@ def delta_of(events: Sequence[Counted], epsilon: Fraction) -> Fraction:
     return min(found)
 
 
-def epsilon_of(events: Sequence[Counted], delta: Fraction) -> Fraction:
+def epsilon_of(
+    events: Sequence[Counted], delta: Fraction, *, merged_ranges: bool = False
+) -> Fraction:
     """Upper bound of the epsilon for which the events together are (epsilon, delta)-DP.
 
-    Rounded up to 12 digits. ValueError if delta is not in [0, 1), if an event can't be, or if no
-    epsilon can be had: delta is below the probability that private keys go wrong, or 0 and there
-    is Gaussian noise.
+    Rounded up to 12 digits. ``merged_ranges``: see ``delta_of``. ValueError if delta is not in
+    [0, 1), if an event can't be, or if no epsilon can be had: delta is below the probability that
+    private keys go wrong, or 0 and there is Gaussian noise.
     """
     if not 0 <= delta < 1:
         raise ValueError("delta must lie in [0, 1)")
     merged = counted(events)
-    problem = problem_of(merged)
+    problem = problem_of(merged, merged_ranges=merged_ranges)
     found = []
     if problem.basic is not None and problem.lost <= delta:
         found.append(problem.basic[0])

@@ -60,14 +60,15 @@ def counted(events: Sequence[Counted]) -> dict[Event, int]:
     return found
 
 
-def problem_of(events: dict[Event, int]) -> Problem:
+def problem_of(events: dict[Event, int], *, merged_ranges: bool = False) -> Problem:
     """What has to be composed for these events."""
     lost, basic = _lost(events), _basic(events)
     try:
         laws, factor, shift = _laws(events)
     except (OverflowError, ZeroDivisionError):
         return Problem((), lost, _ONE, ZERO, basic)
-    return Problem(_choices(laws), lost, factor, shift, basic)
+    chosen = _choices(laws) if merged_ranges else (tuple(laws.items()),)
+    return Problem(chosen, lost, factor, shift, basic)
 
 
 def _laws(events: dict[Event, int]) -> tuple[dict[Law, int], Fraction, Fraction]:

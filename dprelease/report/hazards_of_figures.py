@@ -55,9 +55,7 @@ def _bounding(plan: Plan) -> Iterator[Row]:
             "attention",
             f"of one person at most {limits.rows:,} rows in at most {limits.groups:,} groups of a "
             "table count: figures are too low where people have more, by an amount that is not "
-            "published; rows of a person that are alike share one lot, so that rare ones count for "
-            "more than their share; the bounds come from the spec, and must not be taken from the "
-            "data",
+            "published; the bounds come from the spec, and must not be taken from the data",
         )
 
 

@@ -95,11 +95,9 @@ def bounding_words(release: Release) -> list[str]:
         "Means, shares, quantiles and choices are those of the rows that are kept: people with few "
         "rows weigh more in them than in all rows.",
         "Which rows are kept is drawn by lot, pseudo-randomly: it depends on the person's own rows "
-        "and a secret number that is new in every run, and on nobody else.",
-        "Rows of a person that are alike in everything that a table's queries read share one lot: "
-        "of a hundred such rows and one other, either kind may come first, and it fills the places "
-        "before the other. So rare rows of a person count for more than their share, in shares, "
-        "means and quantiles most of all.",
+        "and a secret number that is new in every run, and on nobody else. Each row of a person is "
+        "kept with the same chance, and those that are kept are spread evenly over the groups and "
+        "values of all the person's rows.",
         "How much was cut is not published, for that would be one more figure of the private "
         "table; and no noise interval covers it.",
         f'Rows without a value in "{privacy.unit_column}" are '

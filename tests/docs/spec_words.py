@@ -21,7 +21,11 @@ SECTIONS: dict[str, tuple[str, str]] = {
     ),
     "QuerySection": (
         "[[query]]",
-        "One statistic. State one of `epsilon`, `rho` and `weight`, or none (weight 1).",
+        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight 1).",
+    ),
+    "AccuracySection": (
+        "accuracy = { ... }",
+        "How large the noise of a query may be; the budget follows from that.",
     ),
     "SelectionSection": (
         "partition_selection = { ... }",
@@ -85,7 +89,7 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         "rho": ("-", "a total in zCDP, instead of `epsilon`"),
         "accounting": (
             '"auto"',
-            "how losses add up: the least valid figure, plain sums, or zCDP alone",
+            "how losses add up: the least valid figure; or plain sums, zCDP, distributions alone",
         ),
         "bounding": ("-", 'needed with `unit = "column"`'),
     },
@@ -164,12 +168,24 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         "epsilon": ("-", "the query's own budget"),
         "delta": ("-", "with `epsilon`, for Gaussian noise"),
         "rho": ("-", "the query's own budget in zCDP"),
-        "weight": ("1", "its share of what the others leave of the total"),
+        "weight": ("1", "how much its variance matters in sharing what the others leave"),
+        "accuracy": ("-", "the noise that is bearable, instead of a budget"),
         "mechanism": (
             '"auto"',
             "which noise; auto takes the best; choices and quantiles are exponential",
         ),
         "table": ("`overall` or `by_...`", "which table it is published in"),
+    },
+    "AccuracySection": {
+        "within": (
+            "required",
+            "the largest noise, in the unit of the figure; in scores of a choice",
+        ),
+        "confidence": ("0.95", "how often it must be within, 0.5 to below 1"),
+        "records": (
+            "-",
+            "of means, shares, ratios and variances: at how many records the target holds",
+        ),
     },
     "SelectionSection": {
         "delta": ("required", "the chance that a group of a single unit is shown"),

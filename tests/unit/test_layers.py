@@ -110,11 +110,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.sealed",
         "dprelease.writers",
     ),
-    # The calls of the public API, and the command line.
-    "dprelease.api": (
+    "dprelease.confirmed": (
         *VOCABULARY,
         "dprelease.certify",
         "dprelease.planning",
+        "dprelease.privacy.accounting",
+    ),
+    # The calls of the public API, and the command line.
+    "dprelease.api": (
+        *VOCABULARY,
+        "dprelease.confirmed",
         "dprelease.report",
         "dprelease.spec",
     ),
@@ -122,11 +127,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.approval",
         "dprelease.certify",
+        "dprelease.confirmed",
         "dprelease.drawing",
         "dprelease.engines",
         "dprelease.ledger",
         "dprelease.noise.entropy",
-        "dprelease.planning",
         "dprelease.privatize",
         "dprelease.publication",
         "dprelease.report",

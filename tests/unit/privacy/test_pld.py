@@ -294,8 +294,19 @@ def test_a_hundred_tenths() -> None:
 
 def test_many_ranges_cost_less_than_the_worst_of_each() -> None:
     """The one law that is the worst at every epsilon: 2.6118. Intervals (-e/2, e/2): 2.2075."""
-    found = pld.epsilon_of([(Range(F(1, 10)), 100)], MILLIONTH)
-    assert pld.epsilon_of([(Pure(F(1, 20)), 100)], MILLIONTH) < found < F(229, 100)
+    events: list[Counted] = [(Range(F(1, 10)), 100)]
+    found = pld.epsilon_of(events, MILLIONTH, merged_ranges=True)
+    assert pld.epsilon_of([(Pure(F(1, 20)), 100)], MILLIONTH) < found < F(228, 100)
+    assert found < F(95, 100) * pld.epsilon_of(events, MILLIONTH)
+    assert pld.delta_of(events, found, merged_ranges=True) <= MILLIONTH * (1 + F(1, 10**4))
+    assert pld.delta_of(events, found) > 2 * MILLIONTH
+
+
+@pytest.mark.parametrize("times", [1, 4, 20, 300])
+def test_merging_ranges_never_costs_more(times: int) -> None:
+    events: list[Counted] = [*MIX, (Range(F(1, 30)), times), (Range(F(1, 7)), times // 3)]
+    merged = pld.epsilon_of(events, MILLIONTH, merged_ranges=True)
+    assert merged <= pld.epsilon_of(events, MILLIONTH) * (1 + F(1, 10**5))
 
 
 def test_one_gaussian_is_as_good_as_the_exact_sum() -> None:
