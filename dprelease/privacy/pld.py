@@ -39,9 +39,9 @@ def delta_of(
     """Upper bound of the delta for which the events together are (epsilon, delta)-DP.
 
     The order of events is nothing, and n times an event is the same as n such events. With
-    ``merged_ranges`` many bounded ranges may be taken as one normal law (``pld_ranges``), which is
-    tighter, but is no bound that ``composition_witness`` knows. ValueError if epsilon is negative
-    or an event can't be.
+    ``merged_ranges`` many bounded ranges may be taken as one normal law (``pld_ranges``), or all by
+    their zCDP, which is tighter, but are no bounds that ``composition_witness`` knows. ValueError
+    if epsilon is negative or an event can't be.
     """
     if epsilon < 0:
         raise ValueError("epsilon can't be negative")
@@ -49,7 +49,9 @@ def delta_of(
     problem = problem_of(merged, merged_ranges=merged_ranges)
     if problem.basic is not None and epsilon >= problem.basic[0]:
         return problem.lost
-    rest = pld_moments.delta_of(merged, epsilon, _delta(problem, epsilon - problem.shift))
+    rest = _delta(problem, epsilon - problem.shift)
+    if rest is None or merged_ranges:
+        rest = pld_moments.delta_of(merged, epsilon, rest)
     found = [_ONE, problem.lost + (1 - problem.lost) * rest]
     if sum(merged.values()) == 1:
         found += [curve(event, epsilon) for event in merged]
@@ -77,8 +79,10 @@ def epsilon_of(
         composed = _epsilon(problem, target / problem.factor)
         if composed is not None:
             composed = max(ZERO, composed + problem.shift)
-        if merged:
-            found.append(pld_moments.epsilon_of(merged, target, composed))
+        if merged and (composed is None or merged_ranges):
+            composed = pld_moments.epsilon_of(merged, target, composed)
+        if composed is not None:
+            found.append(composed)
     if not found:
         raise ValueError("these events have no epsilon at this delta")
     return round_up(min(found), zcdp.EPSILON_DIGITS)

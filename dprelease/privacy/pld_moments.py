@@ -1,4 +1,6 @@
-"""The events' bound by zero-concentrated differential privacy, where it may be the better one.
+"""The events' bound by zero-concentrated differential privacy, where it is asked for.
+
+Where laws of losses are beyond floats it is the only one; elsewhere it may be the better one.
 
 Composing laws of losses is tight for most events, but not for all: of many selections of bounded
 range each has the law that is the worst for every epsilon, while zCDP knows that their variances

@@ -21,7 +21,8 @@ SECTIONS: dict[str, tuple[str, str]] = {
     ),
     "QuerySection": (
         "[[query]]",
-        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight 1).",
+        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none "
+        "(weight 1).",
     ),
     "AccuracySection": (
         "accuracy = { ... }",

@@ -1,0 +1,171 @@
+"""Accuracy targets: the least budget that meets them all, and what is said where none does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dprelease
+from dprelease import Failure
+from dprelease.api import ReleasePlan
+from dprelease.model import Accuracy, NoiseFamily
+from dprelease.noise.laws import halfwidth
+from dprelease.planning.targets import error_of
+
+WITHIN_TEN = {"within": 10, "confidence": 0.95}
+
+
+def spec(*queries: dict[str, Any], **privacy: Any) -> dict[str, Any]:
+    return {
+        "release": {"name": "targets"},
+        "data": {"path": "none.csv"},
+        "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
+        "columns": {
+            "g": {"type": "string", "keys": ["a", "b"]},
+            "x": {"type": "integer", "lower": 0, "upper": 100, "nulls": 0},
+        },
+        "query": [
+            {"name": f"q{place}", "by": ["g"], **query} for place, query in enumerate(queries)
+        ],
+        "output": {"path": "out"},
+    }
+
+
+def planned(*queries: dict[str, Any], **privacy: Any) -> ReleasePlan:
+    return dprelease.plan(spec(*queries, **privacy))
+
+
+def count(within: float, place: int = 0, **more: Any) -> dict[str, Any]:
+    where = {"where": f"x > {place}"} if place else {}
+    return {"statistic": "count", "accuracy": {"within": within}, **where, **more}
+
+
+def test_a_count_takes_the_widest_noise_that_is_within() -> None:
+    made = planned(count(10))
+    noise = made.steps[0].noise
+    assert halfwidth(noise, Fraction(1, 20)) == 10
+    wider = type(noise)(noise.family, noise.parameter * Fraction(1001, 1000))
+    assert halfwidth(wider, Fraction(1, 20)) > 10
+    assert made.epsilon == made.steps[0].loss.epsilon < Fraction(3, 10)
+
+
+def test_the_confidence_is_that_of_the_target() -> None:
+    sure = planned({"statistic": "count", "accuracy": {"within": 10, "confidence": 0.99}})
+    assert halfwidth(sure.steps[0].noise, Fraction(1, 100)) == 10
+    assert sure.epsilon > planned(count(10)).epsilon
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"statistic": "sum", "column": "x", "accuracy": {"within": 500}},
+        {"statistic": "mean", "column": "x", "accuracy": {"within": 2, "records": 1000}},
+        {"statistic": "variance", "column": "x", "accuracy": {"within": 40, "records": 1000}},
+        {"statistic": "proportion", "where": "x > 3", "accuracy": {"within": 0.1, "records": 200}},
+        {"statistic": "mode", "column": "g", "by": [], "accuracy": {"within": 12}},
+    ],
+    ids=lambda query: query["statistic"],
+)
+def test_every_kind_of_figure_meets_its_target(query: dict[str, Any]) -> None:
+    made = planned(query)
+    (read,) = made.reads
+    wanted = read.query.accuracy
+    assert isinstance(wanted, Accuracy)
+    error = error_of(read, made.step(read), wanted)
+    assert error is not None
+    assert error <= wanted.within
+    weaker = planned(
+        {
+            **{key: value for key, value in query.items() if key != "accuracy"},
+            "epsilon": round(float(made.epsilon) * 0.9, 6),
+        }
+    )
+    worse = error_of(weaker.reads[0], weaker.steps[0], wanted)
+    assert worse is not None
+    assert worse > wanted.within
+
+
+def test_what_is_left_goes_to_the_others() -> None:
+    made = planned(count(10), {"statistic": "mean", "column": "x"}, epsilon=1)
+    target, other = made.steps
+    assert target.loss.epsilon + other.loss.epsilon == 1
+    assert target.loss == planned(count(10)).steps[0].loss
+
+
+def test_all_three_kinds_in_one_spec() -> None:
+    made = planned(
+        count(10),
+        {"statistic": "count", "where": "x > 1", "epsilon": 0.25},
+        {"statistic": "sum", "column": "x"},
+        epsilon=1,
+    )
+    assert len(made.steps) == 3
+    assert made.epsilon == 1
+
+
+def test_a_total_that_is_too_small_names_one_that_is_not() -> None:
+    with pytest.raises(Failure) as caught:
+        planned(count(10), count(10, 1), epsilon=0.5)
+    (complaint,) = caught.value.complaints
+    assert complaint.code == "E318"
+    needed = complaint.message.split("take epsilon ")[1].split()[0]
+    assert f"a total of {needed} meets them" in (complaint.hint or "")
+    assert planned(count(10), count(10, 1), epsilon=float(needed)).epsilon <= Fraction(needed)
+
+
+def test_nothing_left_for_a_weight_is_said() -> None:
+    taken = float(planned(count(10)).epsilon)
+    with pytest.raises(Failure) as caught:
+        planned(count(10), {"statistic": "sum", "column": "x"}, epsilon=round(taken - 1e-4, 6))
+    assert caught.value.complaints[0].code == "E318"
+
+
+def test_many_targets_take_gaussian_noise_where_a_delta_allows_it() -> None:
+    queries = [count(50, place) for place in range(1, 31)]
+    pure = planned(*queries)
+    made = planned(*queries, delta=1e-6, epsilon=10)
+    assert {step.noise.family for step in made.steps} == {NoiseFamily.GAUSSIAN}
+    assert made.epsilon < pure.epsilon * Fraction(6, 10)
+
+
+def test_targets_share_a_release_only_if_that_costs_less() -> None:
+    alone = planned(
+        count(10),
+        {"statistic": "mean", "column": "x", "accuracy": {"within": 20, "records": 1000}},
+    )
+    assert len(alone.steps) == 2
+    together = planned(
+        count(10),
+        {"statistic": "mean", "column": "x", "accuracy": {"within": 0.4, "records": 1000}},
+    )
+    assert len(together.steps) == 1
+    assert all(
+        (error := error_of(read, together.step(read), read.query.accuracy)) is not None
+        and error <= read.query.accuracy.within
+        for read in together.reads
+        if read.query.accuracy is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"statistic": "count", "accuracy": {"within": 0}}, "E240"),
+        ({"statistic": "count", "accuracy": {"within": -1}}, "E240"),
+        ({"statistic": "count", "accuracy": {"within": 10, "confidence": 1}}, "E240"),
+        ({"statistic": "count", "accuracy": {"within": 10, "confidence": 0.2}}, "E240"),
+        ({"statistic": "count", "accuracy": {"within": 10, "records": 5}}, "E240"),
+        ({"statistic": "mean", "column": "x", "accuracy": {"within": 1}}, "E240"),
+        ({"statistic": "count", "accuracy": {"confidence": 0.9}}, "E110"),
+        ({"statistic": "count", "accuracy": {"within": 10}, "epsilon": 1}, "E224"),
+        ({"statistic": "count", "accuracy": {"within": 10}, "weight": 1}, "E224"),
+        ({"statistic": "count", "accuracy": {"with": 10}}, "E102"),
+        ({"statistic": "count", "accuracy": 10}, "E103"),
+    ],
+)
+def test_targets_that_mean_nothing_are_refused(query: dict[str, Any], code: str) -> None:
+    with pytest.raises(Failure) as caught:
+        dprelease.load(spec(query, epsilon=1))
+    assert code in {complaint.code for complaint in caught.value.complaints}
