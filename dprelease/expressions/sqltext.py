@@ -142,9 +142,10 @@ def distinct(value: Sql) -> Sql:
 
 
 def over(value: Sql, partition: Sequence[Sql], order: Sequence[Sql] = ()) -> Sql:
-    """A function over the rows of a partition, in order."""
-    within_order = f" ORDER BY {', '.join(order)}" if order else ""
-    return Sql(f"{value} OVER (PARTITION BY {', '.join(partition)}{within_order})")
+    """A function over the rows of a partition, or over all, in order."""
+    parts = f"PARTITION BY {', '.join(partition)}" if partition else ""
+    in_order = f"ORDER BY {', '.join(order)}" if order else ""
+    return Sql(f"{value} OVER ({' '.join(filter(None, (parts, in_order)))})")
 
 
 def nulls_first(value: Sql) -> Sql:

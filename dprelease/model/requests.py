@@ -58,8 +58,12 @@ class Bound:
     All rows with the same value of ``column`` are one unit; rows without a value are dropped, or
     with ``null_unit`` are one unit of their own. Of the unit's rows that pass the request's filter
     and lie in a cell, ``rows`` are kept; of the cells these lie in ``groups``; in each cell
-    ``per_group`` rows. A cell here is a combination of the first ``leading`` groups. The choice is
-    a function of the unit's own rows and the salt, so that it is the same whoever else is there.
+    ``per_group`` rows. A cell here is a combination of the first ``leading`` groups.
+
+    Each of the three cuts is a systematic sample, in an order by cell and content, from a start
+    that a hash of the salt and the unit gives: what is cut is kept with the same chance, whatever
+    it is like (``dprelease.engines.sampling`` has the rule and the proofs). The choice is a
+    function of the unit's own rows and the salt: the same whoever else is there, in every engine.
     """
 
     column: str

@@ -45,6 +45,9 @@ class Choice:
         return 2 * parameter**2 if self.noise.family == "laplace" else parameter
 
 
+ALONE = Demand()
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A release of some integers or choices, with all queries that are ``reads`` of it.
@@ -57,8 +60,8 @@ class Draft:
     released: Released
     sensitivity: Sensitivity
     neighbours: Neighbours
-    reads: tuple[Read, ...]
-    demand: Demand
+    reads: tuple[Read, ...] = ()
+    demand: Demand = ALONE
     selects: bool = False
 
     @property

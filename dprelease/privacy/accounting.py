@@ -44,6 +44,10 @@ class Cost:
     loss: Loss
     events: tuple[Counted, ...]
 
+    def __post_init__(self) -> None:
+        if (self.loss.epsilon > 0 or self.loss.delta > 0) and not self.events:
+            raise ValueError("what costs something is made of events")
+
 
 def compose(costs: Sequence[Cost], delta: Fraction, accounting: str = "auto") -> tuple[Loss, str]:
     """The composed loss and the name of the method that gave it: the least valid epsilon.

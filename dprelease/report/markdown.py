@@ -209,7 +209,11 @@ def _reading_of_choices(queries: Sequence[Facts], level: float) -> Iterator[str]
             "and `_flag` are empty, for how far a rank is in values is private."
         )
     if any(query["statistic"] == "ratio" for query in queries):
-        yield "A ratio is empty where its denominator can't be told from 0."
+        yield (
+            "A ratio is empty where its denominator can't be told from 0. Its interval holds as "
+            "stated over all cells, empty ones counted as held: of ratios that are shown with a "
+            "denominator near its noise, more are wrong."
+        )
 
 
 def _reading_of_units(report: Facts) -> Iterator[str]:

@@ -96,8 +96,10 @@ def bounding_words(release: Release) -> list[str]:
         "rows weigh more in them than in all rows.",
         "Which rows are kept is drawn by lot, pseudo-randomly: it depends on the person's own rows "
         "and a secret number that is new in every run, and on nobody else. Each row of a person is "
-        "kept with the same chance, and those that are kept are spread evenly over the groups and "
-        "values of all the person's rows.",
+        "picked with the same chance, and the picked ones are spread evenly over the groups and "
+        "values of all the person's rows. Where these lie in too many groups, groups are picked "
+        "with the same chance, and in a group with too many rows some: shares between the groups "
+        "of such a person are not those of all their rows.",
         "How much was cut is not published, for that would be one more figure of the private "
         "table; and no noise interval covers it.",
         f'Rows without a value in "{privacy.unit_column}" are '

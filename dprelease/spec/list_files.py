@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -58,6 +59,8 @@ def read_lines(file: str, path: str, code: str) -> Lines:
 def _pieces(file: str, path: str) -> Iterator[list[str]]:
     """Lines without their endings, many at once."""
     rest, size = b"", 0
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError("no file: a pipe would be waited for")
     with open(path, "rb") as stream:
         while chunk := stream.read(_CHUNK):
             size += len(chunk)

@@ -128,8 +128,11 @@ def test_json(cli):
     assert plan["total"]["epsilon"] == 1
     assert [step["name"] for step in plan["steps"]] == ["visits", "mean_days"]
     count, mean = plan["steps"]
-    assert (count["mechanism"], count["scale"], count["sensitivity"]["l1"]) == ("laplace", 2, 1)
-    assert mean["sensitivity"]["l1"] == 100
+    # both are read from one release at the whole budget, which a record moves by 100 in all
+    assert (count["mechanism"], count["scale"], count["sensitivity"]["l1"]) == ("laplace", 1, 1)
+    assert (mean["scale"], mean["sensitivity"]["l1"], mean["epsilon"]) == (100, 100, 1)
+    assert count["shares"] == {"release": "mean_days", "with": ["mean_days"]}
+    assert mean["shares"] == {"release": "mean_days", "with": ["visits"]}
     ledger = plan["ledger"]
     assert (ledger["epsilon_spent"], ledger["epsilon_after"]) == (0, 1)
     assert (ledger["epsilon_cap"], ledger["epsilon_left_after"]) == (2.5, 1.5)

@@ -64,7 +64,7 @@ def composed(parts: list[tuple[list[F], int, int]], size: int, high: float = mat
 
 def test_enumeration_is_never_exceeded_and_nearly_met() -> None:
     dice = random.Random(2)
-    for _ in range(60):
+    for _ in range(25):
         parts = some_parts(dice)
         result = composed(parts, 256)
         for units in (-9, 0, 3, 10, 25):
@@ -77,7 +77,7 @@ def test_enumeration_is_never_exceeded_and_nearly_met() -> None:
 def test_a_window_of_few_points_only_adds() -> None:
     """Everything lower falls onto the same circle; nothing is lost."""
     dice = random.Random(3)
-    for _ in range(60):
+    for _ in range(25):
         parts = some_parts(dice)
         result = composed(parts, 8)
         top = sum(times * t for _, t, times in parts)
@@ -88,7 +88,7 @@ def test_a_window_of_few_points_only_adds() -> None:
 
 def test_what_lies_above_the_window_is_added() -> None:
     dice = random.Random(4)
-    for _ in range(60):
+    for _ in range(25):
         parts = some_parts(dice)
         top = sum(times * t for _, t, times in parts)
         result = composed(parts, 256, high=(top - 6) / 8)
