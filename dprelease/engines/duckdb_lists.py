@@ -39,6 +39,7 @@ MOST_ROWS = 1000  # kept: looking for the first row of a cell takes the square o
 
 LIST, COUNT, DIGEST = identifier("l"), identifier("n"), identifier("d")
 X, PLACE = identifier("x"), identifier("i")
+BEFORE = binary(PLACE, "-", number(1))
 
 
 def listed(
@@ -112,7 +113,7 @@ def _cut_cells(source: Sql, bound: Bound, packing: Packing) -> Sql:
     """
     few = number(min(bound.groups, bound.per_group))
     source = replaced(source, "n", call("LEN", LIST))
-    cell, before = packing.above(packing.place, X), packing.above(packing.place, _at(binary(PLACE, "-", number(1))))
+    cell, before = (packing.above(packing.place, each) for each in (X, _at(BEFORE)))
     first = binary(binary(PLACE, "=", number(1)), "OR", binary(cell, "<>", before))
     firsts = call("LEN", call("LIST_FILTER", LIST, each(("x", "i"), first)))
     source = layer(source, {"k": case([(binary(COUNT, ">", few), firsts)])})

@@ -102,16 +102,12 @@ def encoded(field: Field) -> Sql:
 
 
 def packing_of(
-    request: AggregateRequest, rows: Rows, sizes: Mapping[str, int] | None = None
+    request: AggregateRequest, rows: Rows, sizes: Mapping[str, int]
 ) -> Packing | None:
     """How the rows of the request are packed, or None if they can't be.
 
-    Private keys and counted values must be ranked; ``sizes`` is how many each column has.
+    Private keys and counted values are ranked; ``sizes`` is how many each column of them has.
     """
-    if sizes is None:
-        if request.private or rows.values:
-            return None
-        sizes = {}
     content, end = content_of(request), len(request.groups)
     fields = [Field("c", 0, public_cells(request, 0, content.leading), nullable=False)]
     fields += [_ranked(f"g{place}", sizes) for place in content.leading_keys]

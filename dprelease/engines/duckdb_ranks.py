@@ -41,7 +41,7 @@ def ranks_of(run: Callable[[Sql], DuckDBPyConnection], cells: Cells) -> Mapping[
     import duckdb
 
     sizes: dict[str, int] = {}
-    for key in _columns(cells):
+    for key in cells.ranked:
         value = identifier(key)
         there = no(is_null(value))
         some = select([alias(value, "v")], cells.relation, [value], limit=MOST + 1, where=there)
@@ -71,16 +71,12 @@ def unranked(cells: Cells) -> Cells:
 def _looked_up(cells: Cells, known: str, wanted: str, kept: tuple[str, ...]) -> Cells:
     source = layer(cells.relation, {})
     columns = {key: identifier(key, "inside") for key in kept}
-    for key in _columns(cells):
+    for key in cells.ranked:
         table = _table(key)
         match = binary(identifier(key, "inside"), "=", identifier(known, table))
         source = join(source, "LEFT JOIN", identifier(table), match)
         columns[key] = identifier(wanted, table)
     return replace(cells, relation=layer(source, columns, keep=False))
-
-
-def _columns(cells: Cells) -> tuple[str, ...]:
-    return (*cells.keys, *cells.rows.values.values())
 
 
 def _table(key: str) -> str:

@@ -98,7 +98,7 @@ def whole(value: int) -> Sql:
 
 
 def asked(query: Sql) -> object:
-    (found,) = duckdb.execute(f"SELECT {query}").fetchone() or (None,)
+    ((found,),) = duckdb.execute(f"SELECT {query}").fetchall()
     return found
 
 
