@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         name = current_run(release, runs, new_noise=new_noise)
         if name not in runs or runs[name].seal is None:
             tell("check the structure of the data")
-            engine.inspect(release.data.source, all_inputs(release))
+            _inspect(engine, release)
         tell("charge the budget")
         reservation = _charge(book, certified, name)
         with _charged():
@@ -113,6 +113,15 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
                 kept = from_bytes(certified.plan, payload)
             tell("write")
             return _publish(book, certified.plan, reservation, kept)
+
+
+def _inspect(engine: Engine, release: Release) -> None:
+    """Check the structure of the data; what is wrong with it stands where the spec names it."""
+    try:
+        engine.inspect(release.data.source, all_inputs(release))
+    except Failure as failure:
+        found = [replace(each, place=release.place(each.key)) for each in failure.complaints]
+        raise Failure(failure.exit_code, found) from None
 
 
 @contextmanager

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dprelease.engines.duckdb_bounding import Bounding
 from dprelease.engines.duckdb_cells import Cells, Part, locate
+from dprelease.engines.duckdb_giants import Looks
 from dprelease.engines.duckdb_labels import put_labels
 from dprelease.engines.duckdb_layers import only
+from dprelease.engines.duckdb_lists import MOST_ROWS, listed
 from dprelease.engines.duckdb_measures import (
     candidates_table,
     gathered,
@@ -22,10 +23,12 @@ from dprelease.engines.duckdb_measures import (
     points_of,
     scores_of,
 )
+from dprelease.engines.duckdb_packing import Packing, packing_of
 from dprelease.engines.duckdb_parts import first_parts
 from dprelease.engines.duckdb_rows import Fields, Rows, build_rows
 from dprelease.engines.duckdb_sql import fits_narrow, probe, statement
 from dprelease.engines.duckdb_tables import Dense, Row, Tallies, tallies_of
+from dprelease.engines.duckdb_windows import windowed
 from dprelease.expressions.sqltext import Sql, create, identifier, insert
 from dprelease.model import (
     AggregateRequest,
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one
 MOST_PARTS = 1 << 14
+FRUGAL = 16  # from so many times more parts on, one is thought to be too large for a single unit
+VERY_FRUGAL = 64  # from so many times more on, for a single cell of it
 KEPT = "kept"
 
 
@@ -88,8 +93,10 @@ class _Asking:
             texts = list(request.scores.texts)
             connection.execute(candidates_table(request.scores), [texts])
         self.rows = build_rows(request, reading.fields)
-        self.bounding = self._bounding()
-        self.parts = 1 if self.bounding is None else self.bounding.parts
+        self.packing = _packing(request, self.rows)
+        self.parts = 1
+        if request.bound is not None and reading.counted:
+            self.parts = first_parts(connection, request, reading.fields, self.rows, self.packing)
         self.tallies: Tallies = tallies_of(request)
         self.counts: set[int] = set()  # of records, one for each statement
 
@@ -200,21 +207,16 @@ class _Asking:
 
     def _cells(self, part: Part) -> Cells:
         """The rows of a part, no more of each unit than may be kept."""
-        if self.bounding is None:
+        request, bound = self.request, self.request.bound
+        if bound is None:
             return self._located(part, *self._grouped())
-        return self.bounding.kept(self._located(part, "u"), part)
-
-    def _bounding(self) -> Bounding | None:
-        """What bounds units, if anything does."""
-        request, reading = self.request, self.reading
-        if request.bound is None:
-            return None
-        made = Bounding(request, request.bound, self._run, reading.everything)
-        made.pack(self.rows)
-        if reading.counted:
-            fields, packing = reading.fields, made.packing
-            made.parts = first_parts(self.connection, request, fields, self.rows, packing)
-        return made
+        cells, everything = self._located(part, "u"), self.reading.everything
+        if part.of >= FRUGAL * self.parts:
+            looks = Looks(request, bound, cells, everything)
+            return looks.taken(self._run, many=part.of >= VERY_FRUGAL * self.parts)
+        if self.packing is not None:
+            return listed(request, bound, cells, self.packing, everything)
+        return windowed(request, bound, cells, everything)
 
     def _grouped(self) -> tuple[str, ...]:
         """What rows are grouped by."""
@@ -253,6 +255,12 @@ class _Asking:
             found = self._run(probe(self.rows, SAMPLE, hopeful)).fetchall()
             grouped_first = bool(found[0][0] < MANY)
         return grouped_first
+
+
+def _packing(request: AggregateRequest, rows: Rows) -> Packing | None:
+    """How rows are packed for lists; None if that won't do."""
+    bounded = request.bound is not None and request.bound.rows <= MOST_ROWS
+    return packing_of(request, rows) if bounded else None
 
 
 def in_parts(run: Callable[[Part], None], first: int = 1) -> None:

@@ -76,11 +76,6 @@ class Cells:
         return (*rows.quantities.values(), *rows.conditions.values(), *rows.values.values())
 
     @property
-    def ranked(self) -> tuple[str, ...]:
-        """The columns that have any values, not numbers of our own making."""
-        return (*self.keys, *self.rows.values.values())
-
-    @property
     def place(self) -> tuple[str, ...]:
         """The columns that tell the cells in which units are bounded, in canonical order."""
         return ("c", *self.leading)

@@ -39,7 +39,6 @@ MOST_ROWS = 1000  # kept: looking for the first row of a cell takes the square o
 
 LIST, COUNT, DIGEST = identifier("l"), identifier("n"), identifier("d")
 X, PLACE = identifier("x"), identifier("i")
-BEFORE = binary(PLACE, "-", number(1))
 
 
 def listed(
@@ -47,8 +46,8 @@ def listed(
 ) -> Cells:
     """The rows that are kept; with ``everything`` a row of no cell accounts for all records."""
     groups = bound.groups
-    if packing.place == "c" and groups >= public_cells(request, 0, bound.leading):
-        groups = bound.rows  # there are no more cells
+    if groups >= public_cells(request, 0, bound.leading):
+        groups = bound.rows
     bound = replace(bound, groups=groups)
     source = _cut_rows(_lists(cells, packing, everything), bound, cells.rows.unit)
     if min(bound.groups, bound.per_group) < bound.rows:
@@ -113,7 +112,7 @@ def _cut_cells(source: Sql, bound: Bound, packing: Packing) -> Sql:
     """
     few = number(min(bound.groups, bound.per_group))
     source = replaced(source, "n", call("LEN", LIST))
-    cell, before = (packing.above(packing.place, each) for each in (X, _at(BEFORE)))
+    cell, before = packing.above("c", X), packing.above("c", _at(binary(PLACE, "-", number(1))))
     first = binary(binary(PLACE, "=", number(1)), "OR", binary(cell, "<>", before))
     firsts = call("LEN", call("LIST_FILTER", LIST, each(("x", "i"), first)))
     source = layer(source, {"k": case([(binary(COUNT, ">", few), firsts)])})
@@ -137,7 +136,7 @@ def _cut_cells(source: Sql, bound: Bound, packing: Packing) -> Sql:
 def _beginnings(packing: Packing) -> Sql:
     """The places where cells begin, and the one after the last row."""
     here, before = (
-        packing.above(packing.place, _at(place)) for place in (PLACE, binary(PLACE, "-", number(1)))
+        packing.above("c", _at(place)) for place in (PLACE, binary(PLACE, "-", number(1)))
     )
     ends = binary(binary(PLACE, "=", number(1)), "OR", binary(PLACE, ">", COUNT))
     begins = binary(ends, "OR", binary(here, "<>", before))
@@ -169,8 +168,9 @@ def _first_rows(source: Sql, key: str, packing: Packing, condition: str | None) 
     y = identifier("y")
     fields = {field.column: field for field in packing.fields}
     needed: list[Sql] = []
-    cell = packing.above(packing.whole, X)
+    cell = packing.above("c", X)
     if "a" in fields:
+        cell = packing.above("a", X)
         needed.append(no(is_null(packing.decoded(fields["a"], X))))
     if condition is not None:
         needed.append(packing.decoded(fields[condition], X))

@@ -6,11 +6,10 @@ is the canonical order of the rows (``contents``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from dprelease.engines.contents import content_of
+from dprelease.engines.contents import leading_of
 from dprelease.engines.duckdb_cells import public_cells
 from dprelease.engines.duckdb_rows import Rows
 from dprelease.expressions.sqltext import Kind, Sql, binary, call, case, cast, identifier, number
@@ -38,15 +37,12 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """The fields in canonical order, those of cells first.
+    """The fields in canonical order: the cell, and its place among later groups if there are any.
 
-    ``place`` is the column of the last field of the cell in which units are bounded, ``whole`` that
-    of the whole cell. The integer of a row is never negative.
+    The integer of a row is never negative.
     """
 
     fields: tuple[Field, ...]
-    place: str = "c"
-    whole: str = "c"
 
     @property
     def bits(self) -> int:
@@ -101,30 +97,18 @@ def encoded(field: Field) -> Sql:
     return call("COALESCE", binary(above, "+", number(1)), number(0))
 
 
-def packing_of(
-    request: AggregateRequest, rows: Rows, sizes: Mapping[str, int]
-) -> Packing | None:
-    """How the rows of the request are packed, or None if they can't be.
-
-    Private keys and counted values are ranked; ``sizes`` is how many each column of them has.
-    """
-    content, end = content_of(request), len(request.groups)
-    fields = [Field("c", 0, public_cells(request, 0, content.leading), nullable=False)]
-    fields += [_ranked(f"g{place}", sizes) for place in content.leading_keys]
-    place = fields[-1].column
-    if content.later:
-        fields.append(Field("a", 0, public_cells(request, content.leading, end)))
-    fields += [_ranked(f"g{place}", sizes) for place in content.later_keys]
-    whole = fields[-1].column
+def packing_of(request: AggregateRequest, rows: Rows) -> Packing | None:
+    """How the rows of the request are packed, or None if they can't be."""
+    if request.private or rows.values:
+        return None
+    leading, end = leading_of(request), len(request.groups)
+    fields = [Field("c", 0, public_cells(request, 0, leading), nullable=False)]
+    if leading < end:
+        fields.append(Field("a", 0, public_cells(request, leading, end)))
     for quantity, key in rows.quantities.items():
         fields.append(Field(key, quantity.grid.lower, quantity.grid.width + 1))
     for key in rows.conditions.values():
         fields.append(Field(key, 0, 2, nullable=False, truth=True))
-    fields += [_ranked(key, sizes) for key in rows.values.values()]
-    packing = Packing(tuple(fields), place, whole)
+    packing = Packing(tuple(fields))
     fits = packing.bits <= WIDE and max(field.bits for field in fields) <= WIDEST
     return packing if fits else None
-
-
-def _ranked(column: str, sizes: Mapping[str, int]) -> Field:
-    return Field(column, 0, sizes[column])

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from tables import T, asked, by_key, hidden, inputs, keyed
 
-from dprelease.engines import duckdb_asking, duckdb_bounding
+from dprelease.engines import duckdb_asking
 from dprelease.engines.duckdb_cells import Part
 from dprelease.engines.sampling import sampled, seeds_of
 from dprelease.model import (
@@ -104,8 +104,8 @@ def test_looks_account_for_every_record(
     tmp_path: Path, form: str, very: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those kept, those not kept, those in no cell, and those of other people; in two parts."""
-    monkeypatch.setattr(duckdb_bounding, "FRUGAL", 2)
-    monkeypatch.setattr(duckdb_bounding, "VERY_FRUGAL", 2 if very else 3)
+    monkeypatch.setattr(duckdb_asking, "FRUGAL", 2)
+    monkeypatch.setattr(duckdb_asking, "VERY_FRUGAL", 2 if very else 3)
 
     def in_two(run: object, *_: object) -> None:
         for index in range(2):

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
 
-from dprelease.engines import duckdb_asking, duckdb_bounding, get
+from dprelease.engines import duckdb_asking, get
 from dprelease.engines.duckdb_cells import Part
 from dprelease.engines.duckdb_lists import MOST_ROWS
 from dprelease.engines.duckdb_packing import packing_of
@@ -127,8 +127,8 @@ class Way:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(duckdb_asking, "in_parts", run_all)
-            patch.setattr(duckdb_bounding, "FRUGAL", 1 if self.frugal else 10**9)
-            patch.setattr(duckdb_bounding, "VERY_FRUGAL", 1 if self.very else 10**9)
+            patch.setattr(duckdb_asking, "FRUGAL", 1 if self.frugal else 10**9)
+            patch.setattr(duckdb_asking, "VERY_FRUGAL", 1 if self.very else 10**9)
             yield
 
 

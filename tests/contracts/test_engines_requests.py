@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import T, hidden, inputs, keyed, sql, written
 
-from dprelease.engines import duckdb_asking, duckdb_bounding, get
+from dprelease.engines import duckdb_asking, get
 from dprelease.engines import duckdb_engine as embedded
 from dprelease.engines.duckdb_cells import Part
 from dprelease.engines.duckdb_lists import MOST_ROWS
@@ -215,8 +215,8 @@ def test_what_bounds_keep_is_what_the_oracle_keeps(
     expected = plain(request, get("reference").aggregate(request))
     with parts(number), pytest.MonkeyPatch.context() as patch:
         if frugal is not None:
-            patch.setattr(duckdb_bounding, "FRUGAL", 1)
-            patch.setattr(duckdb_bounding, "VERY_FRUGAL", frugal)
+            patch.setattr(duckdb_asking, "FRUGAL", 1)
+            patch.setattr(duckdb_asking, "VERY_FRUGAL", frugal)
         found = every_path(request)
     assert found == dict.fromkeys(found, expected)
 

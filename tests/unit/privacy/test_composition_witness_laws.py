@@ -102,7 +102,7 @@ def of_normal(mu: float) -> Curve:
         (Lattice(F(11), 4), of_lattice(11, 4), 9),
         (Lattice(F(2000), 3), of_lattice(2000, 3), 1),
     ],
-    ids=str,
+    ids=lambda value: "curve" if callable(value) else str(value),
 )
 def test_single_laws(single: Single, truth: Curve, reach: float, points: int) -> None:
     scale = Scale(F(reach), points)
