@@ -17,7 +17,6 @@ from dprelease.privacy.events import Approximate
 DELTA = F("1e-6")
 
 
-
 def compose(losses: Sequence[Loss], delta: F, method: str = "plain") -> tuple[Loss, str]:
     """Of losses of which nothing more is known."""
     costs = [
