@@ -50,10 +50,10 @@ def is_executable(plan: Plan) -> bool:
 def _answers(plan: Plan) -> bool:
     """Every query is read from a step, every step is of a query, and its figures have a meaning."""
     steps = {step.query.name: step for step in plan.steps}
-    queries = list(plan.release.queries)
+    queries = {query.name: query for query in plan.release.queries}
     return (
-        [read.query for read in plan.reads] == queries
-        and all(step.query in queries for step in plan.steps)
+        [read.query for read in plan.reads] == list(plan.release.queries)
+        and all(queries.get(step.query.name) == step.query for step in plan.steps)
         and all(read.step in steps for read in plan.reads)
         and all(
             all(0 <= row < len(steps[read.step].transform) for row in read.rows)

@@ -27,7 +27,7 @@ a value: its noise is less so, and its interval, which has to allow for such rec
 noise, is no wider than at a share of its own. With a larger share it would be."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is itself: thousands are looked up
 class Unit:
     """What is released at once: for ``reads``, by ``lead`` or by a ``carrier`` in its place.
 
@@ -220,11 +220,12 @@ def _coarser(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[
 def _merged_units(units: Sequence[Unit], pure: bool) -> list[Unit]:
     left = list(units)
     for coarse in sorted(units, key=lambda unit: len(unit.lead.groups)):
+        if coarse.lead.statistic != "count" or coarse not in left:
+            continue
         options = [
             (worth, fine)
             for fine in left
-            if coarse in left
-            and fine is not coarse
+            if len(fine.lead.groups) > len(coarse.lead.groups)
             and (merged := _merged(coarse, fine)) is not None
             and (worth := _worth_merging(coarse, fine, merged, pure)) < 1
         ]
