@@ -37,11 +37,7 @@ def _events(step: Step, privacy: Privacy) -> Iterator[Counted]:
     elif step.scheme is not None and step.points is not None:
         limits = coarse_limits(step.query, privacy)
         stays = limits.replaced and limits.certain and step.points.null_fill is not None
-        yield (
-            Pure(
-                quantile_witness.epsilon(
-                    step.scheme.steps, limits.rows, limits.replaced, stays=stays
-                )
-            ),
-            1,
-        )
+        for span in quantile_witness.spans(
+            step.scheme.steps, limits.rows, limits.replaced, stays=stays
+        ):
+            yield Range(span), 1

@@ -138,6 +138,32 @@ def loss(
     return moved * worst(scheme, lambda each: each), worst(scheme, priced)
 
 
+def spans(
+    scheme: QuantileScheme, rows: int, replace: bool, *, stays: bool = False
+) -> tuple[Fraction, ...]:
+    """How wide the interval is, at most, in which the log-ratio of each level of the tree lies.
+
+    Given the outputs of earlier levels, the selections of one level, in all cells, are drawn
+    independently, so their ranges add up: a record's weights in the parts of a level sum to 1, and
+    m rows have m times the range of the level's dearest step. A record that is replaced and
+    ``stays`` has twice that (weights v <= w of a part are worth b v + (w - v) max(a, b-a) <=
+    (v + w) max(a, b-a)), and at the root, which holds both its places, 2 rate b.
+    """
+    if rows < 1:
+        raise ValueError("a person has at least one row")
+    depths = {(0, len(scheme.quantiles) + 1): 0}
+    widest: list[Fraction] = []
+    for step in scheme.steps:
+        depth = depths[step.left, step.right]
+        depths |= {part: depth + 1 for part in _parts(step)}
+        widest.extend([_ZERO] * (depth + 1 - len(widest)))
+        widest[depth] = max(widest[depth], cost(step))
+    moved = [(2 if replace else 1) * rows * each for each in widest]
+    if replace and stays:
+        moved[0] = rows * replaced(scheme.steps[0])
+    return tuple(moved)
+
+
 def _path(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Fraction:
     """The largest sum of prices along the steps that hold one bin."""
     return _paths(scheme, price)[0, len(scheme.quantiles) + 1]

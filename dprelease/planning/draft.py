@@ -28,13 +28,17 @@ from dprelease.statistics.registry import statistic_of
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a draft is made private, and the loss that this means for it alone."""
+    """How a draft is made private, and the loss that this means for it alone.
+
+    ``spans`` are the ranges of a scheme's levels.
+    """
 
     noise: Noise
     loss: Loss
     form: Form = Form.NUMBERS
     scheme: QuantileScheme | None = None
     threshold: int | None = None
+    spans: tuple[Fraction, ...] = ()
 
     @property
     def variance(self) -> float:
@@ -99,6 +103,8 @@ class Draft:
         noise, loss = choice.noise, choice.loss
         if noise.family is NoiseFamily.NONE:
             return ()
+        if choice.scheme is not None:
+            return tuple((Range(span), 1) for span in choice.spans)
         event: Event = Pure(loss.epsilon)
         times = 1
         if choice.threshold is not None:

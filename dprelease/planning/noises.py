@@ -152,7 +152,8 @@ def _searched(draft: Draft, scheme: QuantileScheme) -> Choice:
     replace, stays = _replacement(draft)
     epsilon, rho = quantiles.loss(scheme, draft.sensitivity.l1, replace, stays=stays)
     noise = Noise(NoiseFamily.EXPONENTIAL, scheme.steps[0].rate)
-    return Choice(noise, Loss(epsilon, Fraction(0), rho), Form.QUANTILES, scheme)
+    spans = quantiles.spans(scheme, draft.sensitivity.l1, replace, stays=stays)
+    return Choice(noise, Loss(epsilon, Fraction(0), rho), Form.QUANTILES, scheme, None, spans)
 
 
 def _replacement(draft: Draft) -> tuple[bool, bool]:

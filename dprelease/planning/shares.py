@@ -11,8 +11,9 @@ composing what it gives: the search decides how much is used, never whether it i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import log
 
 from dprelease.model import Loss, NoiseFamily
@@ -58,31 +59,72 @@ def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
     return _plan(drafts, mix, {name: factor * each for name, each in roots.items()})
 
 
-def composed(
-    drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix, guess: Fraction
-) -> Outcome | None:
-    """Raise the common factor until the loss, composed numerically or by rho, meets the total."""
-    roots = _roots(drafts, 4)
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The search for the common factor of one mix, under a total that isn't just added up.
 
-    def choice(draft: Draft, factor: Fraction) -> Choice:
-        return noises.scaled(draft, factor * roots[draft.name], mix[draft.name])
+    Losses compose by their distributions or by rho, whichever loses less here: many selections
+    may well lose less by rho.
+    """
 
-    def rho(factor: Fraction) -> Fraction | None:
-        losses = [*(cost.loss for cost in fixed), *(choice(d, factor).loss for d in drafts)]
-        return _part_of_rho(losses, total)
+    drafts: Sequence[Draft]
+    fixed: Sequence[Cost]
+    total: Total
+    mix: Mix
+    roots: dict[str, Fraction] = field(default_factory=dict)
+    _made: dict[tuple[str, Fraction], Choice] = field(default_factory=dict)
 
-    def epsilon(factor: Fraction) -> Fraction | None:
-        events = [event for cost in fixed for event in cost.events]
-        for draft in drafts:
-            made = draft.events_at(factor * roots[draft.name], mix[draft.name])
-            events.extend(made if made is not None else draft.events(choice(draft, factor)))
-        return _part_of_epsilon(events, total)
+    def by_rho(self, guess: Fraction) -> Fraction | None:
+        """The factor at which the sum of rhos meets the total: quick."""
+        if not self.roots:
+            self.roots.update(_roots(self.drafts, 4))
+        if self.total.accounting == "pld":
+            return None
+        alone = self.total.rho is not None or self.total.accounting != "auto"
+        return _largest(self._rho, guess, CLOSER if alone else CLOSE)
 
-    by_rho = total.rho is not None or total.accounting in {"zcdp", "plain"}
-    found = _largest(rho, guess, CLOSER) if by_rho else _largest(epsilon, guess, CLOSE)
-    if found is None:
-        return None
-    return _plan(drafts, mix, {name: found * each for name, each in roots.items()})
+    def error(self, factor: Fraction | None) -> float:
+        """About the error at a factor, to choose by."""
+        if factor is None:
+            return float("inf")
+        return sum(
+            float(draft.demand.weight)
+            * _error(draft, self.mix[draft.name], factor * self.roots[draft.name])
+            for draft in self.drafts
+        )
+
+    def outcome(self, factor: Fraction | None, guess: Fraction) -> Outcome | None:
+        """Raise the factor that was found by rho as far as the distributions of losses allow."""
+        found = factor
+        if self.total.rho is None and self.total.accounting in {"auto", "pld"}:
+            used = lru_cache(maxsize=None)(self._epsilon)
+            start = round_down(factor or guess, _DIGITS)
+            part = used(start)
+            if factor is None or (part is not None and part <= 1):
+                more = _largest(used, start, CLOSE)
+                found = max((each for each in (factor, more) if each is not None), default=None)
+        if found is None:
+            return None
+        intensities = {name: found * each for name, each in self.roots.items()}
+        return _plan(self.drafts, self.mix, intensities)
+
+    def _choice(self, draft: Draft, factor: Fraction) -> Choice:
+        key = draft.name, factor
+        if key not in self._made:
+            intensity = factor * self.roots[draft.name]
+            self._made[key] = noises.scaled(draft, intensity, self.mix[draft.name])
+        return self._made[key]
+
+    def _rho(self, factor: Fraction) -> Fraction | None:
+        made = (self._choice(draft, factor).loss for draft in self.drafts)
+        return _part_of_rho([*(cost.loss for cost in self.fixed), *made], self.total)
+
+    def _epsilon(self, factor: Fraction) -> Fraction | None:
+        events = [event for cost in self.fixed for event in cost.events]
+        for draft in self.drafts:
+            made = draft.events_at(factor * self.roots[draft.name], self.mix[draft.name])
+            events.extend(made if made is not None else draft.events(self._choice(draft, factor)))
+        return _part_of_epsilon(events, self.total)
 
 
 def _roots(drafts: Sequence[Draft], degree: int) -> dict[str, Fraction]:
@@ -95,19 +137,20 @@ def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -
         for draft in drafts
     }
     error = sum(
-        float(draft.demand.weight) * _error(draft, choices[draft.name], intensities[draft.name])
+        float(draft.demand.weight)
+        * _error(draft, choices[draft.name].noise.family, intensities[draft.name])
         for draft in drafts
     )
     return Outcome(choices, error, mix)
 
 
-def _error(draft: Draft, choice: Choice, intensity: Fraction) -> float:
+def _error(draft: Draft, family: NoiseFamily, intensity: Fraction) -> float:
     """Variance in units of the draft's L1 norm; of a choice the square of 1/intensity."""
     spread = 1 / float(intensity) ** 2
-    if not draft.additive or choice.noise.family is NoiseFamily.NONE:
+    if not draft.additive or family is NoiseFamily.NONE:
         # permute-and-flip errs less than the exponential mechanism at the same rate
-        return spread * (1.5 if choice.noise.family is NoiseFamily.EXPONENTIAL else 1.0)
-    if choice.noise.family is NoiseFamily.GAUSSIAN:
+        return spread * (1.5 if family is NoiseFamily.EXPONENTIAL else 1.0)
+    if family is NoiseFamily.GAUSSIAN:
         known = draft.sensitivity
         return spread * known.l2_squared / known.l1**2
     return 2 * spread

@@ -13,7 +13,7 @@ from dprelease.planning import noises
 from dprelease.planning.draft import Choice, Draft, drafts_of
 from dprelease.planning.families import Mix, mixes, pure_mix
 from dprelease.planning.own import Choices, complain, free_deltas, own_choice, selections
-from dprelease.planning.shares import Outcome, added, composed
+from dprelease.planning.shares import Composed, Outcome, added
 from dprelease.planning.targets import meets
 from dprelease.planning.total import Total
 from dprelease.privacy import zcdp
@@ -21,6 +21,9 @@ from dprelease.privacy.accounting import Cost
 
 FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
+
+MANY = 100
+"""Of more drafts only the two mixes are followed up that are best by rho."""
 
 BETTER = 0.99
 """A delta is spent where it takes at least a hundredth off the error."""
@@ -217,8 +220,14 @@ class _Solver:
     ) -> Outcome | None:
         best, least = pure, BETTER * pure.error if pure else float("inf")
         guess = self._guess(drafts)
-        for mix in mixes(drafts):
-            made = composed(drafts, fixed, self.total, mix, guess)
+        found = [Composed(drafts, fixed, self.total, mix) for mix in mixes(drafts)]
+        searches = [(each, each.by_rho(guess)) for each in found]
+        searches.sort(key=lambda search: search[0].error(search[1]))
+        if len(drafts) > MANY:
+            # so many lose about their rho: that tells the mixes apart
+            searches = searches[:2]
+        for search, factor in searches:
+            made = search.outcome(factor, guess)
             if made is not None and made.error < least:
                 best, least = made, made.error
         return best

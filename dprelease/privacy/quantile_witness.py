@@ -52,6 +52,33 @@ def rho(
     return _worst(selections, rows, replace and stays, lambda loss: range_rho(times(loss)))
 
 
+def spans(
+    selections: Iterable[QuantileStep], rows: int, replace: bool, *, stays: bool = False
+) -> list[Fraction]:
+    """Ranges of the log-ratios of rounds of selections that don't look at one another's outputs.
+
+    A selection's round is the number of selections whose parts strictly hold its own. Given the
+    rounds before, those of one round are independent, also over cells, and a product of
+    laws has the sum of their ranges: for shares of a record that sum to 1, at most the largest.
+    """
+    held = list(selections)
+    _ordered(held)
+    if rows < 1:
+        raise ValueError("a person has at least one row")
+    rounds: dict[int, Fraction] = {}
+    for one in held:
+        above = sum(
+            each.left <= one.left and one.right <= each.right and each is not one for each in held
+        )
+        alone = 2 * one.rate * max(one.target.numerator, _rest(one))
+        if replace:
+            # both of its places are in the one part that holds everything
+            whole = stays and above == 0
+            alone = 2 * one.rate * one.target.denominator if whole else 2 * alone
+        rounds[above] = max(rounds.get(above, Fraction(0)), rows * alone)
+    return [rounds[above] for above in sorted(rounds)]
+
+
 Price = Callable[[Fraction], Fraction]
 """What a selection adds to the total, by what it loses for one record."""
 
