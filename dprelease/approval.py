@@ -2,8 +2,8 @@
 
 A saved plan holds a digest of all that decides what a run does and spends: the spec's meaning, the
 data set, snapshot and period it is for, each step's mechanism with its exact parameters, how each
-query is read, and the composed loss. A run that is given the file plans anew and compares. Nothing
-of the file but the digest is believed.
+query is read, and the composed loss. A run that is given the file plans anew and compares: the
+digest, and then every line of the file, so that what people have read and approved is what is run.
 """
 
 from __future__ import annotations
@@ -74,7 +74,14 @@ def check_approved(plan: Plan, file: str) -> None:
     """Refuse a plan that isn't the saved one. Raises Failure (exit code 2)."""
     saved = _saved(file)
     if saved["digest"] == digest_of(plan):
-        return
+        edited = _edited(plan, saved)
+        if not edited:
+            return
+        raise _refused(
+            f"{file} was edited since it was saved, or saved by another version "
+            f"(differs in {', '.join(edited[:5])})",
+            "have the plan approved as it is saved: dprelease plan -o",
+        )
     raise _refused(
         f"what would be run now is not what {file} holds{_differences(plan, saved)}",
         "have the new plan approved (dprelease plan -o), or restore spec, period and version",
@@ -97,6 +104,23 @@ def _saved(file: str) -> Mapping[str, Any]:
         raise _refused(f"{file} is no saved plan", "save one with dprelease plan -o")
     saved: Mapping[str, Any] = content
     return saved
+
+
+def _edited(plan: Plan, saved: Mapping[str, Any]) -> list[str]:
+    """The parts of a saved plan that don't read as they would now."""
+    now = described(plan)
+    names = sorted((now.keys() | saved.keys()) - {"digest", "ledger"})
+    return [name for name in names if saved.get(name) != now.get(name)]
+
+
+def described(plan: Plan) -> Mapping[str, Any]:
+    """All that is said of a plan, as it is read back from a file; without the ledger."""
+    from dprelease.report.plan import describe
+    from dprelease.report.what_if import what_if_facts
+
+    said = {**describe(plan), "what_if": what_if_facts(plan)}
+    read: Mapping[str, Any] = json.loads(json.dumps(said))
+    return read
 
 
 def _differences(plan: Plan, saved: Mapping[str, Any]) -> str:

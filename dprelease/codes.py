@@ -30,7 +30,7 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E313", "planning.own", "no delta is left for gaussian noise"),
     Code("E314", "planning.planner", "the queries need more than the total delta"),
     Code("E315", "planning.planner", "budgets that can't be composed as asked"),
-    Code("E316", "planning.own", "no epsilon for the selection of private keys"),
+    Code("E316", "planning.keys", "no epsilon for the selection of private keys"),
     Code("E317", "planning.targets", "an accuracy that no noise meets"),
     Code("E318", "planning.solve", "the total does not meet the accuracy targets"),
     Code("E320", "approval", "not the plan that was approved"),

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from dprelease.certifying.forms import is_choice, is_numbers, is_quantiles
 from dprelease.certifying.meaning import is_group
+from dprelease.certifying.reads import are_reads
 from dprelease.model import (
     Adjacency,
     Form,
@@ -59,6 +60,7 @@ def _answers(plan: Plan) -> bool:
             all(0 <= row < len(steps[read.step].transform) for row in read.rows)
             for read in plan.reads
         )
+        and are_reads(plan)
     )
 
 

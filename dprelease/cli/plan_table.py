@@ -33,6 +33,8 @@ def write_plan(plan: Facts) -> None:
     if plan.get("what_if"):
         tables.append((_what_if(plan["what_if"], steps), ""))
     answer(_rendered(tables))
+    answer("Why the sensitivity is what it is")
+    answer(_folded(_why(steps), 2) + "\n")
     answer(_folded(_totals(plan), 9))
 
 
@@ -111,18 +113,31 @@ def _how(steps: Sequence[Facts]) -> Table:
 
 def _what_if(options: Sequence[Facts], steps: Sequence[Facts]) -> Table:
     """The expected errors at other totals: one column for each."""
-    table = _table("What other totals would buy: expected error at epsilon")
+    kind = str(options[0]["total"]).split()[0]
+    table = _table(f"Expected error at other totals ({kind})")
     table.add_column("query", overflow="fold")
     for option in options:
         here = " (planned)" if option["times"] == "1" else ""
-        table.add_column(f"{rounded_up(option['epsilon'])}{here}", justify="right", overflow="fold")
+        total = str(option["total"]).split()[1]
+        table.add_column(f"{total}{here}", justify="right", overflow="fold")
     for step in steps:
         cells = [
-            "-" if option["errors"] is None else _short(str(option["errors"][step["name"]]))
+            "too little"
+            if option["errors"] is None
+            else _short(str(option["errors"][step["name"]]))
             for option in options
         ]
         table.add_row(step["name"], *cells)
     return table
+
+
+def _why(steps: Sequence[Facts]) -> list[str]:
+    """How the sensitivities follow from the spec: each derivation once."""
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        found.setdefault(str(step["sensitivity"]["derivation"]), []).append(str(step["name"]))
+    names = {text: ", ".join(those) for text, those in found.items()}
+    return [f"{those}: {text}" for text, those in names.items()]
 
 
 def _short(error: str) -> str:

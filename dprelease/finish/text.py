@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
+MOST_PLACES = 12
+"""Decimal places that numbers of a spec may have."""
+
 
 def number(value: Fraction, digits: int = 3, *, up: bool = False) -> str:
     """Write a number with ``digits`` significant digits, thousands separated.
@@ -22,6 +25,16 @@ def number(value: Fraction, digits: int = 3, *, up: bool = False) -> str:
     if rounded != 0 and not -5 <= rounded.adjusted() <= 14:
         return f"{rounded:.{digits - 1}e}"
     text = f"{rounded:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def as_budget(value: Fraction, digits: int = 6) -> str:
+    """Write a budget as a spec takes it, rounded up: no exponent, at most 12 decimal places."""
+    places = 0
+    while places < MOST_PLACES and abs(value) * 10**places < 10 ** (digits - 1):
+        places += 1
+    whole = -(-value.numerator * 10**places // value.denominator)
+    text = f"{Decimal(whole).scaleb(-places):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

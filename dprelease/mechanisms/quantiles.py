@@ -155,7 +155,7 @@ def spans(
     widest: list[Fraction] = []
     for step in scheme.steps:
         depth = depths[step.left, step.right]
-        depths |= {part: depth + 1 for part in _parts(step)}
+        depths |= dict.fromkeys(_parts(step), depth + 1)
         widest.extend([_ZERO] * (depth + 1 - len(widest)))
         widest[depth] = max(widest[depth], cost(step))
     moved = [(2 if replace else 1) * rows * each for each in widest]

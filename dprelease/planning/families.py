@@ -59,7 +59,7 @@ def _fixed(draft: Draft) -> NoiseFamily | None:
     if draft.released.form is Form.CHOICE:
         if wanted == "exponential":
             return EXPONENTIAL
-        return FLIP if wanted == "laplace" or draft.query.picks > 1 else None
+        return FLIP if wanted == "laplace" else None
     if wanted in {"laplace", "gaussian"}:
         return LAPLACE if wanted == "laplace" else GAUSSIAN
     return None

@@ -17,7 +17,6 @@ from dprelease.privacy.threshold import calibrate_gaussian, least_threshold_lapl
 from dprelease.statistics.base import null_fill
 from dprelease.statistics.neighbours import may_be_outside
 
-LEAST_EPSILON = Fraction(1, 10**9)
 SIGMA_DIGITS = 15
 RHO_DIGITS = 12
 UNSTATED = Fraction(1)
@@ -74,7 +73,7 @@ def stated(draft: Draft, choice: Choice, delta: Fraction, *, roughly: bool = Fal
         loss = gaussian.loss(choice.noise, draft.shift, delta)
     # a large delta may make up for everything; a claim of epsilon 0 could not be confirmed
     return dataclasses.replace(
-        choice, loss=Loss(max(loss.epsilon, LEAST_EPSILON), loss.delta, loss.rho)
+        choice, loss=Loss(max(loss.epsilon, accounting.LEAST_EPSILON), loss.delta, loss.rho)
     )
 
 

@@ -9,8 +9,6 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Query, Release
 from dprelease.planning import noises
 from dprelease.planning.draft import Choice, Draft
-from dprelease.planning.roots import root
-from dprelease.planning.total import Total
 
 Choices = dict[str, Choice]
 
@@ -19,32 +17,6 @@ def complain(release: Release, query: Query, code: str, message: str, hint: str)
     """State what is wrong with a query's budget."""
     key = f"query[{query.number}]"
     return Failure(ExitCode.SPEC, Complaint(code, message, hint, release.place(key), key))
-
-
-def selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choices:
-    """Choose noise and threshold of the counts that select keys: an epsilon each, by weight."""
-    paying = [draft for draft in drafts if not draft.free]
-    asking = [draft for draft in paying if not draft.demand.stated]
-    whole = sum((root(draft.demand.weight, 3) for draft in asking), Fraction(0))
-    owned = sum((draft.demand.epsilon or Fraction(0) for draft in paying), Fraction(0))
-    found: Choices = {}
-    for draft in paying:
-        demand = draft.demand
-        if not draft.selects:
-            continue
-        epsilon = demand.epsilon
-        if epsilon is None and total.epsilon is not None and demand.rho is None:
-            epsilon = (total.epsilon - owned) * root(demand.weight, 3) / whole
-        if epsilon is None or epsilon <= 0:
-            raise complain(
-                release,
-                draft.query,
-                "E316",
-                f'"{draft.name}" selects private keys, and has no epsilon for that',
-                "give it an epsilon, or [privacy] an epsilon that is not yet spent",
-            )
-        found[draft.name] = noises.selecting(draft, epsilon)
-    return found
 
 
 def free_deltas(drafts: Sequence[Draft], left: Fraction) -> Mapping[str, Fraction]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.finish.text import number
+from dprelease.finish.text import as_budget, number
 from dprelease.model import Loss, Plan, Release
 from dprelease.planning.solve import best_of
 from dprelease.planning.total import STATED_DELTA, Total, total_of
@@ -51,7 +51,9 @@ def _not_composable(release: Release, total: Total) -> Failure:
             "E315",
             f"the queries' budgets can't be composed by accounting = \"{total.accounting}\""
             + ("" if total.delta else " without a delta"),
-            "let accounting be auto, or let the deltas of [privacy] and of the queries fit it",
+            "give [privacy] a delta, at least the sum of those of its queries"
+            if not total.delta
+            else "let accounting be auto, or let the deltas of [privacy] and of the queries fit it",
             release.place(key),
             key,
         ),
@@ -68,9 +70,9 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
             ExitCode.SPEC,
             Complaint(
                 "E311",
-                f"the queries come to {kind} {number(spent, 6, up=True)} together, more than "
+                f"the queries come to {kind} {as_budget(spent)} together, more than "
                 f"the total {number(allowed, 6)}",
-                "lower the queries' budgets, or raise the total",
+                f"lower the queries' budgets, or raise the total to {as_budget(spent)}",
                 release.place(key),
                 key,
             ),

@@ -24,7 +24,7 @@ from dprelease.planning.own import Choices
 from dprelease.planning.roots import root
 from dprelease.planning.total import Total
 from dprelease.privacy import zcdp
-from dprelease.privacy.accounting import Cost, numerical
+from dprelease.privacy.accounting import BEYOND_RHO, Cost, numerical
 from dprelease.privacy.enclosure import round_down
 from dprelease.privacy.events import Counted
 
@@ -147,9 +147,14 @@ def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -
 def _error(draft: Draft, family: NoiseFamily, intensity: Fraction) -> float:
     """Variance in units of the draft's L1 norm; of a choice the square of 1/intensity."""
     spread = 1 / float(intensity) ** 2
+    if family is NoiseFamily.EXPONENTIAL:
+        # permute-and-flip errs less at the same rate; and each of several picks has its part of the
+        # rate, where noisy counts of all candidates (one shot) would have the whole
+        known = draft.sensitivity
+        parts = draft.query.picks * known.choice_l1 / known.l1
+        return spread * 1.5 * max(1.0, 0.7 * parts) ** 2
     if not draft.additive or family is NoiseFamily.NONE:
-        # permute-and-flip errs less than the exponential mechanism at the same rate
-        return spread * (1.5 if family is NoiseFamily.EXPONENTIAL else 1.0)
+        return spread
     if family is NoiseFamily.GAUSSIAN:
         known = draft.sensitivity
         return spread * known.l2_squared / known.l1**2
@@ -160,7 +165,8 @@ def _part_of_rho(losses: Sequence[Loss], total: Total) -> Fraction | None:
     """What part of the total the losses come to; None if they don't compose."""
     allowed = total.rho
     if allowed is None:
-        allowed = zcdp.rho_for(total.epsilon or Fraction(0), total.delta)
+        epsilon = total.epsilon or Fraction(0)
+        allowed = min(zcdp.rho_for(epsilon, total.delta), epsilon / BEYOND_RHO)
     rhos = [loss.rho for loss in losses if loss.rho is not None]
     return sum(rhos, Fraction(0)) / allowed if len(rhos) == len(losses) else None
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.finish.text import number
+from dprelease.finish.text import as_budget, number
 from dprelease.model import Loss, Release
 from dprelease.planning import noises
 from dprelease.planning.draft import Choice, Draft, drafts_of
 from dprelease.planning.families import Mix, mixes, pure_mix
-from dprelease.planning.own import Choices, complain, free_deltas, own_choice, selections
+from dprelease.planning.joining import chosen
+from dprelease.planning.keys import selections
+from dprelease.planning.own import Choices, complain, free_deltas, own_choice
 from dprelease.planning.shares import Composed, Outcome, added
 from dprelease.planning.targets import meets
 from dprelease.planning.total import Total
@@ -24,6 +26,9 @@ FEW = 3
 
 MANY = 100
 """Of more drafts only the two mixes are followed up that are best by rho."""
+
+NO_RHO = Fraction(10**9)
+"""More than any rho."""
 
 BETTER = 0.99
 """A delta is spent where it takes at least a hundredth off the error."""
@@ -45,8 +50,16 @@ class Solution:
         return self.error, self.loss.epsilon, self.loss.delta
 
 
+class Unmet(Failure):
+    """The total can't meet the accuracy targets; ``needed`` is the total that would."""
+
+    def __init__(self, needed: Fraction, complaint: Complaint) -> None:
+        super().__init__(ExitCode.SPEC, complaint)
+        self.needed = needed
+
+
 def best_of(release: Release, total: Total) -> Solution:
-    """Solve with targets that share releases and with ones that don't; take the better.
+    """Solve with targets that share releases, with ones that don't, and with some; take the best.
 
     Raises Failure or ValueError where neither can be had.
     """
@@ -54,15 +67,17 @@ def best_of(release: Release, total: Total) -> Solution:
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
         return solve(release, drafts, total)
+    apart = drafts_of(release, join_targets=False)
     found: list[Solution] = []
     failed: list[Failure | ValueError] = []
-    for made in (drafts_of(release, join_targets=False), drafts):
+    for made in (apart, drafts, chosen(release, drafts, apart, by_rho=total.concentrates)):
         try:
             found.append(solve(release, made, total))
         except (Failure, ValueError) as problem:
             failed.append(problem)
     if not found:
-        raise failed[0]
+        unmet = [problem for problem in failed if isinstance(problem, Unmet)]
+        raise min(unmet, key=lambda problem: problem.needed) if unmet else failed[0]
     return min(found, key=lambda solution: solution.rank)
 
 
@@ -93,6 +108,8 @@ def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
         if delta > 0:
             fixed[draft.name] = noises.stated(draft, fixed[draft.name], delta, roughly=many)
     loss, method = total.loss_of(costs_of(drafts, fixed))
+    if shared and not total.holds(loss):
+        raise solver.nothing_left(shared[0])
     return Solution(drafts, fixed, loss, method, error)
 
 
@@ -113,12 +130,6 @@ class _Solver:
     fixed: Choices
     deltas: Mapping[str, Fraction]
 
-    @property
-    def concentrates(self) -> bool:
-        """Whether losses may compose by other than addition."""
-        total = self.total
-        return total.accounting != "pure" and (total.delta > 0 or total.rho is not None)
-
     # --- targets --------------------------------------------------------------------------------
 
     def targets(self, drafts: Sequence[Draft], shared: Sequence[Draft]) -> Choices:
@@ -133,14 +144,14 @@ class _Solver:
             found.append((loss, choices))
         if not found:
             raise ValueError("these targets don't compose")
-        loss, choices = min(found, key=lambda each: (each[0].epsilon, each[0].delta))
+        loss, choices = min(found, key=lambda each: (self._amount(each[0]), each[0].delta))
         if not self.total.holds(loss) or (shared and self._spent(loss)):
             raise self._unmet(loss, shared)
         return choices
 
     def _mixes(self, drafts: Sequence[Draft]) -> Iterable[Mix]:
         pure = pure_mix(drafts)
-        if not self.concentrates:
+        if not self.total.concentrates:
             return [pure] if pure is not None else []
         return mixes(drafts)
 
@@ -150,26 +161,32 @@ class _Solver:
             return loss.rho is None or loss.rho >= total.rho
         return total.epsilon is not None and loss.epsilon >= total.epsilon
 
-    def _unmet(self, loss: Loss, shared: Sequence[Draft]) -> Failure:
+    def _unmet(self, loss: Loss, shared: Sequence[Draft]) -> Unmet:
         total = self.total
         key = "privacy.rho" if total.rho is not None else "privacy.epsilon"
-        needed = loss.rho if total.rho is not None else loss.epsilon
+        needed = self._amount(loss)
         allowed = total.rho if total.rho is not None else total.epsilon
         kind = key.rsplit(".", maxsplit=1)[1]
         beside = ", with nothing left for the queries that have a weight" if shared else ""
-        return Failure(
-            ExitCode.SPEC,
+        enough = "more than " if shared else ""
+        return Unmet(
+            needed,
             Complaint(
                 "E318",
-                f"the accuracy targets take {kind} {number(needed or Fraction(0), 6, up=True)} "
+                f"the accuracy targets take {kind} {as_budget(needed)} "
                 f"together with what is stated{beside}; the total is "
                 f"{number(allowed or Fraction(0), 6)}",
-                f"a total of {number(needed or Fraction(0), 6, up=True)} meets them; or allow "
-                "wider targets",
+                f"a total of {enough}{as_budget(needed)} meets them; or allow wider targets",
                 self.release.place(key),
                 key,
             ),
         )
+
+    def _amount(self, loss: Loss) -> Fraction:
+        """The loss in terms of the total; a loss without rho is more than any."""
+        if self.total.rho is None:
+            return loss.epsilon
+        return loss.rho if loss.rho is not None else NO_RHO
 
     # --- weights --------------------------------------------------------------------------------
 
@@ -180,21 +197,25 @@ class _Solver:
         pure = pure_mix(drafts)
         if pure is not None and self.total.accounting in {"auto", "plain", "pure"}:
             found = added(drafts, fixed, self.total, pure)
-        if self.concentrates:
+        if self.total.concentrates:
             exact = self._alone(drafts, fixed)
             if exact is not None and (found is None or exact.error < found.error):
                 found = exact
             if found is None or exact is None:
                 found = self._best_mix(drafts, fixed, found)
         if found is None:
-            raise complain(
-                self.release,
-                drafts[0].query,
-                "E312",
-                f'nothing of the total is left for "{drafts[0].name}"',
-                "raise the total, or lower the budgets of the other queries",
-            )
+            raise self.nothing_left(drafts[0])
         return found
+
+    def nothing_left(self, draft: Draft) -> Failure:
+        """What the others take leaves too little for a draft to have any noise at all."""
+        return complain(
+            self.release,
+            draft.query,
+            "E312",
+            f'nothing of the total is left for "{draft.name}"',
+            "raise the total, or lower the budgets of the other queries",
+        )
 
     def _alone(self, drafts: Sequence[Draft], fixed: Sequence[Cost]) -> Outcome | None:
         """One release with Gaussian noise beside pure losses is calibrated to the last digit."""

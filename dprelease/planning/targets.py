@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from dprelease.model import Accuracy, NoiseFamily, Read, Release, Step
@@ -22,9 +23,14 @@ def meets(release: Release, draft: Draft, family: NoiseFamily) -> Choice:
 
     Raises Failure where no noise does.
     """
+    return weakest(release, draft, lambda intensity: noises.scaled(draft, intensity, family))
+
+
+def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) -> Choice:
+    """The same of any noise that an intensity makes: the larger, the less noise."""
 
     def holds(intensity: Fraction) -> Choice | None:
-        choice = noises.scaled(draft, intensity, family)
+        choice = make(intensity)
         step = draft.step(choice)
         return choice if all(_met(read, step) for read in draft.reads) else None
 
@@ -71,4 +77,4 @@ def error_of(read: Read, step: Step, wanted: Accuracy) -> Fraction | None:
     if wanted.records is not None:
         found = reading.example(read, step, wanted.confidence, wanted.records)
         return None if found is None else Fraction(found["halfwidth"])
-    return reading.constant_half(read, step, wanted.confidence)
+    return reading.target_half(read, step, wanted.confidence)

@@ -28,6 +28,11 @@ class Total:
         """Whether there is no limit."""
         return self.epsilon is None and self.rho is None
 
+    @property
+    def concentrates(self) -> bool:
+        """Whether losses may compose by other than addition."""
+        return self.accounting != "pure" and (self.delta > 0 or self.rho is not None)
+
     def loss_of(self, costs: Sequence[Cost]) -> tuple[Loss, str]:
         """Compose costs by the release's accounting; ValueError where it can't.
 

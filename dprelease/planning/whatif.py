@@ -1,4 +1,8 @@
-"""What other totals would buy: the plan again, with all budgets times a factor."""
+"""What other totals would buy: the plan again, with another total.
+
+Where queries share by weight, what others state by themselves and their targets stay as they are.
+Where all of it is stated, all of it is multiplied.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,14 @@ FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)
 
 
 def what_if(plan: Plan) -> list[tuple[Fraction, Plan | None]]:
-    """Plan at a quarter, half, once, twice and four times the budgets.
+    """Plan at a quarter, half, once, twice and four times the total.
 
-    None where targets or fixed deltas leave no plan. Not certified: nothing is run by these.
+    None where what is stated or targeted leaves no plan. Not certified: nothing is run by these.
+    Empty where all follows from targets.
     """
+    queries = plan.release.queries
+    if not any(_stated(query) or _weighted(query) for query in queries):
+        return []
     return [(factor, plan if factor == 1 else _at(plan.release, factor)) for factor in FACTORS]
 
 
@@ -26,11 +34,21 @@ def _at(release: Release, factor: Fraction) -> Plan | None:
         epsilon=_times(release.privacy.epsilon, factor),
         rho=_times(release.privacy.rho, factor),
     )
-    queries = tuple(_query(query, factor) for query in release.queries)
+    queries = release.queries
+    if not any(map(_weighted, queries)):
+        queries = tuple(_query(query, factor) for query in queries)
     try:
         return make_plan(replace(release, privacy=privacy, queries=queries))
     except (Failure, ValueError):
         return None
+
+
+def _stated(query: Query) -> bool:
+    return query.epsilon is not None or query.rho is not None
+
+
+def _weighted(query: Query) -> bool:
+    return not _stated(query) and query.accuracy is None
 
 
 def _query(query: Query, factor: Fraction) -> Query:

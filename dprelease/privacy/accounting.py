@@ -33,6 +33,9 @@ CONFIRMED = 1 + Fraction(3, 10**4)
 """Numerical claims are larger by this than what was found: an independent check, with a coarser
 grid and other arithmetic, has to confirm them."""
 
+LEAST_EPSILON = Fraction(1, 10**9)
+BEYOND_RHO = 1 + Fraction(1, 10**6)
+
 WORTH = 1 - Fraction(1, 10**3)
 """A claim without any delta is preferred to one that is not better than by this factor."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.finish.text import listing
+from dprelease.finish.text import listing, number
 from dprelease.model import Form, NoiseFamily, Plan, QuantileScheme, Read, Reading, Step
 from dprelease.report.explained import candidates_of, explained, threshold_facts
 from dprelease.report.numbers import root, text, upward
@@ -160,11 +160,13 @@ def _sensitivity(step: Step, unit: Fraction) -> dict[str, object]:
         }
     if step.form is Form.QUANTILES:
         return {"l1": known.l1, "l2": None, "of": "rows", "derivation": known.derivation}
+    grid = step.unit[0]
+    steps = "" if grid == 1 or known.l1 <= 1 else f" (in steps of {number(grid, 6)})"
     return {
         "l1": upward(known.l1 * unit),
         "l2": root(known.l2_squared * unit**2),
         "of": "figures",
-        "derivation": known.derivation,
+        "derivation": f"{known.derivation}{steps}",
     }
 
 

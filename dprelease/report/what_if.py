@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from dprelease.finish.text import as_budget
 from dprelease.model import Plan
 from dprelease.planning.whatif import what_if
 from dprelease.report.numbers import text, upward
@@ -14,7 +17,9 @@ MOST_QUERIES = 100
 def what_if_facts(plan: Plan) -> list[dict[str, object]]:
     """State the expected error of each query at a quarter, half, once, twice, four times the total.
 
-    ``errors`` is None where no plan is possible. Empty for plans of very many queries.
+    ``total`` is the one declared, "epsilon 2" or "rho 0.1", or what the queries come to without
+    one. ``errors`` and ``epsilon``, what the plan takes of it, are None where no plan is possible.
+    Empty for plans of very many queries.
     """
     if len(plan.release.queries) > MOST_QUERIES:
         return []
@@ -22,7 +27,8 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
     return [
         {
             "times": text(factor),
-            "epsilon": upward(plan.loss.epsilon * factor if found is None else found.loss.epsilon),
+            "total": _total(plan, factor),
+            "epsilon": None if found is None else upward(found.loss.epsilon),
             "errors": None
             if found is None
             else {
@@ -32,3 +38,11 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
         }
         for factor, found in what_if(plan)
     ]
+
+
+def _total(plan: Plan, factor: Fraction) -> str:
+    privacy = plan.release.privacy
+    if privacy.rho is not None:
+        return f"rho {as_budget(privacy.rho * factor)}"
+    whole = plan.loss.epsilon if privacy.epsilon is None else privacy.epsilon
+    return f"epsilon {as_budget(whole * factor)}"

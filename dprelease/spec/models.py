@@ -19,6 +19,7 @@ from dprelease.spec.numbers import (
     picks,
     probability,
     selection_delta,
+    weight,
     within,
 )
 from dprelease.spec.quantiles import quantiles
@@ -207,7 +208,7 @@ class QuerySection(Section):
     epsilon = Key(budget)
     delta = Key(probability)
     rho = Key(budget)
-    weight = Key(budget)
+    weight = Key(weight)
     accuracy = Key(read_accuracy)
     mechanism = Choice[Mechanism](Mechanism, "auto")
     table = Key(safe_name)

@@ -59,6 +59,15 @@ def budget(value: object) -> Fraction:
     return number
 
 
+def weight(value: object) -> Fraction:
+    """Read a query's weight: above 0, at most 10^6. Raises ``Refused`` (E203)."""
+    number = exact(value, "E203")
+    if not 0 < number <= MAX_EPSILON:
+        message = f"weight {show(value)} is not above 0 and at most {MAX_EPSILON}"
+        raise Refused(message, "how much the accuracy of this query matters, such as 2", "E203")
+    return number
+
+
 def probability(value: object) -> Fraction:
     """Read a delta: 0 or more, less than 1. Raises ``Refused`` (E203, E204)."""
     number = exact(value, "E204")

@@ -95,20 +95,13 @@ class Quantile(Estimate):
             OutputColumn(
                 f"{name}_rank_moe",
                 "integer",
-                [self._ranks(step, interval, at)] * cells,
+                [_ranks(step, interval, at)] * cells,
                 f"with {percent(interval)} certainty {name} is no more than so many ranks (values "
                 f"in order) away from the true quantile{_LISTED if query.points else ''}",
                 0,
                 query.name,
             ),
         ]
-
-    def _ranks(self, step: Step, interval: Fraction, at: int) -> int:
-        if step.scheme is None:
-            raise ValueError("quantiles are searched by a scheme")
-        grid, points = quantity(step.query.column).grid, step.query.points
-        lower, upper = (grid.lower, grid.upper) if points is None else (0, len(points) - 1)
-        return rank_halfwidth(step.scheme, at, lower, upper, 1 - interval)
 
     def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
         """Give, of a minimum or maximum, the values from which on it is near the end at all.
@@ -120,13 +113,25 @@ class Quantile(Estimate):
         if not self.extreme:
             return None
         q = step.query.quantiles[0]
-        return ceil(self._ranks(step, interval, 0) / min(q, 1 - q))
+        return ceil(_ranks(step, interval, 0) / min(q, 1 - q))
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The rank half-width; of several quantiles the largest."""
-        ranks = [self._ranks(step, interval, at) for at in range(len(step.query.quantiles))]
-        most = "at most " if len(ranks) > 1 else ""
-        return f"± {most}{max(ranks):,} ranks{self.remark}"
+        most = "at most " if len(step.query.quantiles) > 1 else ""
+        return f"± {most}{ranks_half(step, interval):,} ranks{self.remark}"
+
+
+def ranks_half(step: Step, interval: Fraction) -> int:
+    """How many ranks the quantiles of a step may be off: of several the most."""
+    return max(_ranks(step, interval, at) for at in range(len(step.query.quantiles)))
+
+
+def _ranks(step: Step, interval: Fraction, at: int) -> int:
+    if step.scheme is None:
+        raise ValueError("quantiles are searched by a scheme")
+    grid, points = quantity(step.query.column).grid, step.query.points
+    lower, upper = (grid.lower, grid.upper) if points is None else (0, len(points) - 1)
+    return rank_halfwidth(step.scheme, at, lower, upper, 1 - interval)
 
 
 def endings(query: Query) -> tuple[str, ...]:

@@ -18,10 +18,11 @@ from dprelease.finish.combined import mixed_half
 from dprelease.finish.decimals import decimals_of
 from dprelease.finish.screening import CHANCE, screened_half
 from dprelease.finish.text import plus_minus
-from dprelease.model import OutputColumn, Plan, Read, Reading, Step
+from dprelease.model import Form, OutputColumn, Plan, Read, Reading, Step
 from dprelease.noise.laws import halfwidth, sum_halfwidth
 from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, quantity
 from dprelease.statistics.moments import mean_columns, mean_example
+from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
 
 Integers = Sequence[int]
@@ -70,6 +71,13 @@ def constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None
     if read.reading is Reading.MOMENTS:
         return None
     return statistic_of(read.query.statistic).halfwidth(view(read, step), interval)
+
+
+def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
+    """What a target bounds, if it is the same for every cell: of quantiles the ranks."""
+    if step.form is Form.QUANTILES:
+        return Fraction(ranks_half(view(read, step), confidence))
+    return constant_half(read, step, confidence)
 
 
 def example(

@@ -73,20 +73,31 @@ def test_a_plan_that_is_not_there_or_can_not_be_written(cli, folder):
     assert not Path(folder / "out").exists()
 
 
-def test_a_forged_text_with_the_right_digest_changes_nothing(cli, folder):
+def test_a_forged_text_with_the_right_digest_is_refused(cli, folder):
     save(cli)
     path = folder / "plan.json"
-    saved = json.loads(path.read_text())
-    honest = saved["steps"][0]["scale"]
-    saved["steps"][0]["scale"] = honest / 1000
-    path.write_text(json.dumps(saved))
+    honest = json.loads(path.read_text())
+    for part, wrong in (
+        ("steps", [{**honest["steps"][0], "scale": 0.001}, *honest["steps"][1:]]),
+        ("total", {**honest["total"], "epsilon": 0.1}),
+        ("interval", "1/2"),
+        ("what_if", []),
+        ("added", "a remark"),
+    ):
+        path.write_text(json.dumps({**honest, part: wrong}))
+        answer = cli("run", "--plan", "plan.json", "small.toml")
+        assert answer.code == 2
+        assert "was edited" in answer.err
+        assert part in answer.err
+        assert not Path(folder / "out").exists()
+    path.write_text(json.dumps(honest))
     assert cli("run", "--plan", "plan.json", "small.toml").code == 0
-    report = json.loads((folder / "out" / "report.json").read_text())
-    assert report["queries"][0]["scale"] == honest
 
 
 def test_what_other_totals_would_buy(cli):
     options = cli("plan", "--json", "-q", "small.toml").json["what_if"]
+    totals = [f"epsilon {each}" for each in ("0.25", "0.5", "1", "2", "4")]
+    assert [each["total"] for each in options] == totals
     assert [each["epsilon"] for each in options] == [0.25, 0.5, 1, 2, 4]
     errors = [int(each["errors"]["visits"].removeprefix("± ")) for each in options]
     assert errors == sorted(errors, reverse=True)

@@ -29,6 +29,7 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.flag: "true or false",
     numbers.exact: "number",
     numbers.budget: "number above 0",
+    numbers.weight: "number above 0",
     numbers.probability: "number in [0, 1)",
     numbers.bound: "whole number from 1",
     numbers.within: "number above 0",

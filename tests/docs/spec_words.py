@@ -180,12 +180,14 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
     "AccuracySection": {
         "within": (
             "required",
-            "the largest noise, in the unit of the figure; in scores of a choice",
+            "the largest noise, in the unit of the figure; in scores of a choice, "
+            "ranks of a quantile",
         ),
         "confidence": ("0.95", "how often it must be within, 0.5 to below 1"),
         "records": (
             "-",
-            "of means, shares, ratios and variances: at how many records the target holds",
+            "of means, shares, ratios and variances: at how many records the target holds, if "
+            "their values are spread evenly over the bounds",
         ),
     },
     "SelectionSection": {

@@ -215,3 +215,47 @@ def test_to_dict_is_json() -> None:
     told = made.to_dict()
     assert json.loads(json.dumps(told)) == told
     assert told["total"]["epsilon"] == 1  # type: ignore[index]
+
+
+# --- the tightest of the valid figures ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"statistic": "median", "column": "x"},
+        {"statistic": "quantile", "column": "x", "q": [0.25, 0.5, 0.75]},
+        {"statistic": "mode", "column": "g"},
+        {"statistic": "top_k", "column": "g", "k": 2, "mechanism": "exponential"},
+    ],
+    ids=lambda query: query["statistic"],
+)
+@pytest.mark.parametrize("number", [2, 12, 30])
+def test_auto_is_no_worse_than_any_accounting(query: dict[str, Any], number: int) -> None:
+    def rate(accounting: str) -> float:
+        made = plan(
+            {
+                "release": {"name": "tightest"},
+                "data": {"path": "none.csv"},
+                "privacy": {
+                    "unit": "row",
+                    "adjacency": "add-remove",
+                    "epsilon": 1,
+                    "delta": 1e-6,
+                    "accounting": accounting,
+                },
+                "columns": {
+                    "g": {"type": "string", "keys": ["a", "b", "c"]},
+                    "x": {"type": "integer", "lower": 0, "upper": 100},
+                },
+                "query": [
+                    {"name": f"q{at}", "where": f"x > {at}", **query} for at in range(number)
+                ],
+                "output": {"path": "out"},
+            }
+        )
+        assert Fraction(999, 1000) < made.epsilon <= 1
+        return float(made.steps[0].noise.parameter)
+
+    rates = {accounting: rate(accounting) for accounting in ("auto", "pure", "zcdp", "pld")}
+    assert rates["auto"] >= 0.999 * max(rates.values())

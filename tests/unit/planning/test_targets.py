@@ -169,3 +169,89 @@ def test_targets_that_mean_nothing_are_refused(query: dict[str, Any], code: str)
     with pytest.raises(Failure) as caught:
         dprelease.load(spec(query, epsilon=1))
     assert code in {complaint.code for complaint in caught.value.complaints}
+
+
+# --- what a target is of ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"statistic": "median", "column": "x", "accuracy": {"within": 50}},
+        {"statistic": "quantile", "column": "x", "q": [0.1, 0.5], "accuracy": {"within": 50}},
+        {"statistic": "max", "column": "x", "accuracy": {"within": 50}},
+    ],
+    ids=lambda query: query["statistic"],
+)
+def test_targets_of_quantiles_are_in_ranks(query: dict[str, Any]) -> None:
+    made = planned(query)
+    (read,) = made.reads
+    wanted = read.query.accuracy
+    assert isinstance(wanted, Accuracy)
+    assert error_of(read, made.step(read), wanted) == 50
+    less = {"epsilon": round(float(made.epsilon) * 0.99, 6)}
+    with pytest.raises(Failure, match="E318"):
+        planned(query, **less)
+
+
+def test_a_count_that_selects_private_keys_meets_its_target() -> None:
+    def selecting(**privacy: Any) -> ReleasePlan:
+        query = {
+            "statistic": "count",
+            "by": ["z"],
+            "accuracy": {"within": 10},
+            "partition_selection": {"delta": 1e-8},
+        }
+        named = spec(query, **privacy)
+        named["columns"]["z"] = {"type": "string"}
+        return dprelease.plan(named)
+
+    made = selecting()
+    assert halfwidth(made.steps[0].noise, Fraction(1, 20)) == 10
+    assert made.steps[0].threshold is not None
+    assert selecting(epsilon=5, delta=1e-8).epsilon == made.epsilon
+    with pytest.raises(Failure, match="E311"):
+        selecting(epsilon=0.01, delta=1e-8)
+
+
+def test_under_a_rho_targets_take_the_least_rho() -> None:
+    made = planned(count(10), rho=0.03, delta=1e-6)
+    gaussian = planned(count(10, mechanism="gaussian"), rho=1, delta=1e-6)
+    assert made.loss.rho is not None
+    assert gaussian.loss.rho == made.loss.rho < Fraction(2, 100)
+
+
+@pytest.mark.parametrize("budget", ["epsilon", "rho"])
+def test_the_total_that_a_refusal_names_will_do(budget: str) -> None:
+    queries = [count(10), count(3, 5), {**count(10, 7), "mechanism": "laplace"}]
+    total: dict[str, Any] = {budget: 0.001, "delta": 1e-7}
+    with pytest.raises(Failure, match="E318") as refused:
+        planned(*queries, **total)
+    needed = str(refused.value.complaints[0].hint).split()[3]
+    planned(*queries, **total | {budget: float(needed)})
+    with pytest.raises(Failure, match="E318"):
+        planned(*queries, **total | {budget: 0.998 * float(needed)})
+
+
+def test_beside_weights_more_than_the_named_total_is_needed() -> None:
+    queries = [count(10), {"statistic": "sum", "column": "x"}]
+    with pytest.raises(Failure, match=r"a total of more than 0\.284349 meets them"):
+        planned(*queries, epsilon=0.1, delta=1e-6)
+    with pytest.raises(Failure, match='E312 nothing of the total is left for "q1"'):
+        planned(*queries, epsilon=0.284351, delta=1e-6)
+    assert planned(*queries, epsilon=0.3, delta=1e-6).epsilon <= Fraction(3, 10)
+
+
+def test_each_set_of_targets_shares_if_it_gains_by_that() -> None:
+    alike = [
+        count(10),
+        {"statistic": "sum", "column": "x", "accuracy": {"within": 600}},
+        {"statistic": "mean", "column": "x", "accuracy": {"within": 0.6, "records": 1000}},
+    ]
+    unlike = [
+        {"statistic": "count", "by": [], "accuracy": {"within": 100}},
+        {"statistic": "sum", "column": "x", "by": [], "accuracy": {"within": 100}},
+    ]
+    first, second, both = planned(*alike), planned(*unlike), planned(*alike, *unlike)
+    assert {read.step for read in first.reads} != {read.query.name for read in first.reads}
+    assert both.epsilon <= first.epsilon + second.epsilon
