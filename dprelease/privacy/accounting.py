@@ -146,10 +146,10 @@ def _converted(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
         return None
     if rho == 0:
         return Loss(ZERO, ZERO, rho)
-    epsilon = zcdp.epsilon_of(rho, delta)
-    # Only for a delta so large that it makes up for everything is epsilon this small; such a
-    # claim says little and is hard to confirm by another path.
-    return Loss(epsilon, delta, rho) if epsilon > rho else None
+    # Only for a delta so large that it makes up for nearly everything is epsilon as small as rho;
+    # such a claim says little, and is hard to confirm by another path: more is claimed.
+    epsilon = max(zcdp.epsilon_of(rho, delta), rho * BEYOND_RHO)
+    return Loss(round_up(epsilon, zcdp.EPSILON_DIGITS), delta, rho)
 
 
 def _by_kind(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
@@ -165,9 +165,14 @@ def _by_kind(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
 def _by_distribution(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
     if delta == 0:
         return None
-    epsilon = numerical((event for cost in costs for event in cost.events), delta)
-    if not epsilon:
-        return None  # a delta that makes up for everything says little
+    events = [event for cost in costs for event in cost.events]
+    if not events:
+        return Loss(ZERO, ZERO, ZERO) if all(cost.loss.epsilon == 0 for cost in costs) else None
+    epsilon = numerical(events, delta)
+    if epsilon is None:
+        return None
+    # a delta may make up for everything; a claim of epsilon 0 could not be confirmed
+    epsilon = max(epsilon, LEAST_EPSILON)
     return Loss(epsilon, delta, _total_rho([cost.loss for cost in costs]))
 
 

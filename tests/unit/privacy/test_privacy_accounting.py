@@ -141,7 +141,8 @@ def test_advanced_is_heterogeneous_and_bounded() -> None:
 def test_nothing_costs_nothing_and_nonsense_is_refused() -> None:
     assert compose([], DELTA) == (Loss(F(0), F(0), F(0)), "basic")
     assert compose([Loss(F(0), F(0), F(0))], DELTA, "zcdp")[0].epsilon == 0
+    assert compose([], DELTA, "pld")[0] == Loss(F(0), F(0), F(0))
     with pytest.raises(ValueError, match="accounting"):
-        compose([], DELTA, "pld")
+        compose([pure("0.5")], F(0), "pld")
     with pytest.raises(ValueError, match="delta"):
         compose([], F(1))
