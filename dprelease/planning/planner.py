@@ -6,8 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.finish.text import as_budget, number
+from dprelease.finish.text import as_budget, listing, number
 from dprelease.model import Loss, Plan, Release
+from dprelease.planning.sharing import asked_twice
 from dprelease.planning.solve import best_of
 from dprelease.planning.total import STATED_DELTA, Total, total_of
 from dprelease.privacy.accounting import advanced
@@ -98,6 +99,12 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
             "No delta is declared beside rho: epsilon is stated at delta = "
             f"{number(STATED_DELTA)}, and charged so."
         )
+    notes += [
+        f"{listing(names)} ask the same, and are paid for apart, as "
+        "their budgets are in different terms (epsilon, rho, accuracy, weight): in the same "
+        "terms they are released once."
+        for names in asked_twice(release.queries)
+    ]
     if total.epsilon is not None and loss.epsilon < total.epsilon:
         left = total.epsilon - loss.epsilon
         notes.append(

@@ -68,20 +68,36 @@ def _equal(queries: Sequence[Query], selecting: frozenset[str]) -> list[Unit]:
     """Release equal queries once. One that selects keys is released for all that equal it."""
     found: dict[Hashable, list[Query]] = {}
     for query in queries:
-        plain = replace(
-            query,
-            name="",
-            number=0,
-            table=query.table if query.private else "",
-            epsilon=None,
-            delta=None,
-            rho=None,
-            accuracy=None,
-            weight=Fraction(0),
-            implied=False,
-        )
-        found.setdefault((plain, demand_of([query]).kind), []).append(query)
+        found.setdefault((_asked(query), demand_of([query]).kind), []).append(query)
     return [_alike(members, selecting) for members in found.values()]
+
+
+def _asked(query: Query) -> Query:
+    """What a query asks for, whatever it is called and pays."""
+    return replace(
+        query,
+        name="",
+        number=0,
+        table=query.table if query.private else "",
+        epsilon=None,
+        delta=None,
+        rho=None,
+        accuracy=None,
+        weight=Fraction(0),
+        implied=False,
+    )
+
+
+def asked_twice(queries: Sequence[Query]) -> list[tuple[str, ...]]:
+    """The names of equal queries that are released apart: their budgets are in different terms."""
+    found: dict[Query, list[Query]] = {}
+    for query in queries:
+        found.setdefault(_asked(query), []).append(query)
+    return [
+        tuple(query.name for query in members)
+        for members in found.values()
+        if len({demand_of([query]).kind for query in members}) > 1
+    ]
 
 
 def _alike(members: Sequence[Query], selecting: frozenset[str]) -> Unit:

@@ -169,3 +169,9 @@ def test_shares_of_the_joint_intensity() -> None:
     assert all(float(each) == pytest.approx(1 / 4) for each in squares)
     small, large = fractions([("weight", Fraction(1)), ("weight", Fraction(8))], pure=True)
     assert (small, large) == (Fraction(1, 3), Fraction(2, 3))
+
+
+def test_equal_queries_in_different_terms_are_told_of() -> None:
+    made = planned(COUNT | {"epsilon": 0.5}, COUNT | {"accuracy": {"within": 10}}, SUM)
+    assert any(note.startswith("q0 and q1 ask the same") for note in made.notes)
+    assert not any("ask the same" in note for note in planned(COUNT, COUNT, SUM).notes)
