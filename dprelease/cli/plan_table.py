@@ -114,7 +114,11 @@ def _how(steps: Sequence[Facts]) -> Table:
 def _what_if(options: Sequence[Facts], steps: Sequence[Facts]) -> Table:
     """The expected errors at other totals: one column for each."""
     kind = str(options[0]["total"]).split()[0]
-    table = _table(f"Expected error at other totals ({kind})")
+    table = _table(
+        "Expected error if budgets are multiplied"
+        if kind == "times"
+        else f"Expected error at other totals ({kind})"
+    )
     table.add_column("query", overflow="fold")
     for option in options:
         here = " (planned)" if option["times"] == "1" else ""
