@@ -145,3 +145,33 @@ def test_result_types_and_what_they_fill() -> None:
     assert fits(ColumnType.DATE, ColumnType.TIMESTAMP)
     assert not fits(ColumnType.TIMESTAMP, ColumnType.DATE)
     assert not fits(ColumnType.STRING, ColumnType.INTEGER)
+
+
+REPEATED = "||".join(["sex"] * 30)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LENGTH(" + "||".join(["sex"] * 21) + ")",
+        "||".join([f"CONCAT({', '.join(['sex'] * 20)})"] * 5),
+        f"UPPER({REPEATED})",
+        f"CASE WHEN paid THEN COALESCE({REPEATED}, 'x') ELSE sex END",
+    ],
+)
+def test_texts_do_not_grow_without_bound(text: str) -> None:
+    with pytest.raises(ExpressionError, match="joins texts too often"):
+        parse(text, TYPES, "value")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "||".join(["sex", "'-'"] * 10),
+        f"CONCAT({', '.join(['sex'] * 200)})",
+        "LENGTH(sex) * 1000",
+        f"sex IN ({', '.join(['1'.join(chr(39) * 2)] * 300)})",
+    ],
+)
+def test_joining_some_texts_is_fine(text: str) -> None:
+    assert parse(text, TYPES, "value").columns
