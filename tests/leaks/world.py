@@ -25,14 +25,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import dprelease.cli.run  # its `run` is a command, so it is imported before anything is patched
 from dprelease import pipeline
 from dprelease.cli.guard import execute
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOCK = "2026-03-01T12:00:00+00:00"
-HEADER = ("patient_id,visit_date,region,department,diagnosis,age,urgent,waiting_days,cost,"
-          "satisfaction,note").split(",")  # fmt: skip
+HEADER = ["patient_id", "visit_date", "region", "department", "diagnosis", "age", "urgent",
+          "waiting_days", "cost", "satisfaction", "note"]  # fmt: skip
 Rows = Sequence[Sequence[str]]
 
 ROWS: Rows = [
@@ -160,7 +159,7 @@ class World:
 
     @contextmanager
     def _patched(self) -> Any:
-        """Chosen noise, engine, clock and plan; what the command line does to the process undone."""
+        """Noise, engine, clock and plan as chosen, for a while."""
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
             patch.setattr(threading, "excepthook", threading.excepthook)
             patch.setattr(sys, "unraisablehook", sys.unraisablehook)
