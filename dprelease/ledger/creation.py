@@ -7,8 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager, suppress
 
 from dprelease.ledger.messages import bad_place, disk_trouble, translated
 from dprelease.ledger.schema import lay_out
@@ -41,7 +40,7 @@ def remove_dead_drafts(path: str) -> None:
         for each in os.listdir(directory):
             owner = each.removeprefix(prefix).split("-")[0]
             if each.startswith(prefix) and owner.isdecimal() and not _alive(int(owner)):
-                Path(directory, each).unlink(missing_ok=True)
+                _remove_mine(os.path.join(directory, each))
 
 
 def sync_directory(directory: str) -> None:
@@ -77,6 +76,13 @@ def _place_errors(path: str) -> Iterator[None]:
             raise disk_trouble(path, charged=False) from None
         hint = "put the ledger on a local disk that you can write to ([ledger] path)"
         raise bad_place(path, os.strerror(problem.errno or 0), hint) from None
+
+
+def _remove_mine(path: str) -> None:
+    """Removes a file of this user; that of another one, or gone meanwhile, is let be."""
+    with suppress(FileNotFoundError):
+        if os.lstat(path).st_uid == os.geteuid():
+            os.unlink(path)
 
 
 def _alive(process: int) -> bool:
