@@ -2,10 +2,13 @@
 
 from dprelease.ledger.attempts import current_run
 from dprelease.ledger.chain import Head
+from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.identity import run_id
-from dprelease.ledger.records import Account, Caps, Run, Seal, State, total
+from dprelease.ledger.opened import WAIT
+from dprelease.ledger.parts import Parts, parts_of
+from dprelease.ledger.records import Account, Run, Seal, State, Terms, total
 from dprelease.ledger.reservation import Reservation
-from dprelease.ledger.store import WAIT, Ledger, account
+from dprelease.ledger.store import Ledger, account
 
 __all__ = [
     "WAIT",
@@ -13,12 +16,16 @@ __all__ = [
     "Caps",
     "Head",
     "Ledger",
+    "Parts",
     "Reservation",
     "Run",
     "Seal",
     "State",
+    "Terms",
+    "Total",
     "account",
     "current_run",
+    "parts_of",
     "run_id",
     "total",
 ]

@@ -8,8 +8,10 @@ from fractions import Fraction
 import pytest
 
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow, walk
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.parts import whole
 from dprelease.ledger.payloads import fingerprint, packed, unpacked
-from dprelease.ledger.records import Caps, Kind, charge_content, read_book, total
+from dprelease.ledger.records import Kind, Terms, charge_content, read_book, total
 from dprelease.model import Loss
 
 A, B = "a" * 64, "b" * 64
@@ -26,7 +28,9 @@ def chained(*events: tuple[str, str, str]) -> list[Entry]:
 
 
 def charge(epsilon: Fraction = Fraction(1, 2), dataset: str = "d") -> str:
-    return charge_content(dataset, "r", Loss(epsilon), Caps(Fraction(2)), {"steps": [1]})
+    loss = Loss(epsilon)
+    terms = Terms(loss, whole(loss))
+    return charge_content(dataset, "r", terms, Caps(Fraction(2)), {"steps": [1]})
 
 
 def seal(payload: bytes = b"x") -> str:
