@@ -6,9 +6,10 @@ from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.opened import WAIT
 from dprelease.ledger.parts import Parts, parts_of
-from dprelease.ledger.records import Account, Run, Seal, State, Terms, total
+from dprelease.ledger.records import Account, Run, Seal, State
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.store import Ledger, account
+from dprelease.ledger.totals import Terms, total
 
 __all__ = [
     "WAIT",

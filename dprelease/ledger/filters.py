@@ -40,7 +40,7 @@ there is the plain way alone. Adding a run never makes a total smaller.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -105,54 +105,55 @@ class Total:
         return epsilon and (self.room is None or self.counted <= self.room)
 
 
-def least(runs: Sequence[Costs], caps: Caps) -> Total:
+def least(runs: Iterable[Costs], caps: Caps) -> Total:
     """The total of runs, in the order of their charges, under these caps."""
-    epsilon = sum((run.loss.epsilon for run in runs), ZERO)
-    delta = sum((run.loss.delta for run in runs), ZERO)
-    if not caps.delta:
-        return Total(epsilon, delta, caps.delta, ZERO, composed=False)
-    kept = caps.delta * KEPT
-    room = caps.delta - kept
-    if not _composes(runs, room):
-        return Total(epsilon, delta, caps.delta, ZERO, composed=False)
-    counted = _counted(runs, caps, room)
-    plain = sum((run.parts.either for run in runs), ZERO)
-    composed = min(_by_orders(runs, caps.epsilon, kept))
-    if plain <= room and epsilon <= composed:
-        return Total(epsilon, plain, room, kept, composed=False)
-    if counted > room:  # refused in any case
-        return Total(max(epsilon, composed), counted, room, kept, composed=composed > epsilon)
-    return Total(composed, counted, room, kept, composed=True)
+    tally = Tally(caps)
+    for run in runs:
+        tally.add(run)
+    return tally.total()
 
 
-def _composes(runs: Sequence[Costs], room: Fraction) -> bool:
-    """Whether there is anything to compose, and was room for it when the first such run came."""
-    first = next((at for at, run in enumerate(runs) if run.parts.rho), None)
-    if first is None:
-        return False
-    return sum((run.parts.either for run in runs[: first + 1]), ZERO) <= room
+class Tally:
+    """Runs added up one after the other, in the order of their charges."""
 
+    def __init__(self, caps: Caps) -> None:
+        self._caps = caps
+        self._kept = (caps.delta or ZERO) * KEPT
+        self._room = (caps.delta or ZERO) - self._kept
+        self._orders = _orders(caps.epsilon, self._kept) if caps.delta else ()
+        self._costs = [once for _, once in self._orders]
+        self._epsilon = self._delta = self._either = self._counted = ZERO
+        self._plain = True  # the plain way is still within the caps
+        self._composes: bool | None = None  # None: no run has a zCDP part yet
 
-def _counted(runs: Sequence[Costs], caps: Caps, room: Fraction) -> Fraction:
-    """What the deltas of the runs come to: their own as long as the plain way is open."""
-    epsilon = either = ZERO
-    for at, run in enumerate(runs):
-        epsilon += run.loss.epsilon
-        more = either + run.parts.either
-        if more > room or (caps.epsilon is not None and epsilon > caps.epsilon):
-            return either + sum((late.parts.delta for late in runs[at:]), ZERO)
-        either = more
-    return either
+    def add(self, run: Costs) -> None:
+        """Adds the next run."""
+        loss, parts = run.loss, run.parts
+        self._epsilon += loss.epsilon
+        self._delta += loss.delta
+        self._either += parts.either
+        cap = self._caps.epsilon
+        if self._either > self._room or (cap is not None and self._epsilon > cap):
+            self._plain = False
+        self._counted += parts.either if self._plain else parts.delta
+        if self._composes is None and parts.rho:
+            self._composes = self._either <= self._room
+        for at, (order, _) in enumerate(self._orders):
+            by_rho = parts.epsilon + order * parts.rho
+            self._costs[at] += by_rho if loss.delta else min(loss.epsilon, by_rho)
 
-
-def _by_orders(runs: Sequence[Costs], cap: Fraction | None, kept: Fraction) -> Iterator[Fraction]:
-    """The epsilon of each order."""
-    rhos = sum((run.parts.rho for run in runs if run.loss.delta), ZERO)
-    rests = sum((run.parts.epsilon for run in runs if run.loss.delta), ZERO)
-    pure = [(run.loss.epsilon, run.parts.rho) for run in runs if not run.loss.delta]
-    for order, once in _orders(cap, kept):
-        costs = sum((min(epsilon, order * rho) for epsilon, rho in pure), ZERO)
-        yield max(ZERO, costs + rests + order * rhos + once)
+    def total(self) -> Total:
+        """What the runs added so far cost together."""
+        cap = self._caps.delta
+        if not cap or not self._composes:
+            return Total(self._epsilon, self._delta, cap, ZERO, composed=False)
+        composed = max(ZERO, min(self._costs))
+        room, kept = self._room, self._kept
+        if self._either <= room and self._epsilon <= composed:
+            return Total(self._epsilon, self._either, room, kept, composed=False)
+        if self._counted > room:  # refused in any case
+            composed = max(composed, self._epsilon)
+        return Total(composed, self._counted, room, kept, composed=True)
 
 
 @lru_cache(maxsize=64)

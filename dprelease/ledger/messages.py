@@ -215,6 +215,12 @@ def no_report(report: str, reason: str) -> Failure:
     return Failure(ExitCode.SPEC, Complaint("E614", f"{report} can't be used: {reason}", hint))
 
 
+def no_export(out: str, reason: str) -> Failure:
+    """Exported entries have no place."""
+    what = f"the entries can't be written to {out}: {reason}"
+    return Failure(ExitCode.SPEC, Complaint("E615", what, "choose another FILE"))
+
+
 def _anew(ledger: str) -> str:
     return (
         f"hold it against a report (dprelease budget verify {ledger} --against report.json); "

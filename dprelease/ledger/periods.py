@@ -13,6 +13,7 @@ import calendar
 import re
 from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeVar
 
 _FORM = re.compile(
@@ -46,6 +47,7 @@ class Dated(Protocol):
 Kind = TypeVar("Kind", bound=Dated)
 
 
+@lru_cache(maxsize=4096)
 def span_of(period: str) -> Span | None:
     """The days of YYYY, YYYY-MM, YYYY-MM-DD, YYYY-Qn, YYYY-Hn or YYYY-Www, in either case.
 
@@ -79,6 +81,16 @@ def _months(found: re.Match[str]) -> tuple[int, int]:
     if found["half"]:
         return 6 * int(found["half"]) - 5, 6
     return 1, 12
+
+
+def meets(one: Dated, other: Dated) -> bool:
+    """Whether a unit can be in both runs."""
+    if not one.disjoint or not other.disjoint or one.period is None or other.period is None:
+        return True
+    span, late = span_of(one.period), span_of(other.period)
+    if span is None or late is None:
+        return one.period.casefold() == other.period.casefold()
+    return span.first <= late.last and late.first <= span.last
 
 
 def together(runs: Sequence[Kind]) -> list[list[Kind]]:

@@ -6,17 +6,17 @@ Pure functions from chained entries; nothing here reads a file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
 from dprelease.ledger.amounts import rational_text, read_rational
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
-from dprelease.ledger.filters import Caps, Total, least
+from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.parts import Parts, parts_content, read_parts
-from dprelease.ledger.periods import together
+from dprelease.ledger.parts import parts_content, read_parts
+from dprelease.ledger.totals import Terms, spent, total_of
 from dprelease.model import Loss
 
 
@@ -38,19 +38,6 @@ class State(StrEnum):
     CHARGED = "charged"
     SEALED = "sealed"
     BURNT = "burnt"
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a run costs, and when its data are from.
-
-    ``disjoint``: it was declared that each protected unit has records in one period only.
-    """
-
-    loss: Loss
-    parts: Parts
-    period: str | None = None
-    disjoint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,39 +132,6 @@ class Book:
         found = [each for each in self.runs.values() if each.dataset == dataset]
         kept = tuple(each for each in found if before is None or each.seq < before)
         return Account(dataset, kept)
-
-
-def spent(terms: Sequence[Terms]) -> Loss:
-    """Plain sums of epsilon, delta and rho of the runs that a unit can be in, the largest of each.
-
-    Valid however the runs were chosen. The rho is None as soon as one run has none.
-    """
-    sums = [total(each.loss for each in met) for met in together(terms)]
-    rhos = [each.rho for each in sums if each.rho is not None]
-    return Loss(
-        max(each.epsilon for each in sums),
-        max(each.delta for each in sums),
-        max(rhos) if len(rhos) == len(sums) else None,
-    )
-
-
-def total_of(terms: Sequence[Terms], caps: Caps) -> Total:
-    """The total of the runs that a unit can be in, the largest; see ``filters`` and ``periods``."""
-    totals = [least(met, caps) for met in together(terms)]
-    most = max(totals, key=lambda each: (each.epsilon, each.counted))
-    tight = min(totals, key=lambda each: (each.room or Fraction(0)) - each.counted)
-    return replace(most, counted=tight.counted, room=tight.room)
-
-
-def total(losses: Iterable[Loss]) -> Loss:
-    """Sum of epsilons, of deltas and of rhos: basic composition, valid under full adaptivity."""
-    found = tuple(losses)
-    rhos = [each.rho for each in found if each.rho is not None]
-    return Loss(
-        sum((each.epsilon for each in found), Fraction(0)),
-        sum((each.delta for each in found), Fraction(0)),
-        sum(rhos, Fraction(0)) if len(rhos) == len(found) else None,
-    )
 
 
 def read_book(entries: Iterable[Entry]) -> Book:

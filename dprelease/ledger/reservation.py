@@ -9,7 +9,8 @@ from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.messages import nothing_promised, other_guarantee, over_cap, over_room
 from dprelease.ledger.parts import parts_of
-from dprelease.ledger.records import Account, Book, Run, State, Terms, spent
+from dprelease.ledger.records import Account, Book, Run, State
+from dprelease.ledger.totals import Terms, spent
 from dprelease.model import Loss, Plan, Release
 
 

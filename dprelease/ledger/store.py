@@ -29,7 +29,6 @@ from dprelease.ledger.records import (
     Run,
     Seal,
     State,
-    Terms,
     charge_content,
 )
 from dprelease.ledger.reservation import (
@@ -39,6 +38,7 @@ from dprelease.ledger.reservation import (
     check_loss,
     reservation_of,
 )
+from dprelease.ledger.totals import Terms
 from dprelease.ledger.witness import prepare_witness
 from dprelease.model import Loss
 

@@ -11,7 +11,8 @@ from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow, walk
 from dprelease.ledger.filters import Caps
 from dprelease.ledger.parts import whole
 from dprelease.ledger.payloads import fingerprint, packed, unpacked
-from dprelease.ledger.records import Kind, Terms, charge_content, read_book, total
+from dprelease.ledger.records import Kind, charge_content, read_book
+from dprelease.ledger.totals import Terms, total
 from dprelease.model import Loss
 
 A, B = "a" * 64, "b" * 64
