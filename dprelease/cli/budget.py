@@ -141,10 +141,10 @@ def witness(ledger: str, witness: str | None) -> int:
     """
     from dprelease.cli.console import remark
     from dprelease.ledger import Ledger
+    from dprelease.ledger.witness import witness_beside
 
-    with Ledger.unwitnessed(ledger, witness=witness) as book:
-        head = book.rewitness()
-        place = book.witness
+    head = Ledger.rewitness(ledger, witness=witness)
+    place = witness if witness is not None else witness_beside(ledger)
     answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")
     remark(
         f"note: from now on {ledger} counts as the true ledger. What was charged after entry "

@@ -33,11 +33,11 @@ def create(path: str, wait: float) -> None:
         sync_directory(os.path.dirname(os.path.abspath(path)))
 
 
-def remove_dead_drafts(path: str) -> None:
-    """Removes what processes left behind that were killed while they made this ledger."""
+def remove_dead_drafts(path: str, witness_of: str | None = None) -> None:
+    """Removes what processes left behind that were killed while they made this file."""
     directory, name = os.path.split(os.path.abspath(path))
     prefix = f"{name}{DRAFT}"
-    with place_errors(path):
+    with place_errors(path, witness_of):
         for each in os.listdir(directory):
             owner = each.removeprefix(prefix).split("-")[0]
             if each.startswith(prefix) and owner.isdecimal() and not _alive(int(owner)):

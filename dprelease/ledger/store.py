@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 
 from dprelease.errors import Place
 from dprelease.ledger.chain import Entry, Head, follow
+from dprelease.ledger.connection import open_for_writing
 from dprelease.ledger.filters import Caps
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import (
     broken_chain,
     lost_charge,
+    missing,
     not_a_ledger,
     other_cost,
     translated,
@@ -156,12 +158,16 @@ class Ledger(OpenLedger):
                     self._payload(each.seal)
             return book.head
 
-    def rewitness(self) -> Head:
+    @classmethod
+    def rewitness(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
         """Writes the witness anew after everything was checked: this ledger counts from now on."""
-        self.verify()
-        with self._locked() as head:
-            prepare_witness(self.witness, head, self.path)
-        return head
+        if not os.path.lexists(path):
+            raise missing(path)
+        with cls(open_for_writing(path, wait), path, wait, witness) as ledger:
+            ledger.verify()
+            with ledger._locked() as head:
+                prepare_witness(ledger.witness, head, path)
+            return head
 
     def chain(self) -> tuple[Entry, ...]:
         """All entries as they are stored; checked."""

@@ -85,5 +85,5 @@ def write_witness(path: str, head: Head, ledger: str) -> None:
 
 def prepare_witness(path: str, head: Head, ledger: str) -> None:
     """Brings the witness up to date, and so finds out early whether it can be written."""
-    remove_dead_drafts(os.path.realpath(path))
+    remove_dead_drafts(os.path.realpath(path), ledger)
     write_witness(path, head, ledger)
