@@ -29,9 +29,10 @@ WITNESS = click.option(
 
 @click.group(epilog=EPILOG)
 def budget() -> None:
-    """Show what was spent, verify the ledger, export its entries; open no data.
+    """Show what was spent and left; verify and export the ledger.
 
-    LEDGER is dprelease-ledger.sqlite in the current folder if left out.
+    Opens no data. LEDGER is dprelease-ledger.sqlite in the current folder if left
+    out.
     """
 
 
@@ -44,7 +45,7 @@ def budget() -> None:
 def show(
     ledger: str, dataset: str | None, witness: str | None, period: str | None, as_json: bool
 ) -> int:
-    """Show the releases of each dataset over time, what they cost and what is left.
+    """Show releases over time, what they cost and what is left.
 
     Of a spec it is the spec's ledger, dataset and caps.
     """
@@ -80,10 +81,11 @@ def show(
 @WITNESS
 @JSON
 def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: bool) -> int:
-    """Check pages, chain of hashes, sealed numbers and witness of a ledger.
+    """Check that a ledger is whole, and the right one.
 
-    With --against also that it holds the charge which a published report names: an older copy of
-    the ledger does not. Exits with 6 when anything is wrong.
+    Checks pages, chain of hashes, sealed numbers and witness. With --against also that it holds
+    the charge which a published report names: an older copy of the ledger does not. Exits with 6
+    when anything is wrong.
     """
     from dprelease.cli.budget_verify import against
     from dprelease.cli.console import answer_json
@@ -107,8 +109,8 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
             }
         )
         return int(ExitCode.DONE)
-    held = f", holds {len(reports)} of {len(reports)} reports" if reports else ""
-    answer(f"{ledger}: whole, {head.seq} entries, {len(runs)} runs{held}; head {head.hash[:16]}")
+    held = f", reports held: {len(reports)}" if reports else ""
+    answer(f"{ledger}: whole; {head.seq} entries, runs: {len(runs)}{held}; head {head.hash[:16]}")
     return int(ExitCode.DONE)
 
 
@@ -116,9 +118,10 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
 @PLACE
 @click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, not here.")
 def export(ledger: str, out: str | None) -> int:
-    """Write all entries as JSON lines, with what is needed to compute their hashes again.
+    """Write all entries as JSON lines.
 
-    No numbers of a release are in them, but their hashes are. Works without a witness.
+    They hold what is needed to compute their hashes again; of released numbers only hashes are in
+    them. Works without a witness.
     """
     from dprelease.cli.budget_verify import lines_of, write_lines
     from dprelease.ledger import Ledger
@@ -133,11 +136,11 @@ def export(ledger: str, out: str | None) -> int:
 @PLACE
 @WITNESS
 def witness(ledger: str, witness: str | None) -> int:
-    """Write the witness of a ledger anew, after checking everything else.
+    """Write the witness of a ledger anew.
 
-    From then on this file is taken for the true ledger. If it is an older copy, what was charged
-    after it is forgotten, and can be spent again: hold it against the last report first
-    (dprelease budget verify --against).
+    Everything else is checked before. From then on this file is taken for the true ledger. If it
+    is an older copy, what was charged after it is forgotten, and can be spent again: hold it
+    against the last report first (dprelease budget verify --against).
     """
     from dprelease.cli.console import remark
     from dprelease.ledger import Ledger

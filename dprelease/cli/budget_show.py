@@ -192,6 +192,7 @@ def _account(dataset: Facts) -> Iterator[str]:
     for change in dataset["cap_changes"]:
         where = "now" if change["entry"] is None else f"with entry {change['entry']}"
         how = "raised" if change["raised"] else "set" if change["from"] is None else "lowered"
+        how = "removed" if change["to"] is None else how
         yield (
             f"note     the cap on {change['cap']} was {how} {where}: "
             f"{_cap(change['from'])} before, {_cap(change['to'])} since"
