@@ -15,7 +15,7 @@ from dprelease.ledger.amounts import rational_text, read_rational
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
 from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.parts import parts_content, read_parts
+from dprelease.ledger.parts import parts_content, read_parts, whole
 from dprelease.ledger.totals import Terms, spent, total_of
 from dprelease.model import Loss
 
@@ -178,16 +178,18 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         for name in ("rho", "epsilon_cap", "delta_cap")
     )
     loss = Loss(read_rational(content["epsilon"]), read_rational(content["delta"]), rho)
-    disjoint, period = content["disjoint_periods"], content["period"]
+    # Early ledgers have neither parts nor periods.
+    disjoint, period = content.get("disjoint_periods", False), content.get("period")
     if not isinstance(disjoint, bool) or not isinstance(period, str | None):
         raise ValueError("not a period")
+    parts = read_parts(content["parts"]) if "parts" in content else whole(loss)
     return Run(
         seq=entry.seq,
         hash=entry.hash,
         run_id=entry.run_id,
         dataset=content["dataset"],
         release=content["release"],
-        terms=Terms(loss, read_parts(content["parts"]), period, disjoint),
+        terms=Terms(loss, parts, period, disjoint),
         caps=Caps(epsilon_cap, delta_cap),
         detail=content["detail"],
         charged_at=entry.written_at,

@@ -98,6 +98,25 @@ def test_a_book_tells_the_runs() -> None:
     assert run.files == {"a.csv": "0"}
 
 
+def test_an_early_charge_without_parts_or_period_is_taken_as_a_whole() -> None:
+    content = json.loads(charge())
+    for name in ("parts", "period", "disjoint_periods"):
+        del content[name]
+    run = read_book(chained((Kind.CHARGE, A, json.dumps(content)))).runs[A]
+    assert run.terms == Terms(run.loss, whole(run.loss))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"parts": {}}, {"parts": None}, {"period": 3}, {"disjoint_periods": "yes"},
+     {"parts": {"rho": "-1/2", "epsilon": "0/1", "delta": "0/1", "either": "0/1"}}],
+)  # fmt: skip
+def test_odd_parts_and_periods_are_refused(change: dict[str, object]) -> None:
+    content = json.dumps(json.loads(charge()) | change)
+    with pytest.raises(BrokenChain, match="can't be understood"):
+        read_book(chained((Kind.CHARGE, A, content)))
+
+
 @pytest.mark.parametrize(
     "events",
     [
