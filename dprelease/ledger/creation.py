@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dprelease.ledger.messages import bad_place, disk_trouble, translated
 from dprelease.ledger.schema import lay_out
 
-_DRAFT = ".new-"
+DRAFT = ".new-"
 
 
 def create(path: str, wait: float) -> None:
@@ -21,8 +21,8 @@ def create(path: str, wait: float) -> None:
     So an empty or half-made file is never a ledger of ours, and of several processes that
     create it at once one wins and the others use the winner's.
     """
-    with _place_errors(path):
-        draft = f"{path}{_DRAFT}{os.getpid()}-{time.time_ns()}"
+    with place_errors(path):
+        draft = f"{path}{DRAFT}{os.getpid()}-{time.time_ns()}"
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             _lay_out_draft(draft, path, wait)
@@ -32,11 +32,11 @@ def create(path: str, wait: float) -> None:
         sync_directory(os.path.dirname(os.path.abspath(path)))
 
 
-def remove_dead_drafts(path: str) -> None:
-    """Removes what processes left behind that were killed while they made this ledger."""
+def remove_dead_drafts(path: str, witness_of: str | None = None) -> None:
+    """Removes what processes left behind that were killed while they made this file."""
     directory, name = os.path.split(os.path.abspath(path))
-    prefix = f"{name}{_DRAFT}"
-    with _place_errors(path):
+    prefix = f"{name}{DRAFT}"
+    with place_errors(path, witness_of):
         for each in os.listdir(directory):
             owner = each.removeprefix(prefix).split("-")[0]
             if each.startswith(prefix) and owner.isdecimal() and not _alive(int(owner)):
@@ -68,14 +68,17 @@ def _link(draft: str, path: str) -> None:
 
 
 @contextmanager
-def _place_errors(path: str) -> Iterator[None]:
+def place_errors(path: str, witness_of: str | None = None) -> Iterator[None]:
+    """Turns errors of the system inside into a Failure; ``witness_of``: path is a witness."""
     try:
         yield
     except OSError as problem:
+        what = "ledger" if witness_of is None else "ledger's witness"
         if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
-            raise disk_trouble(path, charged=False) from None
-        hint = "put the ledger on a local disk that you can write to ([ledger] path)"
-        raise bad_place(path, os.strerror(problem.errno or 0), hint) from None
+            raise disk_trouble(path, charged=False, what=what) from None
+        key = "path" if witness_of is None else "witness"
+        hint = f"put it on a local disk that you can write to ([ledger] {key})"
+        raise bad_place(path, os.strerror(problem.errno or 0), hint, what) from None
 
 
 def _remove_mine(path: str) -> None:
