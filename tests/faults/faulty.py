@@ -75,7 +75,7 @@ class Nursery:
 
     def __init__(self, folder: Path) -> None:
         script = str(Path(__file__).parent / "nursery.py")
-        self._process = subprocess.Popen(  # noqa: S603
+        self._process = subprocess.Popen(
             [sys.executable, script, str(fill(folder))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -41,7 +41,9 @@ class Clockwork:
         self._tick(name)
         if self.what == "full" and self.ticks >= self.at and name in WRITING:
             if name == "sqlite":
-                raise sqlite3.OperationalError("database or disk is full")
+                problem = sqlite3.OperationalError("database or disk is full")
+                problem.sqlite_errorcode = sqlite3.SQLITE_FULL
+                raise problem
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         done = does()
         self._tick(f"after {name}")
@@ -88,7 +90,7 @@ def install(clock: Clockwork) -> None:
             return cursor
 
     os.open = opened
-    sqlite3.connect = lambda *given, **named: real_connect(  # type: ignore[assignment,misc]
+    sqlite3.connect = lambda *given, **named: real_connect(
         *given, **{**named, "factory": Connection}
     )
 
@@ -102,7 +104,7 @@ def small_cache() -> None:
         connection.execute("PRAGMA cache_size = 1")
         return connection
 
-    sqlite3.connect = connected  # type: ignore[assignment]
+    sqlite3.connect = connected
 
 
 def become(request: dict[str, Any]) -> None:
@@ -146,7 +148,7 @@ def pretend(year: int) -> None:
         def now(cls, tz: Any = None) -> Any:
             return datetime.now(tz).replace(year=year, day=1)
 
-    store.datetime = Moved  # type: ignore[misc,assignment]
+    vars(store)["datetime"] = Moved
     real = time.time
     time.time = lambda: real() + (year - 2026) * 31_557_600
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from faulty import Nursery, check_recovered, fill, published, runs, write_spec
@@ -67,13 +68,18 @@ def test_a_ledger_that_is_locked_for_too_long(nursery: Nursery, folder: Path) ->
     assert len(runs(folder)) == 2
 
 
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that other users can get to."""
+    with TemporaryDirectory() as made:
+        os.chmod(made, 0o755)
+        yield Path(made)
+
+
 @needs_root
 @pytest.mark.parametrize("closed", ["folder", "ledger", "output"])
-def test_places_that_may_not_be_written(nursery: Nursery, tmp_path: Path, closed: str) -> None:
-    folder = fill(tmp_path / "open")
-    for place in (tmp_path.parent, tmp_path, folder):
-        os.chmod(place, 0o755)
-    os.chmod(tmp_path.parent.parent, 0o755)
+def test_places_that_may_not_be_written(nursery: Nursery, shared: Path, closed: str) -> None:
+    folder = fill(shared / "open")
     os.chown(folder, OTHER, OTHER)
     if closed != "folder":
         assert nursery.run(folder, "run", "small.toml", user=OTHER).code == 0
