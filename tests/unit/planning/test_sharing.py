@@ -10,7 +10,7 @@ import pytest
 import dprelease
 from dprelease.api import ReleasePlan
 from dprelease.model import Reading
-from dprelease.planning.sharing import fractions
+from dprelease.planning.units import fractions
 
 COUNT = {"statistic": "count", "by": ["g"]}
 SUM = {"statistic": "sum", "column": "x", "by": ["g"]}
