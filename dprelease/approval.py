@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -19,6 +20,7 @@ from dprelease.ledger import run_id
 from dprelease.ledger.identity import canonical_json
 from dprelease.model import Plan, Read
 from dprelease.report.steps import step_detail
+from dprelease.saving import save_text
 
 SCHEMA = "dprelease/plan/1"
 _LARGEST = 64 * 1024 * 1024
@@ -57,17 +59,14 @@ def save(file: str, described: Mapping[str, object]) -> None:
     """Write a described plan with its digest, whole or not at all. Raises Failure (exit 2)."""
     content = {name: value for name, value in described.items() if name != "ledger"}
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    path = Path(file)
-    draft = path.with_name(f".{path.name}.draft")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    except OSError as problem:
-        draft.unlink(missing_ok=True)
-        reason = problem.strerror or "it can't be written"
-        raise _refused(
-            f"the plan {file} can't be written: {reason}", "choose another FILE"
-        ) from None
+    problem = save_text(file, text, _is_plan)
+    if problem is not None:
+        raise _refused(f"the plan {file} can't be written: {problem}", "choose another FILE")
+
+
+def _is_plan(text: str) -> bool:
+    content = json.loads(text)
+    return isinstance(content, dict) and content.get("schema") == SCHEMA
 
 
 def check_approved(plan: Plan, file: str) -> None:
@@ -91,8 +90,9 @@ def check_approved(plan: Plan, file: str) -> None:
 def _saved(file: str) -> Mapping[str, Any]:
     path = Path(file)
     try:
-        if path.stat().st_size > _LARGEST:
-            raise ValueError("too large for a plan")
+        found = path.stat()
+        if not S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise ValueError("no file, or too large for a plan")
         content = json.loads(path.read_bytes(), object_pairs_hook=_once)
     except OSError as problem:
         reason = problem.strerror or "it can't be read"

@@ -6,12 +6,14 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from dprelease.cli.console import answer
 from dprelease.ledger import Run
 from dprelease.ledger.chain import Entry
 from dprelease.ledger.messages import no_export, no_report, not_in_ledger
+from dprelease.saving import save_text
 
 _LARGEST = 256 * 1024 * 1024
 
@@ -35,8 +37,9 @@ def against(report: str, ledger: str, runs: Sequence[Run]) -> None:
 def _read(report: str) -> Mapping[str, Any]:
     path = Path(report)
     try:
-        if path.stat().st_size > _LARGEST:
-            raise ValueError("too large for a report")
+        found = path.stat()
+        if not S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise ValueError("no file, or too large for a report")
         content = json.loads(path.read_bytes())
         named = {
             "entry": content["ledger"]["entry"],
@@ -78,7 +81,11 @@ def write_lines(lines: Iterable[str], out: str | None) -> None:
         if text:
             answer(text.rstrip("\n"))
         return
-    try:
-        Path(out).write_text(text, encoding="ascii")
-    except OSError as problem:
-        raise no_export(out, os.strerror(problem.errno or 0)) from None
+    problem = save_text(out, text, _is_export)
+    if problem is not None:
+        raise no_export(out, problem)
+
+
+def _is_export(text: str) -> bool:
+    first = json.loads(text.partition("\n")[0])
+    return isinstance(first, dict) and first.keys() == {*Entry.__dataclass_fields__}

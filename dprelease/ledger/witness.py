@@ -25,8 +25,8 @@ _LARGEST = 4096
 
 
 def witness_beside(ledger: str) -> str:
-    """Where the witness of a ledger is unless somebody says otherwise."""
-    return f"{ledger}.witness"
+    """Where the witness of a ledger is unless somebody says otherwise; links are followed."""
+    return f"{os.path.realpath(ledger)}.witness"
 
 
 def read_witness(path: str, ledger: str) -> Head | None:

@@ -17,6 +17,9 @@ def of_ledger(ledger: LedgerSettings) -> list[Named]:
     return [("the ledger", ledger.path), *witness]
 
 
+SIDE_FILES = ("-journal", "-wal", "-shm")
+
+
 def check_ledger(
     ledger: LedgerSettings, data: Data | None, inputs: Sequence[Named], reporter: Reporter
 ) -> None:
@@ -26,6 +29,8 @@ def check_ledger(
         clashes = [what for what, path in others if same(place, path)]
         if data is not None and reads(data.source, place):
             clashes.insert(0, "the data")
+        if key == "witness" and any(same(place, ledger.path + side) for side in SIDE_FILES):
+            clashes.append("a file that the ledger makes beside itself")
         for what in clashes:
             hint = f"give {name} a file of its own, away from the data"
             reporter.complain("E227", f"{name} is {what}", ("ledger", key), hint)

@@ -17,6 +17,7 @@ from dprelease.model import (
     Query,
     Release,
 )
+from dprelease.model.periods import nearly_a_date
 from dprelease.spec.asking import QueryContext
 from dprelease.spec.bounding_warnings import warn_of_bounding
 from dprelease.spec.budgets import check_budgets
@@ -26,7 +27,13 @@ from dprelease.spec.models import OutputSection, ReportSection
 from dprelease.spec.paths import absolute
 from dprelease.spec.queries import resolve_query
 from dprelease.spec.reporter import Reporter
-from dprelease.spec.sources import PERIOD, check_period, dataset_name, fill_period, resolve_data
+from dprelease.spec.sources import (
+    check_period,
+    dataset_name,
+    fill_period,
+    resolve_data,
+    separates_periods,
+)
 from dprelease.spec.structure import NOT_YET, Part, Parts
 from dprelease.spec.tables import check_tables
 from dprelease.spec.units import bounding_of, check_unit
@@ -60,7 +67,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     explicit = {query.number for query in queries if parts.queries[query.number].model.table}
     check_tables(queries, explicit, reporter)
     check_budgets(parts.privacy, parts.queries, paid, reporter)
-    ledger = _ledger(parts, data, base, reporter)
+    ledger = _ledger(parts, data, base, period, reporter)
     output = _output(parts.output, base, period, reporter)
     formats = _formats(parts.report, reporter)
     inputs = _inputs(parts, base, reporter)
@@ -140,7 +147,9 @@ def _privacy(parts: Parts) -> Privacy:
     )
 
 
-def _ledger(parts: Parts, data: Data | None, base: str, reporter: Reporter) -> LedgerSettings:
+def _ledger(
+    parts: Parts, data: Data | None, base: str, period: str | None, reporter: Reporter
+) -> LedgerSettings:
     part = parts.ledger
     model = part.model
     if model.epsilon_cap is None and part.sound("epsilon_cap"):
@@ -149,13 +158,18 @@ def _ledger(parts: Parts, data: Data | None, base: str, reporter: Reporter) -> L
         reporter.warn("W201", message, ("ledger",), hint, "key")
     dataset = model.dataset
     if dataset is None:
-        dataset = dataset_name(data.source) if data is not None else ""
+        written = parts.data.model.path
+        dataset = dataset_name(absolute(base, written)) if written is not None and data else ""
     disjoint = bool(model.disjoint_periods)
-    path = parts.data.model.path
-    if disjoint and path is not None and PERIOD not in path:
-        message = f"disjoint_periods, but {PERIOD} is not in the path of the data"
-        hint = "without it every period reads the same records: write it in [data] path"
-        reporter.complain("E241", message, ("ledger", "disjoint_periods"), hint)
+    path, spot = parts.data.model.path, ("ledger", "disjoint_periods")
+    if disjoint and path is not None and not separates_periods(path):
+        message = "disjoint_periods, but the path of the data has no {period} by itself"
+        hint = "each period needs files of its own: {period} in [data] path, no wildcard beside it"
+        reporter.complain("E241", message, spot, hint)
+    if disjoint and period is not None and nearly_a_date(period):
+        message = f"the period {show(period)} looks like a date and is none"
+        hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
+        reporter.complain("E241", message, spot, hint)
     return LedgerSettings(
         absolute(base, model.path if model.path is not None else DEFAULT_LEDGER),
         dataset,

@@ -8,7 +8,7 @@ from typing import Literal
 from dprelease.model import Data, Dialect, Source
 from dprelease.spec.fields import SAFE_NAME
 from dprelease.spec.models import DataSection
-from dprelease.spec.paths import absolute, fixed_part
+from dprelease.spec.paths import absolute, fixed_part, has_wildcards
 from dprelease.spec.reporter import Reporter
 from dprelease.spec.structure import Part
 from dprelease.spec.values import UNPRINTABLE
@@ -80,9 +80,26 @@ def resolve_data(
     return Data(source, written, model.engine, snapshot)
 
 
-def dataset_name(source: Source) -> str:
-    """Name a data set after its file or folder; a glob after its nearest folder."""
-    return os.path.basename(fixed_part(source.pattern)) or "data"
+def dataset_name(path: str) -> str:
+    """Name a data set after its file or folder; a glob after its nearest folder.
+
+    ``path`` is as written, absolute, with ``{period}`` unfilled: all periods are one data set.
+    """
+    place = fixed_part(path)
+    while os.path.basename(place) == PERIOD:
+        place = os.path.dirname(place)
+    return os.path.basename(place) or "data"
+
+
+def separates_periods(path: str) -> bool:
+    """Whether each period has files of its own by the path, as far as a text can tell.
+
+    ``{period}`` stands in a part of it that has no wildcards, which could match other periods too,
+    and is not undone by a part "..".
+    """
+    parts = path.split("/")
+    whole = [part for part in parts if PERIOD in part and not has_wildcards(part)]
+    return bool(whole) and ".." not in parts
 
 
 def _format(part: Part[DataSection], path: str, reporter: Reporter) -> str | None:

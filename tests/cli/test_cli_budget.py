@@ -225,53 +225,64 @@ def test_disjoint_periods_cost_the_dearest_one(cli, spec, folder):
     assert "in one period only" in (folder / "out-2026-02" / "report.md").read_text("utf-8")
 
 
-def test_disjoint_periods_need_a_period_in_the_path(cli, spec):
+@pytest.mark.parametrize(
+    "path", ["small.csv", "small-{period}*.csv", "{period}/../small.csv", "[{period}].csv"]
+)
+def test_disjoint_periods_need_files_of_their_own(cli, spec, path):
     spec(("epsilon_cap = 2.5", "disjoint_periods = true\nepsilon_cap = 1"),
+         ('path = "small.csv"', f'path = "{path}"'),
          ('path = "out"', 'path = "out-{period}"'))  # fmt: skip
     answer = cli("check", "--period", "2026-01", "small.toml")
     assert answer.code == 2
-    assert "E241 disjoint_periods, but {period} is not in the path" in answer.err
+    assert "E241 disjoint_periods, but the path of the data has no {period} by itself" in answer.err
 
 
-def test_a_witness_of_ones_own(cli, spec, folder):
-    spec(("epsilon_cap = 2.5", 'witness = "kept/w"\nepsilon_cap = 2.5'))
-    refused = cli("run", "small.toml")
-    assert refused.code == 6
-    assert "witness" in refused.err
-    (folder / "kept").mkdir()
-    assert cli("run", "-q", "small.toml").code == 0
-    assert cli("budget", "show", "small.toml").code == 0
-    assert cli("budget", "show").code == 6
-    assert cli("budget", "verify", "--witness", "kept/w").code == 0
-    spec(("epsilon_cap = 2.5", 'witness = "small.csv"\nepsilon_cap = 2.5'))
-    assert "E227 the ledger's witness is the data" in cli("check", "small.toml").err
+def test_disjoint_periods_that_are_nearly_dates(cli, spec):
+    spec(("epsilon_cap = 2.5", "disjoint_periods = true\nepsilon_cap = 1"),
+         ('path = "small.csv"', 'path = "small-{period}.csv"'))  # fmt: skip
+    answer = cli("check", "--period", "2026-1", "small.toml")
+    assert answer.code == 2
+    assert 'E241 the period "2026-1" looks like a date and is none' in answer.err
+    assert cli("check", "--period", "2026-01", "small.toml").code == 0
 
 
-GAUSSIAN = (
-    ("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-8"),
-    ("epsilon_cap = 2.5", "epsilon_cap = 1.1\ndelta_cap = 1e-5"),
-    ('statistic = "count"\n', 'statistic = "count"\nmechanism = "gaussian"\ndelta = 5e-9\n'),
-)
+def test_periods_are_one_data_set_unless_they_are_named_otherwise(cli, spec, folder):
+    for path in ("data-{period}.csv", "{period}/*.csv"):
+        spec(('path = "small.csv"', f'path = "{path}"'))
+        names = {
+            dprelease.load(folder / "small.toml", period=each).ledger.dataset for each in ("a", "b")
+        }
+        assert len(names) == 1, path
 
 
-def test_more_fits_under_a_cap_than_the_plain_sum(cli, spec, folder):
-    spec(*GAUSSIAN, ("[[query]]\nname = \"mean_days\"\nstatistic = \"mean\"\ncolumn = \"days\"\n"
-                     "by = [\"region\"]\nepsilon = 0.5\n\n", ""))  # fmt: skip
-    release = dprelease.load(folder / "small.toml")
-    for _ in range(5):
-        assert dprelease.run(release, new_noise=True).charged
-    planned = cli("plan", "--json", "-q", "small.toml").json["ledger"]
-    told = cli("budget", "show", "small.toml", "--json").json["datasets"][0]
-    assert told["spent"]["epsilon"] > 2.4
-    assert told["composed"]["by"] == "zCDP"
-    assert told["composed"]["epsilon"] < 1.1
-    assert planned["composed"]["now"] == told["composed"]
-    shown = cli("plan", "small.toml").out
-    assert "by plain sums" in shown
-    assert "composed: epsilon" in shown
-    report = (folder / "out" / "report.md").read_text(encoding="utf-8")
-    assert "| dataset after, composed | 1.035" in report
-    refused = cli("run", "--new-noise", "small.toml")
-    assert refused.code == 3
-    assert "composed at delta" in refused.err
-    assert "left, composed" in refused.err
+@pytest.mark.parametrize("what", ["small.csv", "small.toml", "dprelease-ledger.sqlite",
+                                  "dprelease-ledger.sqlite.witness", "link"])  # fmt: skip
+def test_nothing_of_value_is_written_over(cli, folder, what):
+    assert cli("run", "small.toml").code == 0
+    (folder / "link").symlink_to("small.csv")
+    before = (folder / what).read_bytes()
+    for command in (("budget", "export", "-o", what), ("plan", "-o", what, "small.toml")):
+        answer = cli(*command)
+        assert answer.code == 2
+        assert "there is another file of that name" in answer.err
+        assert (folder / what).read_bytes() == before
+    for command in (("budget", "export", "-o", "e"), ("plan", "-o", "p", "small.toml")):
+        assert [cli(*command).code for _ in range(2)] == [0, 0]
+        assert (folder / command[2 if command[0] == "plan" else 3]).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("side", ["-journal", "-wal", "-shm"])
+def test_a_witness_is_no_side_file_of_the_ledger(cli, spec, side):
+    spec(("epsilon_cap = 2.5", f'epsilon_cap = 1\nwitness = "dprelease-ledger.sqlite{side}"'))
+    answer = cli("check", "small.toml")
+    assert answer.code == 2
+    assert "E227" in answer.err
+
+
+def test_a_ledger_behind_a_link_has_its_witness(cli, spec, folder):
+    (folder / "elsewhere").mkdir()
+    (folder / "link.sqlite").symlink_to("elsewhere/real.sqlite")
+    spec(("epsilon_cap = 2.5", 'epsilon_cap = 2.5\npath = "elsewhere/real.sqlite"'))
+    assert cli("run", "small.toml").code == 0
+    assert cli("budget", "verify", "link.sqlite").code == 0
+    assert not (folder / "link.sqlite.witness").exists()

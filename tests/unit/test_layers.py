@@ -83,7 +83,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.statistics.registry",
     ),
     # A saved plan, and whether what would be run is that.
-    "dprelease.approval": (*VOCABULARY, "dprelease.ledger", "dprelease.report"),
+    "dprelease.approval": (
+        *VOCABULARY,
+        "dprelease.ledger",
+        "dprelease.report",
+        "dprelease.saving",
+    ),
+    "dprelease.saving": (),
     # Sees rows and exact figures; draws nothing.
     "dprelease.engines": (*VOCABULARY, "dprelease.expressions"),
     # Draws randomness; sees nothing.
@@ -150,6 +156,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.approval",
         "dprelease.ledger",
         "dprelease.report",
+        "dprelease.saving",
     ),
     "dprelease.__main__": ("dprelease.cli",),
 }

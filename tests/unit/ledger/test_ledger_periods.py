@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from dprelease.ledger.filters import Caps
 from dprelease.ledger.parts import whole
-from dprelease.ledger.periods import Span, meets, span_of, together
+from dprelease.ledger.periods import meets, together
 from dprelease.ledger.totals import Terms, running, spent, total_of
 from dprelease.model import Loss
+from dprelease.model.periods import Span, nearly_a_date, span_of
 
 CAPS = Caps(Fraction(10), Fraction(1, 10**5))
 
@@ -131,3 +132,15 @@ def test_totals_over_time_are_those_of_the_runs_so_far(runs: list[Terms]) -> Non
     for at, (plain, total) in enumerate(running(runs, CAPS), start=1):
         assert plain == spent(runs[:at])
         assert total.epsilon == total_of(runs[:at], CAPS).epsilon
+
+
+@pytest.mark.parametrize("period", ["2026-1", "2026_02", "2026-02-30", "2026-Q0", "2025-W53",
+                                    "2026-", "2026-02.", "202602", "20260214"])  # fmt: skip
+def test_what_looks_like_a_date_and_is_none(period: str) -> None:
+    assert nearly_a_date(period)
+
+
+@pytest.mark.parametrize("period", ["2026", "2026-02", "2026-w07", "spring", "7", "batch-2026-1",
+                                    "12345", "2026a"])  # fmt: skip
+def test_what_is_a_date_or_looks_like_none(period: str) -> None:
+    assert not nearly_a_date(period)

@@ -1,0 +1,65 @@
+"""Names of periods as spans of days."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import date, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+
+_FORM = re.compile(
+    r"(?P<year>[0-9]{4})(?:-(?:"
+    r"(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?"
+    r"|q(?P<quarter>[1-4])|h(?P<half>[12])|w(?P<week>[0-9]{2})))?"
+)
+
+
+class Span(NamedTuple):
+    """From the first day to the last, both included."""
+
+    first: date
+    last: date
+
+
+@lru_cache(maxsize=4096)
+def span_of(period: str) -> Span | None:
+    """The days of YYYY, YYYY-MM, YYYY-MM-DD, YYYY-Qn, YYYY-Hn or YYYY-Www, in either case.
+
+    None for any other text, also for a day that there is not: it is a period of its own.
+    """
+    found = _FORM.fullmatch(period.casefold())
+    if found is None:
+        return None
+    year = int(found["year"])
+    try:
+        if found["week"]:  # of ISO 8601, from Monday on
+            first = date.fromisocalendar(year, int(found["week"]), 1)
+            return Span(first, first + timedelta(6))
+        if found["day"]:
+            day = date(year, int(found["month"]), int(found["day"]))
+            return Span(day, day)
+        first_month, months = _months(found)
+        last_month = first_month + months - 1
+        days = calendar.monthrange(year, last_month)[1]
+        return Span(date(year, first_month, 1), date(year, last_month, days))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _months(found: re.Match[str]) -> tuple[int, int]:
+    """The first month and the number of months."""
+    if found["month"]:
+        return int(found["month"]), 1
+    if found["quarter"]:
+        return 3 * int(found["quarter"]) - 2, 3
+    if found["half"]:
+        return 6 * int(found["half"]) - 5, 6
+    return 1, 12
+
+
+def nearly_a_date(period: str) -> bool:
+    """Whether a text begins with a year like a date, but is none: 2026-1, 2026_02, 2026-02-30."""
+    return re.match(r"[0-9]{4}(?![0-9a-zA-Z])|[0-9]{6,8}$", period) is not None and (
+        span_of(period) is None
+    )
