@@ -89,9 +89,9 @@ def _page(report: Facts, level: float, **more: Any) -> str:
             report=report,
             level=f"{level:g}",
             css=_css(),
-            odds=_odds(float(report["accounting"]["epsilon"])),
+            odds=_odds(float(meaning["beliefs"][0]["epsilon"])),
             basics=list(_basics(report)),
-            people=people_chart(meaning["beliefs"][-1]),
+            people=[people_chart(table, at) for at, table in enumerate(meaning["beliefs"], 1)],
             band=band_chart(meaning["beliefs"]),
             groups=[
                 (row["units"], written(row["epsilon"]), written(shortened(row["delta"])))
@@ -140,7 +140,8 @@ def _basics(report: Facts) -> Iterator[tuple[str, object]]:
         if basic[key]:
             yield label, basic[key]
     if "provenance" in report:
-        yield "Released at", report["provenance"]["released_at"]
+        at = str(report["provenance"]["released_at"]).replace("T", " ").replace("+00:00", " UTC")
+        yield "Released at", at
 
 
 def _detail(query: Facts) -> Iterator[tuple[str, object]]:

@@ -84,13 +84,29 @@ def _cell(
     row: Sequence[object], place: int, beside: Mapping[str, int], column: OutputColumn
 ) -> Cell:
     said = row[place]
-    figure = "-" if said is None else str(said)
-    half = row[beside["_noise_moe"]] if "_noise_moe" in beside else None
-    ranks = row[beside["_rank_moe"]] if "_rank_moe" in beside else None
+    figure = _grouped(said) if column.kind in _NUMBERS else said
+    half = _grouped(row[beside["_noise_moe"]]) if "_noise_moe" in beside else None
+    ranks = _grouped(row[beside["_rank_moe"]]) if "_rank_moe" in beside else None
     flag = row[beside["_flag"]] if "_flag" in beside else None
     noise = ""
     if half is not None and said is not None:
         noise = f"± {half}" if column.kind != "text" else f"score within {half}"
     elif ranks is not None:
         noise = f"± {ranks} ranks"
-    return Cell(figure, noise, "" if flag in (None, "ok") else str(flag).replace("_", " "))
+    return Cell(
+        "-" if figure is None else str(figure),
+        noise,
+        "" if flag in (None, "ok") else str(flag).replace("_", " "),
+    )
+
+
+_NUMBERS = frozenset({"integer", "number"})
+
+
+def _grouped(said: object) -> str | None:
+    """Separate the thousands of a plain number."""
+    if said is None:
+        return None
+    whole, point, rest = str(said).partition(".")
+    sign = "\u2212" if whole.startswith("-") else ""
+    return f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}"

@@ -81,7 +81,7 @@ def _at(table: Mapping[str, Any], prior: float) -> tuple[float, float]:
     return row["posterior_low"], row["posterior_high"]
 
 
-def people_chart(table: Mapping[str, Any], prior: float = 0.1) -> Chart:
+def people_chart(table: Mapping[str, Any], number: int, prior: float = 0.1) -> Chart:
     """Draw one belief before, and the bounds of it after, as people out of a hundred."""
     low, high = _at(table, prior)
     marked = (round(prior * 100), math.floor(low * 100), math.ceil(high * 100))
@@ -93,12 +93,13 @@ def people_chart(table: Mapping[str, Any], prior: float = 0.1) -> Chart:
         hundred(drawing, (x, 4), count)
         drawing.text(x + 5 * SIDE, 10 * SIDE + 20, f"{count} of 100", "t b", "middle")
         drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, "t s", "middle")
-    title = f"The same in people: {round(prior * 100)} in 100 before"
+    title = f"In people: {table['about']}"
     description = (
-        f"Somebody takes {table['about']} for as likely as {marked[0]} in 100. After the release "
-        f"they take it for at least as likely as {marked[1]}, and at most as {marked[2]}, in 100."
+        f"Somebody holds a statement about this for true in {marked[0]} of 100 such cases. After "
+        f"the release, whatever it says, they hold it for true in at least {marked[1]} and at most "
+        f"{marked[2]} of 100."
     )
     rows = tuple((label, str(count)) for count, label in zip(marked, labels, strict=True))
-    name = "chart-people"
+    name = f"chart-people-{number}"
     svg = drawing.finish(name, title, description)
     return Chart(name, title, description, svg, ("belief", "in 100"), rows)

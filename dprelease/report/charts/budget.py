@@ -89,7 +89,8 @@ def ledger_chart(ledger: Facts) -> Chart:
     description = "; ".join(f"{label}: {said}" for label, said in rows) + "."
     name = "chart-ledger"
     svg = drawing.finish(name, title, description)
-    return Chart(name, title, description, svg, ("what", "epsilon"), rows)
+    note = "What is spent is never given back."
+    return Chart(name, title, description, svg, ("what", "epsilon"), rows, note)
 
 
 def _loss(value: float) -> str:
@@ -107,7 +108,7 @@ def spending_chart(ledger: Facts) -> Chart | None:
     left, right, top, bottom = 40.0, WIDTH - 8.0, 14.0, 150.0
     up, counts = linear([*totals, *([float(cap)] if cap is not None else [])], bottom, top)
     across = Scale(times[0], times[-1], left + 6, right - 40)
-    drawing = Drawing(bottom + 36)
+    drawing = Drawing(bottom + 22)
     for value, label in ticks_of(up, counts):
         drawing.line((left, up.at(value)), (right, up.at(value)), "grid")
         drawing.text(left - 6, up.at(value) + 4, label, "t s", "end")
@@ -122,8 +123,10 @@ def spending_chart(ledger: Facts) -> Chart | None:
     if cap is not None:
         drawing.line((left, up.at(float(cap))), (right, up.at(float(cap))), "limit")
         drawing.text(right, up.at(float(cap)) - 4, f"cap {written(cap)}", "t s", "end")
-    drawing.text(left, bottom + 16, str(history[0]["at"])[:10], "t s")
-    drawing.text(right, bottom + 16, str(history[-1]["at"])[:10], "t s", "end")
+    first, last = (str(history[place]["at"])[:10] for place in (0, -1))
+    if first != last:
+        drawing.text(left, bottom + 16, first, "t s")
+    drawing.text(right, bottom + 16, last, "t s", "end")
     title = "Epsilon over time, added up"
     description = (
         f"{len(history)} {'charge' if len(history) == 1 else 'charges'} of this dataset up to this "

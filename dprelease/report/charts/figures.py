@@ -9,12 +9,14 @@ from itertools import pairwise
 from dprelease.finish.decimals import placed
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
-from dprelease.report.charts.scales import fraction_of, linear, ticks_of
+from dprelease.report.charts.scales import Scale, fraction_of, linear, ticks_of
 from dprelease.report.numbers import written
 
 EACH = 40
-"""Up to so many rows each gets a line of its own; more are put together in bands."""
-BANDS = 50
+"""Up to so many rows each gets a line of its own, with its label."""
+UPRIGHT = 120
+"""Up to so many rows each is drawn, side by side; more are put together in bands."""
+BANDS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ def figure_chart(table: OutputTable, figure: Figure, name: str, level: float) ->
         halves = [_float(half, figure.halves) for half in figure.halves.values]
     if len(values) <= EACH:
         return _each(table, figure, name, level, values, halves)
-    return _bands(table, figure, name, values, halves)
+    draw = _upright if len(values) <= UPRIGHT else _bands
+    return draw(table, figure, name, values, halves)
 
 
 def _float(value: str | int | None, column: OutputColumn) -> float | None:
@@ -86,14 +89,8 @@ def _each(  # noqa: PLR0913, PLR0917 - a figure in all its forms
     halves: Sequence[float | None],
 ) -> Chart:
     labels = labels_of(table)
-    left, right, top, row = 124.0, WIDTH - 10.0, 8.0, 16.0
-    ends = [
-        value + sign * (half or 0.0)
-        for value, half in zip(values, halves, strict=True)
-        if value is not None
-        for sign in (-1, 1)
-    ]
-    across, counts = linear(ends, left, right, 4)
+    left, right, top, row = 124.0, WIDTH - 20.0, 8.0, 16.0
+    across, counts = linear(_ends(values, halves), left, right, 4)
     bottom = top + row * len(values)
     drawing = Drawing(bottom + 22)
     for value, label in ticks_of(across, counts):
@@ -129,6 +126,73 @@ def _written(figure: Figure) -> Iterator[tuple[str, str]]:
         yield _said(value, figure.column), half
 
 
+@dataclass(slots=True)
+class Upright:
+    """A frame with the keys across and the figures up."""
+
+    drawing: Drawing
+    up: Scale
+    left: float
+    width: float  # of one place
+
+    def middle(self, place: int) -> float:
+        """Find the middle of a place."""
+        return self.left + self.width * (place + 0.5)
+
+
+def _frame(ends: list[float], places: int, labels: Sequence[str], note: str) -> Upright:
+    left, right, top, bottom = 46.0, WIDTH - 24.0, 10.0, 190.0
+    up, counts = linear(ends, bottom, top)
+    drawing = Drawing(bottom + (42 if note else 26))
+    for value, label in ticks_of(up, counts):
+        style = "zero" if value == 0 else "grid"
+        drawing.line((left, up.at(value)), (right, up.at(value)), style)
+        drawing.text(left - 6, up.at(value) + 4, label, "t s", "end")
+    drawing.text(left, bottom + 18, cut(labels[0], 26), "t s")
+    drawing.text(right, bottom + 18, cut(labels[-1], 26), "t s", "end")
+    if note:
+        drawing.text(left, bottom + 35, note, "t s")
+    return Upright(drawing, up, left, (right - left) / places)
+
+
+def _upright(
+    table: OutputTable,
+    figure: Figure,
+    name: str,
+    values: Sequence[float | None],
+    halves: Sequence[float | None],
+) -> Chart:
+    """Draw each row as a point with its interval, side by side."""
+    labels = labels_of(table)
+    frame = _frame(_ends(values, halves), len(values), labels, "")
+    for place, (value, half) in enumerate(zip(values, halves, strict=True)):
+        if value is None:
+            continue
+        x, y = frame.middle(place), frame.up.at(value)
+        if half:
+            reach = abs(frame.up.at(half) - frame.up.at(0))
+            frame.drawing.box((x - 1, y - reach), (2, 2 * reach), "interval")
+        frame.drawing.dot(x, y, min(2.4, frame.width / 2), "bar")
+    title = figure.column.name
+    interval = ", each with its noise interval" if figure.halves is not None else ""
+    description = (
+        f"{table.rows:,} released values of {title}, in the order of the keys{interval}; the line "
+        "at 0 is shown."
+    )
+    rows = tuple((label, *said) for label, said in zip(labels, _written(figure), strict=True))
+    svg = frame.drawing.finish(name, title, description)
+    return Chart(name, title, description, svg, ("key", title, "noise half-width"), rows)
+
+
+def _ends(values: Sequence[float | None], halves: Sequence[float | None]) -> list[float]:
+    return [
+        value + sign * (half or 0.0)
+        for value, half in zip(values, halves, strict=True)
+        if value is not None
+        for sign in (-1, 1)
+    ]
+
+
 def _bands(
     table: OutputTable,
     figure: Figure,
@@ -139,17 +203,12 @@ def _bands(
     """Put neighbouring rows together: from least to greatest, the middle half, the median."""
     labels = labels_of(table)
     cuts = [len(values) * count // BANDS for count in range(BANDS + 1)]
-    parts = [(first, last) for first, last in pairwise(cuts) if first < last]
-    left, right, top, bottom = 46.0, WIDTH - 24.0, 10.0, 190.0
-    known = [value for value in values if value is not None]
+    parts = list(pairwise(cuts))
     wide = max((half for half in halves if half is not None), default=0.0)
-    up, counts = linear([*known, wide, -wide] if min(known) < 0 else [*known, wide], bottom, top)
-    drawing = Drawing(bottom + 42)
-    for value, label in ticks_of(up, counts):
-        style = "zero" if value == 0 else "grid"
-        drawing.line((left, up.at(value)), (right, up.at(value)), style)
-        drawing.text(left - 6, up.at(value) + 4, label, "t s", "end")
-    width = (right - left) / len(parts)
+    note = "line on the right: widest noise half-width" if wide else ""
+    known = [value for value in values if value is not None]
+    frame = _frame([*known, wide], len(parts), labels, note)
+    drawing, up, width = frame.drawing, frame.up, frame.width
     rows: list[tuple[str, ...]] = []
     for place, (first, last) in enumerate(parts):
         part = sorted(value for value in values[first:last] if value is not None)
@@ -160,18 +219,14 @@ def _bands(
         least, low, middle, high, most = (
             part[round((len(part) - 1) * share)] for share in (0, 0.25, 0.5, 0.75, 1)
         )
-        x = left + width * place
-        drawing.box((x + 1, up.at(most)), (width - 2, up.at(least) - up.at(most)), "interval")
-        drawing.box((x + 1, up.at(high)), (width - 2, up.at(low) - up.at(high)), "middle")
+        x = frame.left + width * place
+        drawing.box((x + 1, up.at(most)), (width - 2, up.at(least) - up.at(most)), "pale")
+        drawing.box((x + 1, up.at(high)), (width - 2, up.at(low) - up.at(high)), "interval")
         drawing.box((x + 0.5, up.at(middle) - 1), (width - 1, 2), "bar")
         rows.append((keys, f"{last - first:,}", *(_short(each) for each in (least, middle, most))))
     if wide:
-        size = abs(up.at(0) - up.at(wide))
-        drawing.line((right + 12, up.at(0)), (right + 12, up.at(0) - size), "stroke-2")
-    drawing.text(left, bottom + 18, cut(labels[0], 26), "t s")
-    drawing.text(right, bottom + 18, cut(labels[-1], 26), "t s", "end")
-    noise = "line on the right: widest noise half-width" if wide else ""
-    drawing.text(left, bottom + 35, noise, "t s")
+        x = WIDTH - 12.0
+        drawing.line((x, up.at(0)), (x, up.at(wide)), "stroke-2")
     title = figure.column.name
     description = (
         f"{table.rows:,} released values of {title} in the order of the keys, put together in "

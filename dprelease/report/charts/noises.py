@@ -67,7 +67,7 @@ def dots_chart(queries: Sequence[Facts], level: float) -> Chart | None:
     if not found:
         return None
     shown = found[:MOST_STRIPS]
-    strip = 78.0
+    strip = 92.0
     drawing = Drawing(strip * len(shown))
     for place, query in enumerate(shown):
         _strip(drawing, strip * place, query)
@@ -80,7 +80,7 @@ def dots_chart(queries: Sequence[Facts], level: float) -> Chart | None:
         (str(query["name"]), ", ".join(_signed(each) for each in twenty(query))) for query in found
     )
     rest = len(found) - len(shown)
-    note = f"{rest} more queries are in the table of numbers." if rest else ""
+    note = f"{description} {rest} more queries are in the table of numbers." if rest else ""
     name = "chart-dots"
     svg = drawing.finish(name, title, description)
     head = ("query", "published minus true, twenty equally likely")
@@ -201,7 +201,7 @@ def error_chart(queries: Sequence[Facts], columns: Sequence[Facts]) -> Chart | N
     svg = drawing.finish(name, title, description)
     head = ("query", "share", *(f"at {size:,}" for size in SIZES[1:5]))
     rest = len(lines) - len(shown)
-    note = f"{rest} more lines are in the table of numbers." if rest else ""
+    note = f"{description} {rest} more lines are in the table of numbers." if rest else ""
     return Chart(name, title, description, svg, head, rows, note)
 
 
