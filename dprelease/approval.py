@@ -93,7 +93,7 @@ def _saved(file: str) -> Mapping[str, Any]:
     try:
         if path.stat().st_size > _LARGEST:
             raise ValueError("too large for a plan")
-        content = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes(), object_pairs_hook=_once)
     except OSError as problem:
         reason = problem.strerror or "it can't be read"
         raise _refused(f"the plan {file} can't be read: {reason}", "see --plan") from None
@@ -108,9 +108,27 @@ def _saved(file: str) -> Mapping[str, Any]:
 
 def _edited(plan: Plan, saved: Mapping[str, Any]) -> list[str]:
     """The parts of a saved plan that don't read as they would now."""
-    now = described(plan)
-    names = sorted((now.keys() | saved.keys()) - {"digest", "ledger"})
-    return [name for name in names if saved.get(name) != now.get(name)]
+    now, names = described(plan), saved.keys() - {"digest"}
+    return sorted(
+        (now.keys() ^ names)
+        | {name for name in now.keys() & names if _told(now, name) != _told(saved, name)}
+    )
+
+
+def _told(content: Mapping[str, Any], name: str) -> str:
+    """One part as text: 1 is not true. Where the spec's file is, and its lines, don't matter."""
+    part = content[name]
+    if name == "warnings" and isinstance(part, list):
+        part = [
+            {key: value for key, value in each.items() if key not in _PLACE}
+            if isinstance(each, dict)
+            else each
+            for each in part
+        ]
+    return json.dumps(part, sort_keys=True)
+
+
+_PLACE = {"file", "line", "column"}
 
 
 def described(plan: Plan) -> Mapping[str, Any]:
@@ -119,8 +137,17 @@ def described(plan: Plan) -> Mapping[str, Any]:
     from dprelease.report.what_if import what_if_facts
 
     said = {**describe(plan), "what_if": what_if_facts(plan)}
+    said.pop("ledger")
     read: Mapping[str, Any] = json.loads(json.dumps(said))
     return read
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are there once: of two values people could read the wrong one."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _differences(plan: Plan, saved: Mapping[str, Any]) -> str:

@@ -69,6 +69,10 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E609", "ledger.messages", "the ledger no longer holds a charge"),
     Code("E610", "sealed", "sealed numbers of other noise than is planned"),
     Code("E611", "ledger.messages", "another process has used the charge up"),
+    Code("E612", "ledger.messages", "no witness of the ledger that can be used"),
+    Code("E613", "ledger.messages", "not the ledger that its witness or a report has seen"),
+    Code("E614", "ledger.messages", "no report to hold a ledger against"),
+    Code("E615", "ledger.messages", "exported entries that can't be written"),
     # E7xx: interruptions and bugs
     Code("E700", "cli.guard", "interrupted"),
     Code("E701", "cli.guard", "internal error"),

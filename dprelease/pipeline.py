@@ -22,10 +22,9 @@ from dprelease.confirmed import confirmed_plan
 from dprelease.drawing import Look, SpoiltLook, burn
 from dprelease.engines import Engine, get
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
-from dprelease.ledger import Ledger, Reservation, State, current_run
+from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
 from dprelease.ledger.messages import used_up
-from dprelease.ledger.records import Caps
-from dprelease.ledger.reservation import guarantee_of
+from dprelease.ledger.reservation import guarantee_of, terms_of
 from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
 from dprelease.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.privatize import prepare, privatize
@@ -96,7 +95,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved))
     check_target(release.output.path, file_names(certified.plan))
-    with Ledger.open(release.ledger.path, wait) as book:
+    with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
         runs = {run.run_id: run for run in book.entries()}
         engine = get(release.data.engine)
         name = current_run(release, runs, new_noise=new_noise)
@@ -158,6 +157,7 @@ def _charged() -> Iterator[None]:
 def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
     plan = certified.plan
     release = plan.release
+    terms = terms_of(plan)
     return book.charge(
         name,
         release.ledger.dataset,
@@ -169,6 +169,9 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
             "method": plan.method,
             "steps": [step_detail(step) for step in plan.steps],
         },
+        parts=terms.parts,
+        period=terms.period,
+        disjoint=terms.disjoint,
         place=release.place("privacy.epsilon"),
     )
 

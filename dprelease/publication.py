@@ -9,7 +9,7 @@ from typing import Any
 
 from dprelease.finish.blank import blank_tables
 from dprelease.layout import tables_of
-from dprelease.ledger import Reservation
+from dprelease.ledger import Reservation, Total
 from dprelease.ledger.records import Run
 from dprelease.model import Loss, OutputTable, Plan
 from dprelease.report.facts import Outcome, build, table_facts
@@ -121,22 +121,34 @@ def _history(run: Run, runs: Iterable[Run]) -> list[dict[str, object]]:
 
 
 def ledger_facts(plan: Plan, reservation: Reservation) -> dict[str, object]:
-    """State where the ledger stood around this release's charge."""
-    settings = plan.release.ledger
+    """State where the ledger stood around this release's charge, under the caps of that time.
+
+    ``before`` and ``after`` are plain sums, ``composed`` what is held against the caps. ``entry``
+    and ``hash`` name the charge in the ledger: ``dprelease budget verify`` looks it up.
+    """
+    run = reservation.run
     return {
-        "dataset": settings.dataset,
-        "entry": reservation.run.seq,
+        "dataset": plan.release.ledger.dataset,
+        "entry": run.seq,
+        "hash": run.hash,
         "before": _spent(reservation.before),
         "after": _spent(reservation.after),
-        "cap": {
-            "epsilon": _optional(settings.epsilon_cap),
-            "delta": _optional(settings.delta_cap),
+        "composed": {
+            "before": _total(reservation.total_before),
+            "after": _total(reservation.total_after),
         },
+        "cap": {"epsilon": _optional(run.caps.epsilon), "delta": _optional(run.caps.delta)},
+        "disjoint_periods": run.terms.disjoint,
     }
 
 
 def _spent(loss: Loss) -> dict[str, object]:
     return {"epsilon": upward(loss.epsilon), "delta": upward(loss.delta)}
+
+
+def _total(total: Total) -> dict[str, object]:
+    by = "zCDP" if total.composed else "plain sums"
+    return {"epsilon": upward(total.epsilon), "delta": upward(total.delta), "by": by}
 
 
 def _optional(value: Fraction | None) -> int | float | None:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from product_optimized import SWITCH, optimize, passed_on
+
+if os.environ.get(SWITCH):  # before any test imports the product
+    optimize()
 
 # The suite tries the same examples each time: what it says of a commit doesn't change. New ones
 # are tried with DPRELEASE_RANDOM_EXAMPLES=1.
@@ -31,3 +41,10 @@ class HashedEntropy:
 def entropy(request: pytest.FixtureRequest) -> HashedEntropy:
     """Bytes of the test's own."""
     return HashedEntropy(request.node.name)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _processes_are_as_this_one() -> Iterator[None]:
+    """Processes that tests start run the product as this one does."""
+    with passed_on(os.environ):
+        yield

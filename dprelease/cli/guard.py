@@ -56,7 +56,7 @@ def execute(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # the reader has gone (`| head`): no word of it
         abandon_stdout()
         return PIPE_CLOSED
-    except Exception as error:
+    except BaseException as error:  # a SystemExit too: Python would print what it holds
         return _tell_internal(error, manner)
 
 
@@ -71,7 +71,7 @@ def _run(arguments: Sequence[str], manner: Manner) -> int:
         return _tell(INTERRUPTED, [INTERRUPTION], manner)
 
 
-def _tell_internal(error: Exception, manner: Manner) -> int:
+def _tell_internal(error: BaseException, manner: Manner) -> int:
     outside = isinstance(error, OSError | MemoryError)
     message = f"internal error ({kind_of(error)}); nothing was released"
     complaint = Complaint("E701", message, SYSTEM if outside else REPORT)

@@ -9,18 +9,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
-from dprelease.cli.console import answer, folded, in_colour, width_of
+from dprelease.cli.console import answer, folded
 from dprelease.cli.ledger_lines import ledger_lines
 from dprelease.cli.numbers import rounded_up
+from dprelease.cli.tables import new_table, rendered
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 Facts = Mapping[str, Any]
-PIPED_WIDTH = 1_000
 
 
 def write_plan(plan: Facts) -> None:
@@ -32,7 +31,7 @@ def write_plan(plan: Facts) -> None:
     tables = [(_what(steps), caption), (_how(steps), "")]
     if plan.get("what_if"):
         tables.append((_what_if(plan["what_if"], steps), ""))
-    answer(_rendered(tables))
+    answer(rendered(tables))
     answer("Why the sensitivity is what it is")
     answer(_folded(_why(steps), 2) + "\n")
     answer(_folded(_totals(plan), 9))
@@ -63,7 +62,7 @@ def _counted(number: int, noun: str) -> str:
 
 def _what(steps: Sequence[Facts]) -> Table:
     """The queries of each table, below its name and number of cells."""
-    table = _table("What is published")
+    table = new_table("What is published")
     for heading in ("table and query", "statistic", "expected error"):
         table.add_column(heading, overflow="fold")
     for name in dict.fromkeys(step["table"] for step in steps):
@@ -94,7 +93,7 @@ def _error(step: Facts) -> str:
 
 def _how(steps: Sequence[Facts]) -> Table:
     with_delta = any(step["delta"] for step in steps)
-    table = _table("How it is protected")
+    table = new_table("How it is protected")
     for heading in ("query", "mechanism"):
         table.add_column(heading, overflow="fold")
     for heading in ("sensitivity", "scale", "epsilon", *(["delta"] if with_delta else [])):
@@ -114,7 +113,11 @@ def _how(steps: Sequence[Facts]) -> Table:
 def _what_if(options: Sequence[Facts], steps: Sequence[Facts]) -> Table:
     """The expected errors at other totals: one column for each."""
     kind = str(options[0]["total"]).split()[0]
-    table = _table(f"Expected error at other totals ({kind})")
+    table = new_table(
+        "Expected error if budgets are multiplied"
+        if kind == "times"
+        else f"Expected error at other totals ({kind})"
+    )
     table.add_column("query", overflow="fold")
     for option in options:
         here = " (planned)" if option["times"] == "1" else ""
@@ -191,37 +194,3 @@ def _totals(plan: Facts) -> list[str]:
         f"dataset  {plan['dataset']}",
     ]
     return [*lines, *ledger_lines(plan["ledger"])]
-
-
-def _table(title: str) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    return Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD,
-        pad_edge=False, padding=(0, 1, 0, 0),
-        show_edge=False, title_style="bold", header_style="",
-    )  # fmt: skip
-
-
-def _rendered(tables: Sequence[tuple[Table, str]]) -> str:
-    """Render with rich, without the blanks it leaves at the ends of lines."""
-    from rich.console import Console
-
-    page = StringIO()
-    console = Console(
-        file=page,
-        force_terminal=in_colour(sys.stdout),
-        color_system="standard" if in_colour(sys.stdout) else None,
-        width=width_of(sys.stdout) or PIPED_WIDTH,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
-    for table, caption in tables:
-        console.print(table)
-        if caption:  # a table's own is folded to the width of the table
-            console.print(caption, style="dim")
-        console.print()
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())

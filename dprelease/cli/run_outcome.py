@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dprelease.cli.console import answer, answer_json, folded
+from dprelease.cli.ledger_lines import kept_note
 from dprelease.cli.numbers import left as left_of
 from dprelease.cli.numbers import spent as spent_of
 from dprelease.cli.standing import standing_of
@@ -78,6 +79,7 @@ def _left(result: Result) -> str:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
     left = [
         f"{what} {left_of(ledger[f'{what}_left_after'])} of {left_of(cap)}"
+        + (kept_note(ledger) if what == "delta" else "")
         for what in ("epsilon", "delta")
         if (cap := ledger[f"{what}_cap"]) is not None
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -43,19 +42,19 @@ def session(paths: Sequence[str], integers: int = 0, room: int = 0) -> Iterator[
 
     ``integers`` is how many aggregates the statement holds at once: memory for them, and ``room``
     bytes, are added to the limit, so that it depends on the request and never on the data.
-    What doesn't fit into memory fails; its scratch directory (mode 0700) stays empty.
+    What doesn't fit into memory fails: there is no scratch directory, so nothing of the data is
+    ever on a disk, where a killed process would leave it.
     """
     import duckdb
 
-    with tempfile.TemporaryDirectory(prefix="dprelease-") as scratch:
-        connection = duckdb.connect(":memory:")
-        try:
-            _disable(connection)
-            settings = _settings(scratch, paths, integers, room)
-            connection.execute("; ".join(f"SET {name} = {settings[name]}" for name in settings))
-            yield connection
-        finally:
-            connection.close()
+    connection = duckdb.connect(":memory:")
+    try:
+        _disable(connection)
+        settings = _settings(paths, integers, room)
+        connection.execute("; ".join(f"SET {name} = {settings[name]}" for name in settings))
+        yield connection
+    finally:
+        connection.close()
 
 
 def _disable(connection: DuckDBPyConnection) -> None:
@@ -70,7 +69,7 @@ def _disable(connection: DuckDBPyConnection) -> None:
         connection.execute(f"SET disabled_optimizers = {quote(never)}")
 
 
-def _settings(scratch: str, paths: Sequence[str], integers: int, room: int) -> dict[str, str]:
+def _settings(paths: Sequence[str], integers: int, room: int) -> dict[str, str]:
     """Name and SQL literal of each setting; the last two close the door."""
     # A path with pattern characters is both matched and opened.
     allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
@@ -79,11 +78,13 @@ def _settings(scratch: str, paths: Sequence[str], integers: int, room: int) -> d
         "memory_limit": quote(os.environ.get("DPRELEASE_MEMORY", _enough(integers, room))),
         "threads": str(min(_cores(), MOST_THREADS)),
         "preserve_insertion_order": "false",
-        "temp_directory": quote(scratch),
-        # nothing of the data is ever written to a disk, where a killed process would leave it
+        "temp_directory": "''",
         "max_temp_directory_size": "'0KB'",
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "allow_persistent_secrets": "false",  # nothing of the user's home is looked at
+        "python_enable_replacements": "false",  # a name is no variable of ours
         "allowed_paths": array(quote(path) for path in allowed),
         "enable_external_access": "false",
         "lock_configuration": "true",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from dprelease.expressions.growth import check_growth
 from dprelease.expressions.nodes import INSIDE, ExpressionError, Node
 from dprelease.expressions.wording import remember, written
 from dprelease.model import ColumnType
@@ -31,7 +32,9 @@ def read(text: str, types: Mapping[str, ColumnType]) -> Node:
     tree = _parse(text)
     _check_size(tree)
     remember(tree, words)
-    return Reader(types).node(tree)
+    node = Reader(types).node(tree)
+    check_growth(node)
+    return node
 
 
 def _check_text(text: str) -> list[str]:

@@ -1,7 +1,9 @@
 """The typed tree as SQL for DuckDB, over columns that hold typed values.
 
-Integers are BIGINT, floats DOUBLE. Operations that could fail are wrapped so that they give null,
-and no DOUBLE here is ever NaN.
+Integers are BIGINT, floats DOUBLE. Operations that could fail are wrapped so that they give null.
+No DOUBLE that is compared, chosen, cast or given back is ever NaN: it is null then. Arithmetic
+hands NaN on as it hands on null, so that a chain of it is cleared once, at its end. DuckDB writes a
+NULLIF out as a CASE that holds its operand twice: one at every step would double with each of them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from dprelease.expressions import sqltext
+from dprelease.expressions.growth import hands_on, may_be_nan
 from dprelease.expressions.nodes import Node, Value
 from dprelease.expressions.sqltext import Kind, Operator, Sql, binary, call, cast, double, text
 from dprelease.model import ColumnType
@@ -34,11 +37,18 @@ def without_nan(value: Sql) -> Sql:
 
 def compile_sql(node: Node, columns: Mapping[str, Sql]) -> Sql:
     """SQL of the tree; ``columns`` gives the SQL of each typed input column."""
+    made = _compiled(node, columns)
+    return without_nan(made) if may_be_nan(node) else made
+
+
+def _compiled(node: Node, columns: Mapping[str, Sql]) -> Sql:
+    """SQL whose DOUBLE may still be NaN."""
     if node.op == "column":
         return columns[str(node.value)]
     if node.op == "literal":
         return _constant(node.value, node.type)
-    args = [compile_sql(arg, columns) for arg in node.args]
+    compiled = _compiled if hands_on(node) else compile_sql
+    args = [compiled(arg, columns) for arg in node.args]
     if node.op in _ARITHMETIC:
         return _arithmetic(node, args)
     return _BUILDERS[node.op](args)
@@ -64,7 +74,7 @@ def _arithmetic(node: Node, args: Parts) -> Sql:
         zero = double(0.0) if node.type is ColumnType.FLOAT else sqltext.number(0)
         right = call("NULLIF", right, zero)
     made = binary(left, _ARITHMETIC[node.op], right)
-    return without_nan(made) if node.type is ColumnType.FLOAT else call("TRY", made)
+    return made if node.type is ColumnType.FLOAT else call("TRY", made)
 
 
 def _binary(operator: Operator) -> Callable[[Parts], Sql]:

@@ -2,10 +2,14 @@
 
 from dprelease.ledger.attempts import current_run
 from dprelease.ledger.chain import Head
+from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.identity import run_id
-from dprelease.ledger.records import Account, Caps, Run, Seal, State, total
+from dprelease.ledger.opened import WAIT
+from dprelease.ledger.parts import Parts, parts_of
+from dprelease.ledger.records import Account, Run, Seal, State
 from dprelease.ledger.reservation import Reservation
-from dprelease.ledger.store import WAIT, Ledger, account
+from dprelease.ledger.store import Ledger, account
+from dprelease.ledger.totals import Terms, total
 
 __all__ = [
     "WAIT",
@@ -13,12 +17,16 @@ __all__ = [
     "Caps",
     "Head",
     "Ledger",
+    "Parts",
     "Reservation",
     "Run",
     "Seal",
     "State",
+    "Terms",
+    "Total",
     "account",
     "current_run",
+    "parts_of",
     "run_id",
     "total",
 ]

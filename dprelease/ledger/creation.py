@@ -7,13 +7,12 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager, suppress
 
 from dprelease.ledger.messages import bad_place, disk_trouble, translated
 from dprelease.ledger.schema import lay_out
 
-_DRAFT = ".new-"
+DRAFT = ".new-"
 
 
 def create(path: str, wait: float) -> None:
@@ -22,8 +21,8 @@ def create(path: str, wait: float) -> None:
     So an empty or half-made file is never a ledger of ours, and of several processes that
     create it at once one wins and the others use the winner's.
     """
-    with _place_errors(path):
-        draft = f"{path}{_DRAFT}{os.getpid()}-{time.time_ns()}"
+    with place_errors(path):
+        draft = f"{path}{DRAFT}{os.getpid()}-{time.time_ns()}"
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             _lay_out_draft(draft, path, wait)
@@ -33,15 +32,15 @@ def create(path: str, wait: float) -> None:
         sync_directory(os.path.dirname(os.path.abspath(path)))
 
 
-def remove_dead_drafts(path: str) -> None:
-    """Removes what processes left behind that were killed while they made this ledger."""
+def remove_dead_drafts(path: str, witness_of: str | None = None) -> None:
+    """Removes what processes left behind that were killed while they made this file."""
     directory, name = os.path.split(os.path.abspath(path))
-    prefix = f"{name}{_DRAFT}"
-    with _place_errors(path):
+    prefix = f"{name}{DRAFT}"
+    with place_errors(path, witness_of):
         for each in os.listdir(directory):
             owner = each.removeprefix(prefix).split("-")[0]
             if each.startswith(prefix) and owner.isdecimal() and not _alive(int(owner)):
-                Path(directory, each).unlink(missing_ok=True)
+                _remove_mine(os.path.join(directory, each))
 
 
 def sync_directory(directory: str) -> None:
@@ -69,14 +68,24 @@ def _link(draft: str, path: str) -> None:
 
 
 @contextmanager
-def _place_errors(path: str) -> Iterator[None]:
+def place_errors(path: str, witness_of: str | None = None) -> Iterator[None]:
+    """Turns errors of the system inside into a Failure; ``witness_of``: path is a witness."""
     try:
         yield
     except OSError as problem:
+        what = "ledger" if witness_of is None else "ledger's witness"
         if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
-            raise disk_trouble(path, charged=False) from None
-        hint = "put the ledger on a local disk that you can write to ([ledger] path)"
-        raise bad_place(path, os.strerror(problem.errno or 0), hint) from None
+            raise disk_trouble(path, charged=False, what=what) from None
+        key = "path" if witness_of is None else "witness"
+        hint = f"put it on a local disk that you can write to ([ledger] {key})"
+        raise bad_place(path, os.strerror(problem.errno or 0), hint, what) from None
+
+
+def _remove_mine(path: str) -> None:
+    """Removes a file of this user; that of another one, or gone meanwhile, is let be."""
+    with suppress(FileNotFoundError):
+        if os.lstat(path).st_uid == os.geteuid():
+            os.unlink(path)
 
 
 def _alive(process: int) -> bool:

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.amounts import shown_down, shown_up
+from dprelease.ledger.filters import Caps, Total
 from dprelease.model import Loss
 
 RESTORE = (
@@ -23,16 +24,39 @@ RESTORE = (
 FREE = "the budget stays reserved, and running the same release again costs nothing"
 
 
-def over_cap(  # noqa: PLR0913 - the numbers and names of one sentence
-    what: str, *, asked: Fraction, spent: Fraction, cap: Fraction, dataset: str, place: Place | None
+def over_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
+    asked: Fraction, now: Total, then: Total, caps: Caps, dataset: str, place: Place | None
 ) -> Complaint:
     """The charge would lift what is spent over the cap. Losses are rounded up, what's left down."""
-    left = cap - spent
+    cap = caps.epsilon or Fraction(0)
+    left = cap - now.epsilon
+    if then.composed:
+        message = (
+            f"epsilon {shown_up(asked)} would make {shown_up(then.epsilon)} of"
+            f' {shown_up(now.epsilon)} already spent on "{dataset}", composed at delta'
+            f" {shown_up(then.delta)}, over the cap {shown_down(cap)}"
+        )
+        hint = f"{shown_down(left)} is left, composed" if left > 0 else "nothing is left"
+    else:
+        message = (
+            f'epsilon {shown_up(asked)} + {shown_up(now.epsilon)} already spent on "{dataset}"'
+            f" exceeds the cap {shown_down(cap)}"
+        )
+        hint = f"at most {shown_down(left)} is left" if left > 0 else "nothing is left"
+    return Complaint("E301", message, hint, place)
+
+
+def over_room(now: Total, then: Total, dataset: str, place: Place | None) -> Complaint:
+    """The same for delta. Some of the cap may be kept for composing epsilons."""
+    room = then.room or Fraction(0)
+    left = room - now.counted
     hint = f"at most {shown_down(left)} is left" if left > 0 else "nothing is left"
+    if then.kept:
+        hint += f"; {shown_up(then.kept)} of the cap is kept for composing epsilons"
     return Complaint(
         "E301",
-        f'{what} {shown_up(asked)} + {shown_up(spent)} already spent on "{dataset}"'
-        f" exceeds the cap {shown_down(cap)}",
+        f"delta {shown_up(then.counted - now.counted)} + {shown_up(now.counted)} already spent on"
+        f' "{dataset}" exceeds the cap {shown_down(room + then.kept)}',
         hint,
         place,
     )
@@ -88,9 +112,9 @@ def busy(path: str, wait: float) -> Failure:
     )
 
 
-def bad_place(path: str, reason: str, hint: str) -> Failure:
-    """The ledger can't be written (or read) where it is."""
-    return _refused("E602", f"the ledger {path} can't be used: {reason}", hint)
+def bad_place(path: str, reason: str, hint: str, what: str = "ledger") -> Failure:
+    """The ledger, or its witness, can't be written (or read) where it is."""
+    return _refused("E602", f"the {what} {path} can't be used: {reason}", hint)
 
 
 def not_a_ledger(path: str, reason: str) -> Failure:
@@ -108,12 +132,12 @@ def broken_chain(path: str, reason: str) -> Failure:
     return _refused("E605", f"the ledger {path} was changed from outside: {reason}", RESTORE)
 
 
-def disk_trouble(path: str, *, charged: bool) -> Failure:
+def disk_trouble(path: str, *, charged: bool, what: str = "ledger") -> Failure:
     """The disk is full or failed. ``charged``: after the budget was reserved."""
     hint = "make room or mend the disk, then run again: "
     code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
     tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
-    message = f"the ledger {path} can't be written: disk full or failing"
+    message = f"the {what} {path} can't be written: disk full or failing"
     return Failure(code, Complaint("E606", message, hint + tail))
 
 
@@ -138,6 +162,78 @@ def lost_charge(path: str, release: str) -> Failure:
         f'the ledger {path} no longer holds the charge of "{release}"',
         "it was replaced or restored while the release ran; " + RESTORE,
     )
+
+
+def bad_witness(path: str, ledger: str, reason: str) -> Failure:
+    """There is something, but it says nothing."""
+    return _refused(
+        "E612", f"the witness {path} of the ledger {ledger} can't be used: {reason}", _anew(ledger)
+    )
+
+
+def no_witness(ledger: str, path: str) -> Failure:
+    """A ledger with entries has none."""
+    return _refused(
+        "E612",
+        f"the ledger {ledger} has no witness at {path}: whether it is whole can't be told",
+        f"put the witness back ([ledger] witness says where); {_anew(ledger)}",
+    )
+
+
+def lost_ledger(ledger: str, path: str, seq: int) -> Failure:
+    """There is a witness of entries, and no ledger."""
+    return _refused(
+        "E613",
+        f"there is no ledger at {ledger}, but its witness {path} has seen entry {seq}",
+        RESTORE,
+    )
+
+
+def rolled_back(ledger: str, path: str, seq: int, last: int) -> Failure:
+    """The ledger doesn't hold what the witness has seen."""
+    what = f"it ends with entry {last}" if last < seq else "it holds another"
+    return _refused(
+        "E613",
+        f"the ledger {ledger} is not the one that its witness {path} has seen, or an older copy of"
+        f" it: the witness names entry {seq}, and {what}",
+        f"{RESTORE}; {_anew(ledger)}",
+    )
+
+
+def not_in_ledger(ledger: str, report: str, reason: str) -> Failure:
+    """A report names a charge that the ledger doesn't hold."""
+    return _refused(
+        "E613",
+        f"the ledger {ledger} does not hold the charge that {report} names: {reason}",
+        RESTORE,
+    )
+
+
+def no_report(report: str, reason: str) -> Failure:
+    """What is to be held against a ledger says nothing of one."""
+    hint = "give the report.json of a release"
+    return Failure(ExitCode.SPEC, Complaint("E614", f"{report} can't be used: {reason}", hint))
+
+
+def no_export(out: str, reason: str) -> Failure:
+    """Exported entries have no place."""
+    what = f"the entries can't be written to {out}: {reason}"
+    return Failure(ExitCode.SPEC, Complaint("E615", what, "choose another FILE"))
+
+
+def _anew(ledger: str) -> str:
+    return (
+        f"hold it against a report (dprelease budget verify {ledger} --against report.json); "
+        f"only if it is the right one, write its witness anew (dprelease budget witness {ledger})"
+    )
+
+
+def after_commit(failure: Failure) -> Failure:
+    """What fails once a change is in the ledger: nothing was read, or nothing more is needed."""
+    found = [
+        Complaint(each.code, each.message, f"{each.hint}; {FREE}") for each in failure.complaints
+    ]
+    return Failure(ExitCode.AFTER_CHARGE, found)
 
 
 def used_up(release: str) -> Failure:

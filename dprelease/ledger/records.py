@@ -12,8 +12,11 @@ from enum import StrEnum
 from fractions import Fraction
 
 from dprelease.ledger.amounts import rational_text, read_rational
-from dprelease.ledger.chain import BrokenChain, Entry, Head, walk
+from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
+from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.parts import parts_content, read_parts, whole
+from dprelease.ledger.totals import Terms, spent, total_of
 from dprelease.model import Loss
 
 
@@ -35,14 +38,6 @@ class State(StrEnum):
     CHARGED = "charged"
     SEALED = "sealed"
     BURNT = "burnt"
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """The most that all runs of a dataset together may cost; None is no cap."""
-
-    epsilon: Fraction | None = None
-    delta: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +64,7 @@ class Run:
     run_id: str
     dataset: str
     release: str
-    loss: Loss
+    terms: Terms
     caps: Caps
     detail: Mapping[str, object]
     charged_at: str
@@ -77,6 +72,11 @@ class Run:
     files: Mapping[str, str] | None = None
     published_at: str | None = None
     burnt_at: str | None = None
+
+    @property
+    def loss(self) -> Loss:
+        """What it was charged."""
+        return self.terms.loss
 
     @property
     def sealed_at(self) -> str | None:
@@ -93,14 +93,24 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What all runs over one dataset cost together, by plain sums: valid however they were chosen.
-
-    ``spent.rho`` is None as soon as one run has no zCDP bound.
-    """
+    """The runs over one dataset, in order of their charge."""
 
     dataset: str
-    spent: Loss
     runs: tuple[Run, ...]
+
+    @property
+    def terms(self) -> tuple[Terms, ...]:
+        """What each run costs."""
+        return tuple(run.terms for run in self.runs)
+
+    @property
+    def spent(self) -> Loss:
+        """Plain sums, of the periods that cost most where they are disjoint: see ``spent``."""
+        return spent(self.terms)
+
+    def total(self, caps: Caps, *more: Terms) -> Total:
+        """What the runs cost together, and ``more`` after them."""
+        return total_of((*self.terms, *more), caps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +119,19 @@ class Book:
 
     head: Head
     runs: Mapping[str, Run]
+    hashes: tuple[str, ...]  # of the entries, in order
+
+    def hash_at(self, seq: int) -> str | None:
+        """The hash of an entry; of number 0 what every chain begins with."""
+        if seq == 0:
+            return GENESIS
+        return self.hashes[seq - 1] if seq <= len(self.hashes) else None
 
     def account(self, dataset: str, before: int | None = None) -> Account:
         """The account of a dataset, of charges with an entry number below ``before`` only."""
         found = [each for each in self.runs.values() if each.dataset == dataset]
         kept = tuple(each for each in found if before is None or each.seq < before)
-        return Account(dataset, total(each.loss for each in kept), kept)
-
-
-def total(losses: Iterable[Loss]) -> Loss:
-    """Sum of epsilons, of deltas and of rhos: basic composition, valid under full adaptivity."""
-    found = tuple(losses)
-    rhos = [each.rho for each in found if each.rho is not None]
-    return Loss(
-        sum((each.epsilon for each in found), Fraction(0)),
-        sum((each.delta for each in found), Fraction(0)),
-        sum(rhos, Fraction(0)) if len(rhos) == len(found) else None,
-    )
+        return Account(dataset, kept)
 
 
 def read_book(entries: Iterable[Entry]) -> Book:
@@ -138,13 +144,14 @@ def read_book(entries: Iterable[Entry]) -> Book:
             runs[each.run_id] = _READERS[Kind(each.kind)](each, runs)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BrokenChain(f"entry {each.seq} can't be understood") from None
-    return Book(head, runs)
+    return Book(head, runs, tuple(each.hash for each in kept))
 
 
 def charge_content(
-    dataset: str, release: str, loss: Loss, caps: Caps, detail: Mapping[str, object]
+    dataset: str, release: str, terms: Terms, caps: Caps, detail: Mapping[str, object]
 ) -> str:
     """The content of a charge's entry. Raises TypeError for a detail that holds a float."""
+    loss = terms.loss
     return canonical_json(
         {
             "dataset": dataset,
@@ -152,6 +159,9 @@ def charge_content(
             "epsilon": rational_text(loss.epsilon),
             "delta": rational_text(loss.delta),
             "rho": _optional_text(loss.rho),
+            "parts": parts_content(terms.parts),
+            "period": terms.period,
+            "disjoint_periods": terms.disjoint,
             "epsilon_cap": _optional_text(caps.epsilon),
             "delta_cap": _optional_text(caps.delta),
             "detail": dict(detail),
@@ -167,13 +177,19 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         None if content[name] is None else read_rational(content[name])
         for name in ("rho", "epsilon_cap", "delta_cap")
     )
+    loss = Loss(read_rational(content["epsilon"]), read_rational(content["delta"]), rho)
+    # Early ledgers have neither parts nor periods.
+    disjoint, period = content.get("disjoint_periods", False), content.get("period")
+    if not isinstance(disjoint, bool) or not isinstance(period, str | None):
+        raise ValueError("not a period")
+    parts = read_parts(content["parts"]) if "parts" in content else whole(loss)
     return Run(
         seq=entry.seq,
         hash=entry.hash,
         run_id=entry.run_id,
         dataset=content["dataset"],
         release=content["release"],
-        loss=Loss(read_rational(content["epsilon"]), read_rational(content["delta"]), rho),
+        terms=Terms(loss, parts, period, disjoint),
         caps=Caps(epsilon_cap, delta_cap),
         detail=content["detail"],
         charged_at=entry.written_at,

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dprelease.errors import ExitCode, Failure, Place
-from dprelease.ledger.messages import nothing_promised, other_guarantee, over_cap
-from dprelease.ledger.records import Account, Book, Caps, Run, State, total
-from dprelease.model import Loss, Release
+from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.ledger.filters import Caps, Total
+from dprelease.ledger.messages import nothing_promised, other_guarantee, over_cap, over_room
+from dprelease.ledger.parts import parts_of
+from dprelease.ledger.records import Account, Book, Run, State
+from dprelease.ledger.totals import Terms, spent
+from dprelease.model import Loss, Plan, Release
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
     """Proof that a run is paid for. ``fresh``: this call made the charge.
 
-    ``before`` and ``after`` are what was spent on the dataset around this charge, the same
-    however often the run is repeated.
+    ``before`` and ``after`` are what was spent on the dataset around this charge, by plain sums;
+    ``total_before`` and ``total_after`` the same, composed under the caps that the charge notes.
+    All are the same however often the run is repeated.
     """
 
     run: Run
@@ -24,6 +28,8 @@ class Reservation:
     fresh: bool
     before: Loss
     after: Loss
+    total_before: Total
+    total_after: Total
 
     @property
     def run_id(self) -> str:
@@ -33,8 +39,16 @@ class Reservation:
 
 def reservation_of(book: Book, run: Run, *, fresh: bool) -> Reservation:
     """The reservation of a run that the book holds."""
-    before = book.account(run.dataset, before=run.seq).spent
-    return Reservation(run, run.state, fresh, before, total((before, run.loss)))
+    account = book.account(run.dataset, before=run.seq)
+    return Reservation(
+        run,
+        run.state,
+        fresh,
+        account.spent,
+        spent((*account.terms, run.terms)),
+        account.total(run.caps),
+        account.total(run.caps, run.terms),
+    )
 
 
 def check_loss(loss: Loss) -> None:
@@ -53,6 +67,13 @@ def guarantee_of(release: Release) -> dict[str, object]:
     return {"unit": unit, "adjacency": str(privacy.adjacency)}
 
 
+def terms_of(plan: Plan) -> Terms:
+    """What a run of the plan costs, and when its data are from."""
+    release = plan.release
+    parts = parts_of(plan.loss, [step.loss for step in plan.steps], sums=plan.loss == plan.basic)
+    return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods)
+
+
 def check_guarantee(account: Account, detail: Mapping[str, object], place: Place | None) -> None:
     """Refuses (exit 3) a run whose unit or neighbours are not those of the dataset's other runs.
 
@@ -65,18 +86,15 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
                 raise Failure(ExitCode.BUDGET, other_guarantee(account.dataset, what, place))
 
 
-def check_caps(account: Account, asked: Loss, caps: Caps, place: Place | None) -> None:
-    """Refuses (exit 3) a loss that would lift the account over a cap; compared exactly."""
-    amounts = (
-        ("epsilon", asked.epsilon, account.spent.epsilon, caps.epsilon),
-        ("delta", asked.delta, account.spent.delta, caps.delta),
-    )
-    complaints = [
-        over_cap(what, asked=more, spent=spent, cap=cap, dataset=account.dataset, place=place)
-        for what, more, spent, cap in amounts
-        if cap is not None and more + spent > cap
-    ]
-    if asked.delta + account.spent.delta >= 1:
+def check_caps(account: Account, asked: Terms, caps: Caps, place: Place | None) -> None:
+    """Refuses (exit 3) a run that would lift the account over a cap; compared exactly."""
+    now, then = account.total(caps), account.total(caps, asked)
+    complaints: list[Complaint] = []
+    if caps.epsilon is not None and then.epsilon > caps.epsilon:
+        complaints.append(over_cap(asked.loss.epsilon, now, then, caps, account.dataset, place))
+    if then.room is not None and then.counted > then.room:
+        complaints.append(over_room(now, then, account.dataset, place))
+    if spent((*account.terms, asked)).delta >= 1:
         complaints.append(nothing_promised(account.dataset, place))
     if complaints:
         raise Failure(ExitCode.BUDGET, complaints)

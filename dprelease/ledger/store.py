@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Self
 
 from dprelease.errors import Place
-from dprelease.ledger.chain import BrokenChain, Entry, Head, follow
-from dprelease.ledger.connection import open_for_reading, open_for_writing
+from dprelease.ledger.chain import Entry, Head, follow
+from dprelease.ledger.connection import open_for_writing
+from dprelease.ledger.filters import Caps
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import (
     broken_chain,
     lost_charge,
+    missing,
     not_a_ledger,
     other_cost,
     translated,
     used_up,
 )
+from dprelease.ledger.opened import WAIT, OpenLedger, refuse_lost
+from dprelease.ledger.parts import Parts, whole
 from dprelease.ledger.payloads import fingerprint, packed, unpacked
 from dprelease.ledger.records import (
     BURNT,
     Account,
     Book,
-    Caps,
     Kind,
     Run,
     Seal,
     State,
     charge_content,
-    read_book,
-    total,
 )
 from dprelease.ledger.reservation import (
     Reservation,
@@ -43,50 +40,17 @@ from dprelease.ledger.reservation import (
     check_loss,
     reservation_of,
 )
+from dprelease.ledger.totals import Terms
+from dprelease.ledger.witness import prepare_witness
 from dprelease.model import Loss
 
-WAIT = 10.0  # seconds
 
-
-class Ledger:
+class Ledger(OpenLedger):
     """One ledger file. Every change is one immediate transaction, durable when the call returns.
 
     All calls raise Failure with a remedy: exit 6 when the ledger is busy, damaged or unusable,
-    exit 5 when the disk fails after the charge. A context manager closes the file.
+    exit 5 when the disk fails after the charge.
     """
-
-    def __init__(self, connection: sqlite3.Connection, path: str, wait: float) -> None:
-        self._connection = connection
-        self._wait = wait
-        self.path = path
-
-    @classmethod
-    def open(cls, path: str, wait: float = WAIT) -> Self:
-        """The ledger at ``path`` for charging, made if there is none; its directory must exist.
-
-        Waits up to ``wait`` seconds for other processes, here and in every later call.
-        """
-        return cls(open_for_writing(path, wait), path, wait)
-
-    @classmethod
-    def read(cls, path: str, wait: float = WAIT) -> Self:
-        """An existing ledger for reports; charging through it fails."""
-        return cls(open_for_reading(path, wait), path, wait)
-
-    def close(self) -> None:
-        """Closes the file; what was committed stays."""
-        self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def charge(  # noqa: PLR0913, PLR0917 - the parts of a charge
         self,
@@ -97,16 +61,22 @@ class Ledger:
         caps: Caps,
         detail: Mapping[str, object],
         *,
+        parts: Parts | None = None,
+        period: str | None = None,
+        disjoint: bool = False,
         place: Place | None = None,
     ) -> Reservation:
         """Charges a run, once: a run already charged at the same cost is returned as it is.
 
         Refuses (exit 3) a cost over a cap, compared exactly over all runs of the dataset, and a
-        charged run at another cost. ``detail`` holds JSON values without floats; ``place`` is
-        where the spec states the budget. No value of the data may be read before this returns.
+        charged run at another cost. ``parts`` are for composing it with others, ``disjoint`` says
+        that each unit has records in one ``period`` only. ``detail`` holds JSON values without
+        floats; ``place`` is where the spec states the budget. No value of the data may be read
+        before this returns.
         """
         check_loss(loss)
-        content = charge_content(dataset, release, loss, caps, detail)
+        terms = Terms(loss, parts if parts is not None else whole(loss), period, disjoint)
+        content = charge_content(dataset, release, terms, caps, detail)
         with self._writing(charged=False) as book:
             known = book.runs.get(run_id)
             if known is not None:
@@ -114,7 +84,7 @@ class Ledger:
                     raise other_cost(release, known.loss, loss, place)
                 return reservation_of(book, known, fresh=False)
             check_guarantee(book.account(dataset), detail, place)
-            check_caps(book.account(dataset), loss, caps, place)
+            check_caps(book.account(dataset), terms, caps, place)
             self._append(book.head, Kind.CHARGE, run_id, content)
             charged = self._book()
         return reservation_of(charged, charged.runs[run_id], fresh=True)
@@ -188,32 +158,22 @@ class Ledger:
                     self._payload(each.seal)
             return book.head
 
-    @contextmanager
-    def _writing(self, *, charged: bool) -> Iterator[Book]:
-        with translated(self.path, self._wait, charged=charged):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._book()
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+    @classmethod
+    def rewitness(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
+        """Writes the witness anew after everything was checked: this ledger counts from now on."""
+        if not os.path.lexists(path):
+            raise missing(path)
+        with cls(open_for_writing(path, wait), path, wait, witness) as ledger:
+            ledger.verify()
+            with ledger._locked() as head:
+                prepare_witness(ledger.witness, head, path)
+            return head
 
-    def _checked(self) -> Book:
+    def chain(self) -> tuple[Entry, ...]:
+        """All entries as they are stored; checked."""
         with translated(self.path, self._wait):
-            return self._book()
-
-    def _book(self) -> Book:
-        # In order of the row id, so that no index needs to be trusted.
-        rows = self._connection.execute(
-            "SELECT seq, kind, run_id, written_at, content, previous, hash"
-            " FROM entries NOT INDEXED ORDER BY seq"
-        )
-        try:
-            return read_book(Entry(*row) for row in rows)
-        except BrokenChain as problem:
-            raise broken_chain(self.path, str(problem)) from None
+            self._book()
+            return tuple(self._rows())
 
     def _append(self, head: Head, kind: Kind, run_id: str, content: str) -> Entry:
         entry = follow(head, kind.value, run_id, utc_now(), content)
@@ -243,11 +203,12 @@ class Ledger:
             raise broken_chain(self.path, reason) from None
 
 
-def account(path: str, dataset: str, wait: float = WAIT) -> Account:
+def account(path: str, dataset: str, wait: float = WAIT, witness: str | None = None) -> Account:
     """What was spent on a dataset; nothing when there is no ledger yet. Changes nothing."""
+    refuse_lost(path, witness)
     if not os.path.lexists(path):
-        return Account(dataset, total(()), ())
-    with Ledger.read(path, wait) as ledger:
+        return Account(dataset, ())
+    with Ledger.read(path, wait, witness) as ledger:
         return ledger.status(dataset)
 
 

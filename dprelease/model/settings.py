@@ -92,12 +92,18 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
-    """The ``[ledger]`` section, defaults filled in; ``path`` is absolute."""
+    """The ``[ledger]`` section, defaults filled in; paths are absolute.
+
+    ``witness`` None: beside the ledger. ``disjoint_periods``: each protected unit has records in
+    one period only.
+    """
 
     path: str
     dataset: str
     epsilon_cap: Fraction | None = None
     delta_cap: Fraction | None = None
+    witness: str | None = None
+    disjoint_periods: bool = False
 
 
 @dataclass(frozen=True, slots=True)

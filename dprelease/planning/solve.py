@@ -94,23 +94,16 @@ def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
     targeted = [d for d in paying if d.demand.targeted]
     shared = [d for d in paying if d.name not in fixed and not d.demand.targeted]
     solver = _Solver(release, drafts, total, fixed, deltas)
-    error = 0.0
     if targeted:
         fixed |= solver.targets(targeted, shared)
     if shared:
-        outcome = solver.weights(shared)
-        fixed |= outcome.choices
-        error = outcome.error
-    many = len(targeted) + len(shared) > FEW
-    for draft in [*targeted, *shared]:
-        own = draft.demand.delta
-        delta = own if own is not None else deltas.get(draft.name, Fraction(0))
-        if delta > 0:
-            fixed[draft.name] = noises.stated(draft, fixed[draft.name], delta, roughly=many)
-    loss, method = total.loss_of(costs_of(drafts, fixed))
-    if shared and not total.holds(loss):
+        for outcome in solver.weights(shared):
+            made = {**fixed, **outcome.choices}
+            solution = solver.complete(made, [*targeted, *shared], outcome.error)
+            if total.holds(solution.loss):
+                return solution
         raise solver.nothing_left(shared[0])
-    return Solution(drafts, fixed, loss, method, error)
+    return solver.complete(fixed, targeted, 0.0)
 
 
 def costs_of(drafts: Iterable[Draft], choices: Mapping[str, Choice]) -> list[Cost]:
@@ -190,22 +183,37 @@ class _Solver:
 
     # --- weights --------------------------------------------------------------------------------
 
-    def weights(self, drafts: Sequence[Draft]) -> Outcome:
-        """The mix of kinds with the least weighted error."""
+    def weights(self, drafts: Sequence[Draft]) -> list[Outcome]:
+        """The mixes of kinds, the one with the least weighted error first."""
         fixed = costs_of(self.drafts, self.fixed)
-        found: Outcome | None = None
+        found: list[Outcome] = []
         pure = pure_mix(drafts)
         if pure is not None and self.total.accounting in {"auto", "plain", "pure"}:
-            found = added(drafts, fixed, self.total, pure)
+            added_up = added(drafts, fixed, self.total, pure)
+            if added_up is not None:
+                found = [added_up]
         if self.total.concentrates:
             exact = self._alone(drafts, fixed)
-            if exact is not None and (found is None or exact.error < found.error):
-                found = exact
-            if found is None or exact is None:
-                found = self._best_mix(drafts, fixed, found)
-        if found is None:
-            raise self.nothing_left(drafts[0])
+            if exact is not None and (not found or exact.error < found[0].error):
+                found = [exact, *found]
+            if not found or exact is None:
+                found = self._mixed(drafts, fixed, found)
         return found
+
+    def complete(self, choices: Choices, open_ones: Sequence[Draft], error: float) -> Solution:
+        """State what each choice costs by itself, and what all cost together."""
+        stated = dict(choices)
+        many = len(open_ones) > FEW
+        for draft in open_ones:
+            own = draft.demand.delta
+            delta = own if own is not None else self.deltas.get(draft.name, Fraction(0))
+            if delta == 0:
+                # what others claim leaves none: then it only says what this one would cost alone
+                delta = self.total.delta / len(self.drafts)
+            if delta > 0:
+                stated[draft.name] = noises.stated(draft, stated[draft.name], delta, roughly=many)
+        loss, method = self.total.loss_of(costs_of(self.drafts, stated))
+        return Solution(self.drafts, stated, loss, method, error)
 
     def nothing_left(self, draft: Draft) -> Failure:
         """What the others take leaves too little for a draft to have any noise at all."""
@@ -236,10 +244,10 @@ class _Solver:
         error = float(choice.noise.parameter) / draft.sensitivity.l1**2
         return Outcome({draft.name: choice}, error * float(draft.demand.weight), {})
 
-    def _best_mix(
-        self, drafts: Sequence[Draft], fixed: Sequence[Cost], pure: Outcome | None
-    ) -> Outcome | None:
-        best, least = pure, BETTER * pure.error if pure else float("inf")
+    def _mixed(
+        self, drafts: Sequence[Draft], fixed: Sequence[Cost], pure: list[Outcome]
+    ) -> list[Outcome]:
+        """Mixes composed tightly, and the pure one unless a delta takes something off its error."""
         guess = self._guess(drafts)
         found = [Composed(drafts, fixed, self.total, mix) for mix in mixes(drafts)]
         searches = [(each, each.by_rho(guess)) for each in found]
@@ -247,11 +255,10 @@ class _Solver:
         if len(drafts) > MANY:
             # so many lose about their rho: that tells the mixes apart
             searches = searches[:2]
-        for search, factor in searches:
-            made = search.outcome(factor, guess)
-            if made is not None and made.error < least:
-                best, least = made, made.error
-        return best
+        outcomes = [search.outcome(factor, guess) for search, factor in searches]
+        ranked = [(made.error, made) for made in outcomes if made is not None]
+        ranked += [(BETTER * made.error, made) for made in pure]
+        return [made for _, made in sorted(ranked, key=lambda pair: pair[0])]
 
     def _guess(self, drafts: Sequence[Draft]) -> Fraction:
         """A factor to start from: as if every squared intensity had an equal part of rho."""

@@ -44,7 +44,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Pure:
-    """epsilon-DP, and nothing more is known: permute-and-flip, quantile trees."""
+    """epsilon-DP, and nothing more is known: permute-and-flip."""
 
     epsilon: Fraction
 

@@ -83,6 +83,25 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
     return min(Fraction(1), exp_bounds(exponent)[1]) if exponent < 0 else Fraction(1)
 
 
+def surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
+    """What turning a loss of order alpha into epsilon adds, once: upper bound, 15 digits.
+
+    A rho-zCDP mechanism is (alpha rho + surcharge, delta)-DP. It may be negative.
+    """
+    _check(ZERO, delta)
+    if alpha <= 1:
+        raise ValueError("the order must be above 1")
+    return round_up(_offset(alpha, delta))
+
+
+def order_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The order alpha with which (epsilon, delta) holds most rho, to 6 digits: a hint, no bound."""
+    _check(ZERO, delta)
+    e = float(epsilon)
+    alpha = _best_alpha(lambda a: -(e - _float_cost(a, 0.0, delta)) / (1 + a))
+    return 1 + round_up(alpha - 1, 6)
+
+
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho with ``epsilon_of(rho, delta) <= epsilon``, rounded down.
 

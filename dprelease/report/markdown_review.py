@@ -26,11 +26,28 @@ def accounting(report: Facts) -> Iterator[str]:
         ("plain addition would say", spent["basic_epsilon"], spent["basic_delta"]),
         ("dataset before", ledger["before"]["epsilon"], ledger["before"]["delta"]),
         ("dataset after", ledger["after"]["epsilon"], ledger["after"]["delta"]),
+        *_composed(ledger["composed"]),
         ("cap", ledger["cap"]["epsilon"], ledger["cap"]["delta"]),
     ]
     yield from grid(("what", "epsilon", "delta"), rows)
     yield ""
-    yield f"Dataset in the ledger: {cell(ledger['dataset'])}, entry {ledger['entry']}."
+    yield (
+        f"Dataset in the ledger: {cell(ledger['dataset'])}, entry {ledger['entry']}, "
+        f"hash `{ledger['hash']}`."
+    )
+    if ledger["disjoint_periods"]:
+        yield ""
+        yield (
+            f"Declared: each {report['meaning']['of']} has records in one period only. The "
+            "dataset's figures are those of the periods that cost most together."
+        )
+
+
+def _composed(totals: Facts) -> Iterator[tuple[str, object, object]]:
+    """What the caps are held against, where it is not the plain sums."""
+    if any(total["by"] == "zCDP" for total in totals.values()):
+        for when, total in totals.items():
+            yield f"dataset {when}, composed", total["epsilon"], total["delta"]
 
 
 def columns(report: Facts) -> Iterator[str]:

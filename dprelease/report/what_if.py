@@ -17,9 +17,9 @@ MOST_QUERIES = 100
 def what_if_facts(plan: Plan) -> list[dict[str, object]]:
     """State the expected error of each query at a quarter, half, once, twice, four times the total.
 
-    ``total`` is the one declared, "epsilon 2" or "rho 0.1", or what the queries come to without
-    one. ``errors`` and ``epsilon``, what the plan takes of it, are None where no plan is possible.
-    Empty for plans of very many queries.
+    ``total`` is the one declared, "epsilon 2" or "rho 0.1"; without one "times 2", by which what
+    queries state is multiplied. ``errors`` and ``epsilon``, what the plan takes of the total, are
+    None where no plan is possible. Empty for plans of very many queries.
     """
     if len(plan.release.queries) > MOST_QUERIES:
         return []
@@ -44,5 +44,6 @@ def _total(plan: Plan, factor: Fraction) -> str:
     privacy = plan.release.privacy
     if privacy.rho is not None:
         return f"rho {as_budget(privacy.rho * factor)}"
-    whole = plan.loss.epsilon if privacy.epsilon is None else privacy.epsilon
-    return f"epsilon {as_budget(whole * factor)}"
+    if privacy.epsilon is not None:
+        return f"epsilon {as_budget(privacy.epsilon * factor)}"
+    return f"times {as_budget(factor)}"

@@ -66,6 +66,7 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("E238", "an impossible selection of private keys"),
     ("E239", "a variance of numbers with too many steps"),
     ("E240", "an impossible accuracy target"),
+    ("E241", "disjoint periods that all read the same data"),
     # W: the spec works, but deserves a second look
     ("W201", "no budget cap"),
     ("W202", "the unit of privacy is not described"),

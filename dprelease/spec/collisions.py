@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dprelease.model import Data
+from dprelease.model import Data, LedgerSettings
 from dprelease.spec.paths import fixed_part, has_wildcards, holds, reads, same
 from dprelease.spec.reporter import Reporter
 
 Named = tuple[str, str]  # what it is, and its absolute path
 
 
+def of_ledger(ledger: LedgerSettings) -> list[Named]:
+    """Name the files of a ledger."""
+    witness = [("the ledger's witness", ledger.witness)] if ledger.witness is not None else []
+    return [("the ledger", ledger.path), *witness]
+
+
 def check_ledger(
-    ledger: str, data: Data | None, inputs: Sequence[Named], reporter: Reporter
+    ledger: LedgerSettings, data: Data | None, inputs: Sequence[Named], reporter: Reporter
 ) -> None:
-    """Complain when the ledger is one of the files that the release reads."""
-    clashes = [what for what, path in inputs if same(ledger, path)]
-    if data is not None and reads(data.source, ledger):
-        clashes.insert(0, "the data")
-    for what in clashes:
-        hint = "give the ledger a file of its own, away from the data"
-        reporter.complain("E227", f"the ledger is {what}", ("ledger", "path"), hint)
+    """Complain when the ledger or its witness is one of the files that the release reads."""
+    for (name, place), key in zip(of_ledger(ledger), ("path", "witness"), strict=False):
+        others = [*inputs, *of_ledger(ledger)[:1]] if key == "witness" else inputs
+        clashes = [what for what, path in others if same(place, path)]
+        if data is not None and reads(data.source, place):
+            clashes.insert(0, "the data")
+        for what in clashes:
+            hint = f"give {name} a file of its own, away from the data"
+            reporter.complain("E227", f"{name} is {what}", ("ledger", key), hint)
 
 
 def check_output(

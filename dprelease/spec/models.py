@@ -109,6 +109,8 @@ class LedgerSection(Section):
     dataset = Key(line)
     epsilon_cap = Key(budget)
     delta_cap = Key(probability)
+    witness = Key(line)
+    disjoint_periods = Key(flag)
 
 
 class ColumnSection(Section):

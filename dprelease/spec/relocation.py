@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 
 from dprelease.model import Release
-from dprelease.spec.collisions import check_ledger, check_output
+from dprelease.spec.collisions import check_ledger, check_output, of_ledger
 from dprelease.spec.reporter import Reporter
 
 
@@ -24,14 +24,15 @@ def relocated(
     moved = release
     if ledger is not None:
         path = os.path.abspath(os.fsdecode(ledger))
-        moved = replace(moved, ledger=replace(moved.ledger, path=path))
+        # The witness that the spec names is that of the spec's ledger, not of this one.
+        moved = replace(moved, ledger=replace(moved.ledger, path=path, witness=None))
     if output is not None:
         path = os.path.abspath(os.fsdecode(output))
         moved = replace(moved, output=replace(moved.output, path=path))
     inputs = [("the spec", os.path.abspath(release.file))] if release.places else []
     reporter = Reporter(release.file, None)
-    check_ledger(moved.ledger.path, moved.data, inputs, reporter)
-    others = [("the ledger", moved.ledger.path), *inputs]
+    check_ledger(moved.ledger, moved.data, inputs, reporter)
+    others = [*of_ledger(moved.ledger), *inputs]
     check_output(moved.output.path, moved.data, others, reporter)
     reporter.raise_if_any()
     return moved

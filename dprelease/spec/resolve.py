@@ -20,13 +20,13 @@ from dprelease.model import (
 from dprelease.spec.asking import QueryContext
 from dprelease.spec.bounding_warnings import warn_of_bounding
 from dprelease.spec.budgets import check_budgets
-from dprelease.spec.collisions import Named, check_ledger, check_output
+from dprelease.spec.collisions import Named, check_ledger, check_output, of_ledger
 from dprelease.spec.columns import Where, resolve_columns
 from dprelease.spec.models import OutputSection, ReportSection
 from dprelease.spec.paths import absolute
 from dprelease.spec.queries import resolve_query
 from dprelease.spec.reporter import Reporter
-from dprelease.spec.sources import check_period, dataset_name, fill_period, resolve_data
+from dprelease.spec.sources import PERIOD, check_period, dataset_name, fill_period, resolve_data
 from dprelease.spec.structure import Part, Parts
 from dprelease.spec.tables import check_tables
 from dprelease.spec.units import bounding_of, check_unit
@@ -65,9 +65,9 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     output = _output(parts.output, base, period, reporter)
     formats = _formats(parts.report, reporter)
     inputs = _inputs(parts, base, reporter)
-    check_ledger(ledger.path, data, inputs, reporter)
+    check_ledger(ledger, data, inputs, reporter)
     if output is not None:
-        check_output(output.path, data, [("the ledger", ledger.path), *inputs], reporter)
+        check_output(output.path, data, [*of_ledger(ledger), *inputs], reporter)
     check_usage(parts, data, reporter)
     warn_of_bounding(parts.privacy, queries, reporter)
     reporter.raise_if_any()
@@ -151,11 +151,19 @@ def _ledger(parts: Parts, data: Data | None, base: str, reporter: Reporter) -> L
     dataset = model.dataset
     if dataset is None:
         dataset = dataset_name(data.source) if data is not None else ""
+    disjoint = bool(model.disjoint_periods)
+    path = parts.data.model.path
+    if disjoint and path is not None and PERIOD not in path:
+        message = f"disjoint_periods, but {PERIOD} is not in the path of the data"
+        hint = "without it every period reads the same records: write it in [data] path"
+        reporter.complain("E241", message, ("ledger", "disjoint_periods"), hint)
     return LedgerSettings(
         absolute(base, model.path if model.path is not None else DEFAULT_LEDGER),
         dataset,
         model.epsilon_cap,
         model.delta_cap,
+        absolute(base, model.witness) if model.witness is not None else None,
+        disjoint,
     )
 
 

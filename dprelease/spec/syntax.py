@@ -15,6 +15,7 @@ from dprelease.spec.tree import MAX_DEPTH
 from dprelease.spec.wording import show
 
 MAX_BYTES = 4 * 1024 * 1024
+MAX_KEYS = 50_000  # each is checked and may be complained of: more would take too long
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _DATA = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".zip", ".sqlite", ".db", ".xlsx")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key", "Cannot mutate")
@@ -36,6 +37,9 @@ def read_document(file: str) -> Document:
     """Read and parse a spec file. Raises ``Failure`` with exit code 2."""
     text = _decode(file, _read(file))
     tree = _parse(file, text)
+    if _has_more_keys(tree, MAX_KEYS):
+        hint = "split it into several releases"
+        _fail(Place(file, 1, 1), "E008", f"the spec has more than {MAX_KEYS} keys", hint)
     try:
         marks = find_positions(text)
     except (Lost, RecursionError):
@@ -116,6 +120,19 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
             "this number has too many digits",
             "no quantity needs so many",
         )
+
+
+def _has_more_keys(tree: Mapping[str, object], most: int) -> bool:
+    """Say whether the tables of a tree hold more keys than that, whatever its depth."""
+    left: list[object] = [tree]
+    while left and most >= 0:
+        each = left.pop()
+        if isinstance(each, dict):
+            most -= len(each)
+            left.extend(value for value in each.values() if isinstance(value, dict | list))
+        elif isinstance(each, list):
+            left.extend(value for value in each if isinstance(value, dict | list))
+    return most < 0
 
 
 def _explain(file: str, error: tomli.TOMLDecodeError) -> NoReturn:

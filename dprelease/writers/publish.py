@@ -106,14 +106,16 @@ def _remove(target: str, stale: set[str]) -> None:
 
 def _make_directories(path: str) -> None:
     """Makes a directory and its missing parents, durably."""
-    if os.path.isdir(path):
-        return
-    _make_directories(os.path.dirname(path))
-    try:
-        os.mkdir(path)
-    except FileExistsError:
-        return  # another process made it
-    sync_directory(os.path.dirname(path))
+    missing = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for each in reversed(missing):
+        try:
+            os.mkdir(each)
+        except FileExistsError:
+            continue  # another process made it
+        sync_directory(os.path.dirname(each))
 
 
 @contextmanager

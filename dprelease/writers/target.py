@@ -14,6 +14,8 @@ from dprelease.writers.datapackage import GENERATOR, NAME
 from dprelease.writers.staging import noted_names, remove_leftovers
 
 PREFIX = ".dprelease-"  # of staging directories inside a target
+LONGEST_NAME = 255  # bytes, as on nearly all file systems
+LONGEST_PATH = 2000  # bytes: half of what Linux takes, for staging directories go below it
 ELSEWHERE = "choose another output.path, or move what is there away"
 
 
@@ -38,7 +40,7 @@ def bad_names(names: Iterable[str]) -> Complaint | None:
         if hidden or any(char in "/\\" or not char.isprintable() for char in each):
             hint = "use letters, digits, - and _ in names of tables"
             return Complaint("E803", f"{each!r} can't be the name of a published file", hint)
-        if len(os.fsencode(each)) > 255:
+        if len(os.fsencode(each)) > LONGEST_NAME:
             hint = "give the table a shorter name: `table` in [[query]]"
             return Complaint("E803", f"the file name {each[:40]!r}... is too long", hint)
     return None
@@ -51,6 +53,10 @@ def place_problem(directory: str) -> Complaint | None:
         return Complaint("E801", f"the output {target} is a symbolic link", ELSEWHERE)
     if os.path.lexists(target) and not os.path.isdir(target):
         return Complaint("E801", f"the output {target} is a file, not a directory", ELSEWHERE)
+    written = os.fsencode(target)
+    if len(written) > LONGEST_PATH or max(map(len, written.split(b"/"))) > LONGEST_NAME:
+        message = f"the output {target[:80]}... is too long for a path"
+        return Complaint("E801", message, "choose a shorter output.path")
     nearest = target
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)

@@ -63,7 +63,8 @@ DATA = "region,days\n" + "north,3\nsouth,40\nnorth,n/a\nelsewhere,7\n" * 50
 
 def plain_environment() -> dict[str, str]:
     """An environment in which nothing asks for colour or against it."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    passed_on = ("PATH", "HOME", "PYTHONOPTIMIZE", "PYTHONPATH")
+    kept = {name: os.environ[name] for name in passed_on if name in os.environ}
     return kept | {"PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
 
 

@@ -137,7 +137,7 @@ def test_eight_processes_on_a_cap_for_three(tmp_path: Path) -> None:
     with Ledger.open(path) as ledger:
         assert ledger.status("d").spent.epsilon == 1
         assert ledger.verify().seq == 3
-    assert os.listdir(tmp_path) == ["ledger.sqlite"]
+    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite.witness"]
 
 
 def test_one_run_in_eight_processes(tmp_path: Path) -> None:
@@ -192,12 +192,16 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     done = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
     assert done.returncode == -signal.SIGKILL
-    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite-journal"]
+    assert sorted(os.listdir(tmp_path)) == [
+        "ledger.sqlite",
+        "ledger.sqlite-journal",
+        "ledger.sqlite.witness",
+    ]
     with Ledger.read(str(path)) as reader:
         assert reader.verify().seq == 1
     with Ledger.open(str(path)) as ledger:
         assert ledger.verify().seq == 1
-    assert os.listdir(tmp_path) == ["ledger.sqlite"]
+    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite.witness"]
 
 
 @pytest.fixture

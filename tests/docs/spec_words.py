@@ -109,7 +109,16 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
             "what the budget belongs to: all specs that name it add up",
         ),
         "epsilon_cap": ("no cap, warned", "most that may ever be spent on the dataset"),
-        "delta_cap": ("no cap", "the same for delta"),
+        "delta_cap": ("no cap", "the same for delta; a tenth of it is kept for composing"),
+        "witness": (
+            "the ledger's path with `.witness`",
+            "file that keeps the ledger's last entry, to notice an older copy of it",
+        ),
+        "disjoint_periods": (
+            "false",
+            "each protected unit has records in one period only; needs `{period}` in the path of "
+            "the data",
+        ),
     },
     "ColumnSection": {
         "type": ("required", "how its values are read"),
@@ -210,5 +219,10 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         "format": ('"csv"', "format of the tables"),
         "interval": ("0.95", "level of the noise intervals, 0.5 to 0.999999"),
     },
-    "ReportSection": {"formats": ('["md", "json"]', "`md`, `json` or both")},
+    "ReportSection": {
+        "formats": (
+            '["html", "md", "json"]',
+            "of `html`, `md`, `json` and `registry` (an entry for the OpenDP registry of deployments)",
+        )
+    },
 }

@@ -49,6 +49,8 @@ def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
         "LC_ALL": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+    passed_on = ("PYTHONOPTIMIZE", "PYTHONPATH")
+    environment |= {name: os.environ[name] for name in passed_on if name in os.environ}
     return subprocess.run(
         arguments,
         cwd=folder,

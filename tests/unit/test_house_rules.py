@@ -61,7 +61,7 @@ EXACT = (
     "statistics",
 )
 FOR_PEOPLE = {
-    "ledger/store.py:WAIT",
+    "ledger/opened.py:WAIT",
     "statistics/moments.py:mean_example",
     "statistics/ratio.py:example",
     "statistics/reading.py:example",

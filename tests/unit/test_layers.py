@@ -71,7 +71,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.privacy.witness",
     ),
     "dprelease.requests": VOCABULARY,
-    "dprelease.ledger": VOCABULARY,
+    # Sums of losses, and rho turned into epsilon.
+    "dprelease.ledger": (*VOCABULARY, "dprelease.privacy.zcdp"),
     "dprelease.writers": (*VOCABULARY, "dprelease.finish.decimals"),
     "dprelease.report": (
         *VOCABULARY,

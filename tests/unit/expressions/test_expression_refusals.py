@@ -145,3 +145,67 @@ def test_result_types_and_what_they_fill() -> None:
     assert fits(ColumnType.DATE, ColumnType.TIMESTAMP)
     assert not fits(ColumnType.TIMESTAMP, ColumnType.DATE)
     assert not fits(ColumnType.STRING, ColumnType.INTEGER)
+
+
+REPEATED = "||".join(["sex"] * 30)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LENGTH(" + "||".join(["sex"] * 21) + ")",
+        "||".join([f"CONCAT({', '.join(['sex'] * 20)})"] * 5),
+        f"UPPER({REPEATED})",
+        f"CASE WHEN paid THEN COALESCE({REPEATED}, 'x') ELSE sex END",
+    ],
+)
+def test_texts_do_not_grow_without_bound(text: str) -> None:
+    with pytest.raises(ExpressionError, match="joins texts too often"):
+        parse(text, TYPES, "value")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "||".join(["sex", "'-'"] * 10),
+        f"CONCAT({', '.join(['sex'] * 200)})",
+        "LENGTH(sex) * 1000",
+        f"sex IN ({', '.join(['1'.join(chr(39) * 2)] * 300)})",
+    ],
+)
+def test_joining_some_texts_is_fine(text: str) -> None:
+    assert parse(text, TYPES, "value").columns
+
+
+def nested(form: str, depth: int) -> str:
+    text = "cost"
+    for _ in range(depth):
+        text = form.replace("{}", text)
+    return text
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "(cost / {})",
+        "(cost % {})",
+        "(age % {})",
+        "NULLIF({}, 2.5)",
+        "COALESCE({} * cost, 1.5)",
+        "CASE WHEN {} * cost > 1 THEN 1.5 ELSE cost END",
+        "CAST(({} BETWEEN 1 AND cost) AS float)",
+        "CAST(({} IN (1, 2, 3)) AS float)",
+        "GREATEST({} + cost, 2)",
+    ],
+)
+def test_what_duckdb_writes_out_twice_is_not_nested_deep(form: str) -> None:
+    with pytest.raises(ExpressionError, match="too deep"):
+        parse(nested(form.replace("age", "cost"), 20), TYPES, "value")
+    assert parse(nested(form, 1), TYPES, "value").columns
+    assert parse(nested(form.replace("age", "cost"), 5), TYPES, "value").columns
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "%"])
+def test_a_chain_of_arithmetic_is_not_nested(operator: str) -> None:
+    assert parse(operator.join(["cost"] * 55), TYPES, "value").columns
+    assert parse(operator.join(["age"] * 55), TYPES, "value").columns

@@ -12,7 +12,9 @@ from dprelease.errors import ExitCode, Failure
 from dprelease.ledger import Caps, Ledger, Reservation, State, current_run, run_id
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, follow
 from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.parts import whole
 from dprelease.ledger.records import BURNT, charge_content, read_book
+from dprelease.ledger.totals import Terms
 from dprelease.model import Loss, Release
 from dprelease.spec import load
 
@@ -82,7 +84,11 @@ def test_the_file_itself_lets_a_run_end_once(path: str, ledger: Ledger) -> None:
 
 
 def entries(*contents: tuple[str, dict[str, object]]) -> list[Entry]:
-    made = [follow(EMPTY, "charge", A, "t", charge_content("d", "r", ONE, Caps(), {}))]
+    made = [
+        follow(
+            EMPTY, "charge", A, "t", charge_content("d", "r", Terms(ONE, whole(ONE)), Caps(), {})
+        )
+    ]
     for kind, content in contents:
         head = replace(EMPTY, seq=made[-1].seq, hash=made[-1].hash)
         made.append(follow(head, kind, A, "t", canonical_json(content)))

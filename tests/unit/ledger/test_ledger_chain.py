@@ -8,8 +8,11 @@ from fractions import Fraction
 import pytest
 
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow, walk
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.parts import whole
 from dprelease.ledger.payloads import fingerprint, packed, unpacked
-from dprelease.ledger.records import Caps, Kind, charge_content, read_book, total
+from dprelease.ledger.records import Kind, charge_content, read_book
+from dprelease.ledger.totals import Terms, total
 from dprelease.model import Loss
 
 A, B = "a" * 64, "b" * 64
@@ -26,7 +29,9 @@ def chained(*events: tuple[str, str, str]) -> list[Entry]:
 
 
 def charge(epsilon: Fraction = Fraction(1, 2), dataset: str = "d") -> str:
-    return charge_content(dataset, "r", Loss(epsilon), Caps(Fraction(2)), {"steps": [1]})
+    loss = Loss(epsilon)
+    terms = Terms(loss, whole(loss))
+    return charge_content(dataset, "r", terms, Caps(Fraction(2)), {"steps": [1]})
 
 
 def seal(payload: bytes = b"x") -> str:
@@ -91,6 +96,25 @@ def test_a_book_tells_the_runs() -> None:
     assert run.seal is not None
     assert run.seal.sha256 == fingerprint(b"x")
     assert run.files == {"a.csv": "0"}
+
+
+def test_an_early_charge_without_parts_or_period_is_taken_as_a_whole() -> None:
+    content = json.loads(charge())
+    for name in ("parts", "period", "disjoint_periods"):
+        del content[name]
+    run = read_book(chained((Kind.CHARGE, A, json.dumps(content)))).runs[A]
+    assert run.terms == Terms(run.loss, whole(run.loss))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"parts": {}}, {"parts": None}, {"period": 3}, {"disjoint_periods": "yes"},
+     {"parts": {"rho": "-1/2", "epsilon": "0/1", "delta": "0/1", "either": "0/1"}}],
+)  # fmt: skip
+def test_odd_parts_and_periods_are_refused(change: dict[str, object]) -> None:
+    content = json.dumps(json.loads(charge()) | change)
+    with pytest.raises(BrokenChain, match="can't be understood"):
+        read_book(chained((Kind.CHARGE, A, content)))
 
 
 @pytest.mark.parametrize(

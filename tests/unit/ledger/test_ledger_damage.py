@@ -166,7 +166,7 @@ def test_a_ledger_in_another_journal_mode_is_put_back(path: Path) -> None:
     db.close()
     with Ledger.open(str(path)) as ledger:
         charge(ledger)
-    assert os.listdir(path.parent) == ["ledger.sqlite"]
+    assert sorted(os.listdir(path.parent)) == ["ledger.sqlite", "ledger.sqlite.witness"]
 
 
 def test_a_missing_directory_is_not_made(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_drafts_of_killed_processes_are_removed(path: Path) -> None:
         each.write_bytes(b"")
     with Ledger.open(str(path)):
         assert sorted(os.listdir(path.parent)) == sorted(
-            ["ledger.sqlite", alive.name, unrelated.name]
+            ["ledger.sqlite", "ledger.sqlite.witness", alive.name, unrelated.name]
         )
 
 

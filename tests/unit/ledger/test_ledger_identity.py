@@ -188,6 +188,10 @@ SAME = {
     "caps": replace(
         a_release(), ledger=LedgerSettings("/a/ledger.sqlite", "payroll", Fraction(3), Fraction(0))
     ),
+    "witness and periods": replace(
+        a_release(),
+        ledger=LedgerSettings("/a/ledger.sqlite", "payroll", witness="/c/w", disjoint_periods=True),
+    ),
     "output": replace(a_release(), output=Output("/b/out", "parquet", Fraction(1, 2))),
     "reports": replace(a_release(), report_formats=()),
     "warnings": replace(a_release(), warnings=(Complaint("W1", "no cap"),)),
@@ -274,7 +278,7 @@ def test_every_field_is_tried_above() -> None:
         KeySelection: 2,
         Group: 8,
         Expression: 2,
-        LedgerSettings: 4,
+        LedgerSettings: 6,
     }
     assert {kind: len(fields(kind)) for kind in tried} == tried
 

@@ -199,7 +199,7 @@ def test_a_charge_that_is_gone_is_not_sealed(tmp_path: Path, ledger: Ledger) -> 
 def test_the_file_is_private_and_marked(path: str, ledger: Ledger) -> None:
     pay(ledger)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    assert os.listdir(os.path.dirname(path)) == ["ledger.sqlite"]
+    assert sorted(os.listdir(os.path.dirname(path))) == ["ledger.sqlite", "ledger.sqlite.witness"]
     db = sqlite3.connect(path)
     assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
@@ -250,7 +250,7 @@ def test_names_of_any_kind_are_kept(tmp_path: Path) -> None:
         ledger.charge(A, 'data "set" \N{SNOWMAN}', "r'; DROP TABLE entries", HALF, NO_CAPS, {})
         (run,) = ledger.entries()
     assert run.dataset == 'data "set" \N{SNOWMAN}'
-    assert os.listdir(tmp_path) == ["ünï ?#%20 ledger"]
+    assert sorted(os.listdir(tmp_path)) == ["ünï ?#%20 ledger", "ünï ?#%20 ledger.witness"]
 
 
 def test_releases_about_other_neighbours_do_not_add_up(tmp_path: Path) -> None:

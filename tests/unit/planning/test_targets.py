@@ -237,9 +237,19 @@ def test_beside_weights_more_than_the_named_total_is_needed() -> None:
     queries = [count(10), {"statistic": "sum", "column": "x"}]
     with pytest.raises(Failure, match=r"a total of more than 0\.284349 meets them"):
         planned(*queries, epsilon=0.1, delta=1e-6)
-    with pytest.raises(Failure, match='E312 nothing of the total is left for "q1"'):
-        planned(*queries, epsilon=0.284351, delta=1e-6)
-    assert planned(*queries, epsilon=0.3, delta=1e-6).epsilon <= Fraction(3, 10)
+    for more in ("0.284351", "0.2845", "0.3"):
+        made = planned(*queries, epsilon=float(more), delta=1e-6)
+        assert Fraction("0.2843") < made.epsilon <= Fraction(more)
+
+
+def test_deltas_of_queries_may_use_up_the_total() -> None:
+    stated = {"statistic": "sum", "column": "x", "epsilon": 0.2, "delta": 1e-7}
+    for accounting in ("auto", "zcdp", "pld"):
+        weighted = [{"statistic": "count", "where": f"x > {place}"} for place in range(20)]
+        made = planned(stated, *weighted, epsilon=3, delta=1e-7, accounting=accounting)
+        assert Fraction(299, 100) < made.epsilon <= 3
+        targeted = [count(100, place) for place in range(20)]
+        planned(stated, *targeted, epsilon=20, delta=1e-7, accounting=accounting)
 
 
 def test_each_set_of_targets_shares_if_it_gains_by_that() -> None:

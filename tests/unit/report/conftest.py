@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dprelease.ledger import Reservation, State
-from dprelease.ledger.records import Caps, Run
+from dprelease.ledger import Account, Caps, Reservation, Run, State
+from dprelease.ledger.reservation import terms_of
 from dprelease.model import Form, Loss, NoisyTable, Plan, Step
 from dprelease.planning.planner import make_plan
 from dprelease.publication import Publication, assemble
@@ -46,8 +46,11 @@ def published() -> Callable[..., Publication]:
             {table: tuple((key,) for key in keys) for table in tables},
         )
         zero = Loss(Fraction(0))
-        run = Run(1, "", "f" * 64, "small", "small", plan.loss, Caps(None, None), {}, "now")
-        reservation = Reservation(run, State.CHARGED, True, zero, plan.loss)
+        terms = terms_of(plan)
+        run = Run(1, "e" * 64, "f" * 64, "small", "small", terms, Caps(), {}, "now")
+        account = Account("small", ())
+        totals = account.total(Caps()), account.total(Caps(), terms)
+        reservation = Reservation(run, State.CHARGED, True, zero, plan.loss, *totals)
         return assemble(plan, reservation, Sealed(noisy, {"dprelease": "1"}), "now")
 
     return make

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dprelease.spec.relocation import relocated
+
 
 @pytest.mark.parametrize(
     ("data", "output", "fine"),
@@ -48,3 +50,18 @@ def test_the_keys_file_is_kept_apart(simple, complaints, tmp_path):
     assert 'the keys_file of "region"' in found.message
     (found,) = complaints(text.replace("_cap = 2.0", '_cap = 2.0\npath = "k/keys.txt"'))
     assert found.key == "ledger.path"
+
+
+def test_another_ledger_has_its_own_witness(simple, load_text):
+    release = load_text(simple.replace("_cap = 2.0", '_cap = 2.0\nwitness = "far/w"'))
+    assert release.ledger.witness.endswith("far/w")
+    assert relocated(release, "other.sqlite", None).ledger.witness is None
+    assert relocated(release, None, "other").ledger.witness == release.ledger.witness
+
+
+def test_the_witness_is_kept_apart(simple, complaints):
+    for place in ("staff.csv", "dprelease-ledger.sqlite"):
+        (found,) = complaints(simple.replace("_cap = 2.0", f'_cap = 2.0\nwitness = "{place}"'))
+        assert (found.code, found.key) == ("E227", "ledger.witness")
+    (found,) = complaints(simple.replace("_cap = 2.0", '_cap = 2.0\nwitness = "out/staff/w"'))
+    assert (found.code, found.key) == ("E227", "output.path")

@@ -1,0 +1,156 @@
+"""``dprelease budget``: what was spent, and whether the ledger is whole. Opens no data."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from dprelease.cli.console import answer
+from dprelease.cli.options import JSON, PERIOD
+from dprelease.errors import ExitCode
+
+DEFAULT = "dprelease-ledger.sqlite"
+
+EPILOG = """\b
+Example:
+  dprelease budget show release_specs/clinic_visits.toml
+  dprelease budget verify ledger.sqlite --against out/clinic-visits/report.json
+  dprelease budget export ledger.sqlite -o entries.jsonl"""
+
+PLACE = click.argument("ledger", type=click.Path(), metavar="[LEDGER]", default=DEFAULT)
+WITNESS = click.option(
+    "--witness",
+    type=click.Path(),
+    metavar="FILE",
+    help="Where its witness is, if not beside the ledger.",
+)
+
+
+@click.group(epilog=EPILOG)
+def budget() -> None:
+    """Show what was spent and left; verify and export the ledger.
+
+    Opens no data. LEDGER is dprelease-ledger.sqlite in the current folder if left
+    out.
+    """
+
+
+@budget.command()
+@click.argument("ledger", type=click.Path(), metavar="[LEDGER|SPEC.toml]", default=DEFAULT)
+@click.option("--dataset", metavar="NAME", help="Show this dataset alone.")
+@WITNESS
+@PERIOD
+@JSON
+def show(
+    ledger: str, dataset: str | None, witness: str | None, period: str | None, as_json: bool
+) -> int:
+    """Show releases over time, what they cost and what is left.
+
+    Of a spec it is the spec's ledger, dataset and caps.
+    """
+    from dprelease.cli.budget_show import history, tell
+    from dprelease.ledger import Caps, Ledger
+
+    caps = None
+    path = ledger
+    if ledger.endswith(".toml"):
+        import dprelease
+
+        settings = dprelease.load(ledger, period=period).ledger
+        path, witness = settings.path, witness if witness is not None else settings.witness
+        dataset = dataset if dataset is not None else settings.dataset
+        if dataset == settings.dataset:
+            caps = Caps(settings.epsilon_cap, settings.delta_cap)
+    with Ledger.read(path, witness=witness) as book:
+        facts = history(book, dataset, caps)
+    tell(facts, as_json)
+    return int(ExitCode.DONE)
+
+
+@budget.command()
+@PLACE
+@click.option(
+    "--against",
+    "reports",
+    type=click.Path(),
+    multiple=True,
+    metavar="REPORT",
+    help="A report.json whose charge the ledger must hold; may be repeated.",
+)
+@WITNESS
+@JSON
+def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: bool) -> int:
+    """Check that a ledger is whole, and the right one.
+
+    Checks pages, chain of hashes, sealed numbers and witness. With --against also that it holds
+    the charge which a published report names: an older copy of the ledger does not. Exits with 6
+    when anything is wrong.
+    """
+    from dprelease.cli.budget_verify import against
+    from dprelease.cli.console import answer_json
+    from dprelease.ledger import Ledger
+
+    with Ledger.unwitnessed(ledger, witness=witness) as book:
+        head = book.verify()
+        runs = book.entries()
+        for report in reports:
+            against(report, ledger, runs)
+        book.check_witness()
+    if as_json:
+        answer_json(
+            {
+                "schema": "dprelease/verified/1",
+                "ledger": os.path.abspath(ledger),
+                "entries": head.seq,
+                "hash": head.hash,
+                "runs": len(runs),
+                "against": list(reports),
+            }
+        )
+        return int(ExitCode.DONE)
+    held = f", reports held: {len(reports)}" if reports else ""
+    answer(f"{ledger}: whole; {head.seq} entries, runs: {len(runs)}{held}; head {head.hash[:16]}")
+    return int(ExitCode.DONE)
+
+
+@budget.command()
+@PLACE
+@click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, not here.")
+def export(ledger: str, out: str | None) -> int:
+    """Write all entries as JSON lines.
+
+    They hold what is needed to compute their hashes again; of released numbers only hashes are in
+    them. Works without a witness.
+    """
+    from dprelease.cli.budget_verify import lines_of, write_lines
+    from dprelease.ledger import Ledger
+
+    with Ledger.unwitnessed(ledger) as book:
+        lines = lines_of(book.chain())
+    write_lines(lines, out)
+    return int(ExitCode.DONE)
+
+
+@budget.command()
+@PLACE
+@WITNESS
+def witness(ledger: str, witness: str | None) -> int:
+    """Write the witness of a ledger anew.
+
+    Everything else is checked before. From then on this file is taken for the true ledger. If it
+    is an older copy, what was charged after it is forgotten, and can be spent again: hold it
+    against the last report first (dprelease budget verify --against).
+    """
+    from dprelease.cli.console import remark
+    from dprelease.ledger import Ledger
+    from dprelease.ledger.witness import witness_beside
+
+    head = Ledger.rewitness(ledger, witness=witness)
+    place = witness if witness is not None else witness_beside(ledger)
+    answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")
+    remark(
+        f"note: from now on {ledger} counts as the true ledger. What was charged after entry "
+        f"{head.seq} in another copy of it is not counted any more."
+    )
+    return int(ExitCode.DONE)

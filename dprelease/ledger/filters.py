@@ -1,0 +1,165 @@
+"""What the runs of a dataset cost together: the least figure that holds under full adaptivity.
+
+Every run may be chosen after seeing what the earlier ones published, and whoever chooses decides
+as well when to stop. Sums survive that (Rogers, Roth, Ullman, Vadhan 2016 for epsilon and delta;
+Feldman, Zrnic 2021 and Whitehouse, Ramdas, Rogers, Wu 2023 for rho). Numerical composition of loss
+distributions does not, so it is used within one run alone, whose parameters are fixed before it
+starts. Nor may one take the best of several ways afterwards as if it had been the only one: what
+follows pays for the choice.
+
+Caps are (E, D). A tenth of D, K, is kept for turning rho into epsilon; the rest covers the deltas
+of runs. Ways to count, of which any one may be within the caps:
+
+* plain: the sum of the runs' epsilons;
+* for each order a > 1 of a fixed list, with weight w (the weights add up to at most 1): a pure run
+  costs min(epsilon, a rho), any other one e + a rho for its zCDP part rho and its rest (e, d), and
+  once, ``zcdp.surcharge(a, w K)`` is added.
+
+Proof. Let L be the loss of all that is published, for two neighbours, and x+ = max(x, 0). To show:
+the expectation of (1 - exp(E - L))+ is at most D. For numbers x, y >= 0 it holds that
+(1 - xy)+ <= (1 - x)+ + (1 - y)+, and the same for more than two.
+
+* A history that ends within the plain way: its (1 - exp(E - L))+ is at most the sum of
+  u_i = (1 - exp(epsilon_i - L_i))+, whose expectation, given the past, is at most delta_i.
+* One that ends within the way of order a: at most the sum of the same v_i for the rests (and pure
+  runs, where it is 0), and (1 - exp(F - Z))+ for the loss Z of all that counts by rho and what the
+  way leaves for it, F. That is at most exp((a-1)(Z - F)) (1 - 1/a)^(a-1) / a. And
+  exp((a-1)(Z - a sum of rho)) is a supermartingale that begins with 1, as it is known before each
+  run whether it counts by rho, and with what rho. By the definition of the surcharge the
+  expectation is at most w K, over all orders together at most K.
+* All u_i and v_i: while the plain way is within the caps each run is counted with ``Parts.either``,
+  which bounds the expectation of max(u_i, v_i); afterwards the u_i don't matter any more, and it is
+  counted with the delta of its rest. These counts add up to at most D - K.
+
+Runs are in the order of their charges, at which their parameters are fixed: the noise of each is
+drawn independently of everything before. Nothing is kept, and the plain way alone has all of D, as
+long as no run has a zCDP part, and for ever if the deltas up to the first one that has are above
+D - K; up to there the supermartingale is 1, so that this choice costs nothing. Without a delta cap
+there is the plain way alone. Adding a run never makes a total smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Protocol
+
+from dprelease.ledger.parts import ZERO, Parts
+from dprelease.model import Loss
+from dprelease.privacy.zcdp import order_for, surcharge
+
+KEPT = Fraction(1, 10)
+"""The share of the delta cap that is kept for turning rho into epsilon."""
+
+ORDERS = tuple(1 + Fraction(2) ** power for power in range(-2, 14))
+MAIN = Fraction(1, 2)
+"""The weight of the order that gets most out of the caps; the others share the other half."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The most that all runs of a dataset together may cost; None is no cap."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+
+
+class Costs(Protocol):
+    """What counts of a run."""
+
+    @property
+    def loss(self) -> Loss:
+        """Its own epsilon and delta."""
+        ...
+
+    @property
+    def parts(self) -> Parts:
+        """The same run in parts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What runs cost together, by the way that gives the least epsilon.
+
+    ``counted`` is what the runs take of the delta cap and ``room`` the most that may be (None: no
+    cap). ``kept`` of the cap is for composing. ``composed``: the epsilon is not the plain sum.
+    """
+
+    epsilon: Fraction
+    counted: Fraction
+    room: Fraction | None
+    kept: Fraction
+    composed: bool
+
+    @property
+    def delta(self) -> Fraction:
+        """The delta at which the epsilon holds."""
+        return self.counted + self.kept if self.composed else self.counted
+
+    def within(self, caps: Caps) -> bool:
+        """Whether neither cap is exceeded; compared exactly."""
+        epsilon = caps.epsilon is None or self.epsilon <= caps.epsilon
+        return epsilon and (self.room is None or self.counted <= self.room)
+
+
+def least(runs: Iterable[Costs], caps: Caps) -> Total:
+    """The total of runs, in the order of their charges, under these caps."""
+    tally = Tally(caps)
+    for run in runs:
+        tally.add(run)
+    return tally.total()
+
+
+class Tally:
+    """Runs added up one after the other, in the order of their charges."""
+
+    def __init__(self, caps: Caps) -> None:
+        self._caps = caps
+        self._kept = (caps.delta or ZERO) * KEPT
+        self._room = (caps.delta or ZERO) - self._kept
+        self._orders = _orders(caps.epsilon, self._kept) if caps.delta else ()
+        self._costs = [once for _, once in self._orders]
+        self._epsilon = self._delta = self._either = self._counted = ZERO
+        self._plain = True  # the plain way is still within the caps
+        self._composes: bool | None = None  # None: no run has a zCDP part yet
+
+    def add(self, run: Costs) -> None:
+        """Adds the next run."""
+        loss, parts = run.loss, run.parts
+        self._epsilon += loss.epsilon
+        self._delta += loss.delta
+        self._either += parts.either
+        cap = self._caps.epsilon
+        if self._either > self._room or (cap is not None and self._epsilon > cap):
+            self._plain = False
+        self._counted += parts.either if self._plain else parts.delta
+        if self._composes is None and parts.rho:
+            self._composes = self._either <= self._room
+        for at, (order, _) in enumerate(self._orders):
+            by_rho = parts.epsilon + order * parts.rho
+            self._costs[at] += by_rho if loss.delta else min(loss.epsilon, by_rho)
+
+    def total(self) -> Total:
+        """What the runs added so far cost together."""
+        cap = self._caps.delta
+        if not cap or not self._composes:
+            return Total(self._epsilon, self._delta, cap, ZERO, composed=False)
+        composed = max(ZERO, min(self._costs))
+        room, kept = self._room, self._kept
+        if self._either <= room and self._epsilon <= composed:
+            return Total(self._epsilon, self._either, room, kept, composed=False)
+        if self._counted > room:  # refused in any case
+            composed = max(composed, self._epsilon)
+        return Total(composed, self._counted, room, kept, composed=True)
+
+
+@lru_cache(maxsize=64)
+def _orders(cap: Fraction | None, kept: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Orders with their surcharge."""
+    found = [(order, (1 - MAIN) / len(ORDERS)) for order in ORDERS]
+    if cap is not None:
+        found.append((order_for(cap, MAIN * kept), MAIN))
+    return tuple((order, surcharge(order, weight * kept)) for order, weight in found)

@@ -1,0 +1,93 @@
+"""Killed, terminated, interrupted, or out of disk at every single step of a run.
+
+Before each step, one process for each. (After one is before the next.) Afterwards the ledger is
+whole, the budget is charged once or not at all, what is published is sealed, and running again
+completes the release at no further cost.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from faulty import Nursery, check_recovered, check_whole, fill, published, runs
+
+
+def steps(nursery: Nursery, folder: Path) -> list[str]:
+    """The steps of a run that goes well."""
+    assert nursery.run(folder, "run", "small.toml", log=str(folder / ".log")).code == 0
+    return (folder / ".log").read_text(encoding="ascii").split("\n")[:-1]
+
+
+@pytest.fixture
+def places(nursery: Nursery, tmp_path: Path) -> list[tuple[int, str, Path]]:
+    """A fresh folder for each step of a run."""
+    found = steps(nursery, fill(tmp_path / "well"))
+    assert {"sqlite", "fsync", "rename", "mkdir", "open"} <= set(found)
+    assert len(found) > 40
+    return [
+        (number, step, fill(tmp_path / str(number)))
+        for number, step in enumerate(found, start=1)
+        if not step.startswith("after")
+    ]
+
+
+@pytest.mark.parametrize("what", ["kill", "terminate"])
+def test_ended_at_any_step(
+    nursery: Nursery, places: list[tuple[int, str, Path]], what: str
+) -> None:
+    charged = 0
+    # every step is killed; that a termination does no other harm is tried at every fifth
+    for number, _step, folder in places[:: 1 if what == "kill" else 8]:
+        end = nursery.run(
+            folder, "run", "small.toml", what=what, at=number, log=str(folder / ".log")
+        )
+        assert end.code == (-9 if what == "kill" else -15)
+        check_whole(folder)
+        charged += len(runs(folder))
+        check_recovered(nursery, folder, twice=number % 6 == 0)
+        shutil.rmtree(folder)
+    assert charged > 3, "some were killed after the charge"
+
+
+def test_interrupted_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]]) -> None:
+    for number, _step, folder in places[1::7]:
+        end = nursery.run(
+            folder, "run", "small.toml", what="interrupt", at=number, log=str(folder / ".log")
+        )
+        if end.code != 0:  # of the last steps some can't be interrupted any more
+            assert end.code == 130
+            assert "running again is then free" in end.err
+        check_whole(folder)
+        check_recovered(nursery, folder)
+        shutil.rmtree(folder)
+
+
+def test_a_full_disk_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]]) -> None:
+    codes = set()
+    for number, step, folder in places[::2]:
+        end = nursery.run(
+            folder, "run", "small.toml", what="full", at=number, log=str(folder / ".log")
+        )
+        codes.add(end.code)
+        assert end.code in {0, 2, 5, 6}, end.err
+        if end.code == 0:  # only steps that tidy up were left
+            assert published(folder)
+        else:
+            assert "hint" in end.err
+            charged = len(runs(folder))
+            assert (end.code == 5) == bool(charged), f"{step} {end.err}"
+        check_whole(folder)
+        check_recovered(nursery, folder, twice=False)
+        shutil.rmtree(folder)
+    assert codes >= {5, 6}
+
+
+@pytest.mark.parametrize("largest", [1000, 4096, 20_000, 41_000, 45_000])
+def test_files_that_may_not_grow(nursery: Nursery, folder: Path, largest: int) -> None:
+    """Really refused by the system: a limit for the size of files."""
+    end = nursery.run(folder, "run", "-q", "small.toml", largest=largest)
+    assert end.code in {0, 5, 6, 70}, end.err
+    check_whole(folder)
+    check_recovered(nursery, folder)

@@ -1,0 +1,28 @@
+"""A few seconds of the fuzzing programs, always with the same cases first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fuzz_csv
+import fuzz_spec
+import pytest
+from timed import run_for
+
+
+def test_specs(tmp_path: Path) -> None:
+    fuzz_spec.use_folder(tmp_path)
+    assert run_for(3, 1, fuzz_spec.check, fuzz_spec.CASES) > 0
+
+
+def test_csv_files(tmp_path: Path) -> None:
+    fuzz_csv.use_folder(tmp_path)
+    assert run_for(3, 1, fuzz_csv.check, fuzz_csv.CASES) > 0
+
+
+def test_what_a_case_raises_is_seen() -> None:
+    def broken(case: tuple[str, int, list[object]]) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_for(3, 1, broken, fuzz_spec.CASES)

@@ -1,0 +1,333 @@
+"""A token in every cell of the data is found nowhere else, whatever becomes of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from small import GOOD, HEADER, SPEC, Answer, command, files_below, lines
+
+from dprelease.cli.console import StatusLine
+from dprelease.engines import get
+
+TEXT = "zqxcanary"
+NUMBER = "86420975"
+DATE = "1987-06-05"
+TOKENS = [TEXT, NUMBER, DATE, "06/05/1987"]
+
+CELLS = [f"{TEXT}who", f"{TEXT}region", f"{TEXT}town", DATE, f"{DATE} 04:05:06", f"{NUMBER}.25",
+         NUMBER, TEXT, f"{TEXT}unread"]  # fmt: skip
+
+
+def cell(**cells: str) -> list[str]:
+    return [cells.get(name, value) for name, value in zip(HEADER, CELLS, strict=True)]
+
+
+ROW = ",".join(CELLS).encode()
+FILES: dict[str, bytes] = {
+    "good": lines([GOOD, CELLS] * 5),
+    "one record": lines([CELLS]),
+    "wrong types": lines([cell(paid=TEXT, age=TEXT, day=NUMBER, born=TEXT, ok=NUMBER)] * 3),
+    "quotes and fields": lines(
+        [GOOD, cell(who=f'"{TEXT}'), CELLS, cell(who=f'"{TEXT}"{TEXT}'), CELLS[:3], CELLS * 2]
+    ),
+    "odd bytes": b"\n".join(
+        [lines([GOOD, cell(town=TEXT * 200_000)])]
+        + [ROW.replace(b"who", odd) for odd in (b"\xff\xfe", b"\0", b"\r", b"\r\r")]
+    ),
+    "code": lines(
+        [
+            cell(town=f"'; DROP TABLE t; -- {TEXT}", region=f'="{TEXT}"', who=f"{{0}}%s{TEXT}"),
+            cell(town=f"\x1b[31m{TEXT}", who=f"$(touch {TEXT})", region=f"../../{TEXT}"),
+            cell(paid=f"1e{NUMBER}", age=f"-{NUMBER}{NUMBER}{NUMBER}", day="06/05/1987"),
+        ]
+    ),
+}
+# What is refused before anything is charged: exit code 4 and no ledger entry.
+WRONG: dict[str, bytes] = {
+    "no header": ROW + b"\n" + ROW + b"\n",
+    "header twice": lines([CELLS], [*HEADER[:-1], HEADER[0]]),
+    "header cut short": b'who,"region\n' + ROW,
+    "header in UTF-16": ",".join([*CELLS, *HEADER]).encode("utf-16"),
+    "header of NULs": b"\0" * 100 + ROW,
+    "an endless header": ROW * 20_000,
+    "empty": b"",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a spec; TMPDIR, HOME and the working directory are beside it, and empty."""
+    for name in ("work", "tmp", "home", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "work" / "spec.toml").write_text(SPEC, encoding="utf-8")
+    return tmp_path
+
+
+def found_in(content: bytes) -> list[str]:
+    return [token for token in TOKENS if token.encode() in content]
+
+
+def found_on_disk(folder: Path) -> list[str]:
+    """Files that hold a token, packed ones unpacked; the data themselves don't count."""
+    found = []
+    for path in files_below(folder):
+        with contextlib.suppress(OSError):
+            if path.name.startswith("data."):
+                continue
+            content = path.read_bytes()
+            if path.suffix == ".parquet" and content:
+                content += str(pq.read_table(io.BytesIO(content)).to_pydict()).encode()
+            if path.suffix == ".sqlite":
+                start = content.find(b"\x78\x01")  # where a packed payload begins
+                while start >= 0:
+                    with contextlib.suppress(zlib.error):
+                        content += zlib.decompressobj().decompress(content[start:])
+                    start = content.find(b"\x78\x01", start + 1)
+                    if len(content) > 5_000_000:
+                        break
+            found += [f"{path.name}: {token}" for token in found_in(content)]
+    return found
+
+
+@pytest.fixture
+def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The steps of runs; at each of them nothing on the disk may hold a token."""
+    steps: list[str] = []
+
+    def look(_line: StatusLine, step: str) -> None:
+        steps.append(step)
+        assert found_on_disk(folder) == [], step
+
+    monkeypatch.setattr(StatusLine, "_show", look)
+    return steps
+
+
+def clean(answer: Answer, folder: Path) -> None:
+    """Nothing of the data was said or written, and nothing written beside spec and output."""
+    said = answer.out + answer.err
+    assert found_in(said.encode()) == []
+    assert "Traceback" not in said
+    assert found_on_disk(folder) == []
+    assert [each for name in ("tmp", "home", "here") for each in (folder / name).iterdir()] == []
+
+
+def release(capfd: Any, folder: Path, *options: str) -> Answer:
+    answer = command(capfd, "run", *options, str(folder / "work" / "spec.toml"))
+    clean(answer, folder)
+    return answer
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_whatever_the_records_hold(
+    name: str, folder: Path, watched: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "work" / "data.csv").write_bytes(FILES[name])
+    options = ["--json"] if len(name) % 2 else []
+    assert release(capfd, folder, *options).code == 0
+    assert watched[-1] == "write"
+    assert len(list((folder / "work" / "out").iterdir())) == 6
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_whatever_the_file_is(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "work" / "data.csv").write_bytes(WRONG[name])
+    answer = release(capfd, folder)
+    assert answer.code == 4
+    assert "spec.toml:5:8  E40" in answer.err
+    assert "hint: " in answer.err
+    assert "epsilon 0 spent" in command(capfd, "plan", str(folder / "work" / "spec.toml")).out
+
+
+def parquet(folder: Path, **columns: pa.Array) -> Path:
+    """The records as Parquet, some of the columns given."""
+    arrays = {
+        name: columns.get(name, pa.array([good, bad], pa.string()))
+        for name, good, bad in zip(HEADER, GOOD, CELLS, strict=True)
+    }
+    for name, kind in (("paid", pa.float64()), ("age", pa.int64())):
+        if name not in columns:
+            arrays[name] = arrays[name].cast(kind)
+    days = {"day": pa.date32(), "born": pa.timestamp("us")}
+    arrays |= {name: arrays[name].cast(kind) for name, kind in days.items() if name not in columns}
+    if "ok" not in columns:
+        arrays["ok"] = pa.array([True, None])
+    path = folder / "work" / "data.parquet"
+    pq.write_table(pa.table(arrays), path)
+    spec = SPEC.replace("data.csv", "data.parquet")
+    if len(columns) % 2 == 0:
+        spec += 'format = "parquet"\n'
+    (folder / "work" / "spec.toml").write_text(spec, encoding="utf-8")
+    return path
+
+
+def raw(*values: bytes) -> pa.Array:
+    """Texts that need not be UTF-8."""
+    made = pa.array(values, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(made), made.buffers())
+
+
+def test_parquet(folder: Path, watched: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    parquet(folder)
+    assert release(capfd, folder).code == 0
+    table = next((folder / "work" / "out").glob("by_region.parquet"))
+    footer = pq.read_metadata(table)
+    assert set(pq.read_schema(table).metadata or {}) <= {b"name", b"title"}
+    group = footer.row_group(0)
+    published = pq.read_table(table).to_pydict()
+    for number in range(footer.num_columns):
+        column = group.column(number)
+        values = [each for each in published[column.path_in_schema] if each is not None]
+        encodings = set(column.encodings)
+        assert not encodings & {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}
+        if column.statistics is not None and column.statistics.has_min_max:
+            assert column.statistics.min == min(values)
+            assert column.statistics.max == max(values)
+        assert column.num_values == len(published["region"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "code"),
+    [
+        ("town", raw(b"ayr", TEXT.encode() + b"\xff"), 0),
+        ("paid", pa.array([float("nan"), float(NUMBER)]), 0),
+        ("town", pa.array(["ayr", TEXT]).dictionary_encode(), 0),
+        ("paid", pa.array(["1", TEXT]), 4),
+        ("day", pa.array([1, int(NUMBER)]), 4),
+        ("region", pa.array([[TEXT], [TEXT]]), 4),
+    ],
+)
+def test_odd_parquet(
+    column: str, values: pa.Array, code: int, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    parquet(folder, **{column: values})
+    assert release(capfd, folder).code == code
+
+
+@pytest.mark.parametrize("kept", [4, 200, -4, -9, -300])
+def test_parquet_cut_short(kept: int, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = parquet(folder)
+    path.write_bytes(path.read_bytes()[:kept])
+    assert release(capfd, folder).code == 4
+    path.write_bytes(b"PAR1" + TEXT.encode() * 50 + b"PAR1")
+    assert release(capfd, folder).code == 4
+
+
+def test_parquet_with_damaged_pages(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = parquet(folder)
+    content = bytearray(path.read_bytes())
+    for at in range(4, 400, 3):
+        content[at] ^= 0x5A
+    path.write_bytes(bytes(content))
+    assert release(capfd, folder).code in (0, 5)
+
+
+# --- something fails, and says what it was about -------------------------------------------------
+
+
+class Unheard(BaseException):
+    """What no `except Exception` sees, as the panics of other languages are."""
+
+
+def odd_text() -> Exception:
+    kind = type("Odd", (Exception,), {"__str__": lambda self: TEXT, "__repr__": lambda self: TEXT})
+    return kind(TEXT)  # type: ignore[no-any-return]
+
+
+# Where something fails: structure, engine, noise, seal, report, files, last words.
+STEPS = ["pipeline._inspect", "pipeline._aggregate", "pipeline.privatize", "pipeline.to_bytes",
+         "pipeline.assemble", "pipeline.publish", "cli.run._tell"]  # fmt: skip
+ERRORS: dict[str, Callable[[], BaseException]] = {
+    "ValueError": lambda: ValueError(TEXT),
+    "OSError": lambda: OSError(5, TEXT, TEXT),
+    "MemoryError": lambda: MemoryError(TEXT),
+    "UnicodeDecodeError": lambda: UnicodeDecodeError("utf-8", TEXT.encode(), 0, 1, TEXT),
+    "InvalidInputException": lambda: duckdb.InvalidInputException(TEXT),
+    "ArrowInvalid": lambda: pa.ArrowInvalid(TEXT),
+    "ExceptionGroup": lambda: ExceptionGroup(TEXT, [ValueError(TEXT)]),
+    "Odd": odd_text,
+    "SystemExit": lambda: SystemExit(TEXT),
+    "Unheard": lambda: Unheard(TEXT),
+}
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def broken(*_: object, **__: object) -> Any:
+        """Raise from within a handler and with a note, so that there is a chain to be shown."""
+        hidden = NUMBER
+        try:
+            raise KeyError(hidden)
+        except KeyError as cause:
+            error.add_note(hidden)
+            raise error from cause
+
+    return broken
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_whatever_fails_is_named_by_its_class(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "work" / "data.csv").write_bytes(FILES["good"])
+    monkeypatch.setattr("dprelease.pipeline.get", lambda _engine: get("reference"))  # it is quick
+    for kind, make in ERRORS.items():
+        for old in [*folder.glob("work/*.sqlite*"), *folder.glob("work/out/*")]:
+            old.unlink()
+        with monkeypatch.context() as patch:
+            patch.setattr(f"dprelease.{name}", raising(make()))
+            answer = release(capfd, folder)
+        assert answer.code in {5, 70}, kind
+        assert kind in answer.err
+        assert len(answer.err.splitlines()) <= 4
+    assert release(capfd, folder).code == 0
+
+
+def test_the_python_call_shows_nothing_either(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A traceback of what `dprelease.run` raises holds no value, with all its causes."""
+    import traceback
+
+    import dprelease
+
+    (folder / "work" / "data.csv").write_bytes(FILES["good"])
+    monkeypatch.setattr("dprelease.pipeline._aggregate", raising(ValueError(TEXT)))
+    with pytest.raises(dprelease.Failure) as caught:
+        dprelease.run(folder / "work" / "spec.toml")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert found_in(shown.encode()) == []
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+def test_the_search_finds_tokens(folder: Path) -> None:
+    """Also packed ones: what finds nothing elsewhere is shown to work."""
+    work = folder / "work"
+    (work / "a.json").write_text(f'"{TEXT}"')
+    pq.write_table(pa.table({"x": [TEXT] * 100}), work / "b.parquet", compression="zstd")
+    (work / "c.sqlite").write_bytes(b"head" + zlib.compress(f"{NUMBER}".encode() * 9, 1))
+    assert len(found_on_disk(folder)) == 3
+
+
+@pytest.fixture(autouse=True)
+def _streams() -> Iterator[None]:
+    """What runs change of the standard streams is undone."""
+    kept = [(stream, stream.errors) for stream in (sys.stdout, sys.stderr)]
+    yield
+    for stream, errors in kept:
+        with contextlib.suppress(AttributeError, ValueError):
+            stream.reconfigure(errors=errors)

@@ -1,0 +1,233 @@
+"""Totals of many runs: tighter than plain sums, never too small, and valid bounds of known laws."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dprelease.ledger.filters import KEPT, MAIN, ORDERS, Caps, Tally, least
+from dprelease.ledger.parts import Parts, parts_of, whole
+from dprelease.ledger.reservation import terms_of
+from dprelease.ledger.totals import Terms
+from dprelease.model import Loss
+from dprelease.planning.planner import make_plan
+from dprelease.privacy.zcdp import order_for
+from dprelease.spec import load
+
+ONE, ZERO = Fraction(1), Fraction(0)
+DELTA = Fraction(1, 10**5)
+CAPS = Caps(Fraction(10), DELTA)
+
+
+@dataclass(frozen=True)
+class Cost:
+    loss: Loss
+    parts: Parts
+
+
+def pure(epsilon: Fraction) -> Cost:
+    loss = Loss(epsilon)
+    return Cost(loss, whole(loss))
+
+
+def rest(epsilon: Fraction, delta: Fraction) -> Cost:
+    loss = Loss(epsilon, delta)
+    return Cost(loss, whole(loss))
+
+
+def gaussian(epsilon: Fraction, delta: Fraction, rho: Fraction) -> Cost:
+    loss = Loss(epsilon, delta, rho)
+    return Cost(loss, whole(loss))
+
+
+@pytest.fixture(scope="module")
+def count() -> Terms:
+    """A count with Gaussian noise, planned at (0.1, 1e-8)."""
+    spec = {
+        "release": {"name": "r"},
+        "data": {"path": "d.csv"},
+        "privacy": {
+            "unit": "row", "adjacency": "add-remove",
+            "epsilon": Fraction(1, 10), "delta": Fraction(1, 10**8),
+        },
+        "columns": {"a": {"type": "integer"}},
+        "query": [
+            {"name": "n", "statistic": "count", "where": "a > 1", "mechanism": "gaussian"}
+        ],
+        "output": {"path": "out"},
+    }  # fmt: skip
+    return terms_of(make_plan(load(spec)))
+
+
+def test_a_hundred_gaussian_counts_cost_less_than_half_of_their_sum(count: Terms) -> None:
+    found = least([count] * 100, CAPS)
+    assert sum(each.loss.epsilon for each in [count] * 100) > Fraction(999, 100)
+    assert found.composed
+    assert found.epsilon < Fraction(13, 10)
+    assert found.delta <= DELTA
+    assert found.within(CAPS)
+
+
+def by_hand(rho: Fraction, order: Fraction, delta: Fraction) -> mpmath.mpf:
+    """The conversion of Canonne, Kamath and Steinke 2020, Corollary 13, for one order."""
+    r, a, d = (mpmath.mpf(x.numerator) / x.denominator for x in (rho, order, delta))
+    return a * r + (mpmath.log(1 / d) - mpmath.log(a)) / (a - 1) + mpmath.log1p(-1 / a)
+
+
+@pytest.mark.parametrize("runs", [2, 10, 100, 1000])
+def test_a_composed_total_is_the_formula_rounded_up(count: Terms, runs: int) -> None:
+    with mpmath.workdps(40):
+        kept = DELTA * KEPT
+        weights = [((1 - MAIN) / len(ORDERS), order) for order in ORDERS]
+        weights.append((MAIN, order_for(Fraction(10), MAIN * kept)))
+        expected = min(
+            by_hand(runs * count.parts.rho, order, weight * kept) for weight, order in weights
+        )
+        found = least([count] * runs, CAPS).epsilon
+        assert 0 <= mpmath.mpf(found.numerator) / found.denominator - expected < 1e-12
+
+
+def test_a_total_is_no_less_than_the_gaussian_law_allows(count: Terms) -> None:
+    # What a hundred Gaussian counts really cost at this delta, by the exact curve.
+    with mpmath.workdps(30):
+        mu = mpmath.sqrt(2 * 100 * mpmath.mpf(count.parts.rho.numerator))
+        mu /= mpmath.sqrt(count.parts.rho.denominator)
+        found = least([count] * 100, CAPS)
+        epsilon = mpmath.mpf(found.epsilon.numerator) / found.epsilon.denominator
+        true = mpmath.ncdf(mu / 2 - epsilon / mu)
+        true -= mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+        assert true <= found.delta
+
+
+@pytest.mark.parametrize("delta", [None, ZERO])
+def test_without_a_delta_cap_it_is_the_plain_sum(delta: Fraction | None) -> None:
+    runs = [pure(Fraction(1, 3)), pure(Fraction(1, 1000))] * 300
+    found = least(runs, Caps(None, delta))
+    assert found.epsilon == 300 * (Fraction(1, 3) + Fraction(1, 1000))
+    assert (found.counted, found.kept, found.composed) == (0, 0, False)
+
+
+def test_small_pure_runs_compose_and_large_ones_beside_them_add_up() -> None:
+    small, large = [pure(Fraction(1, 100))] * 400, [pure(Fraction(3))]
+    alone, both = least(small, CAPS), least(small + large, CAPS)
+    assert alone.epsilon < Fraction(3, 2)
+    assert both.epsilon - alone.epsilon <= 3
+
+
+def test_an_empty_account_costs_nothing() -> None:
+    assert least([], CAPS).epsilon == 0
+    assert least([], Caps()).within(Caps())
+
+
+def test_a_rest_is_added_to_what_composes() -> None:
+    steps = [Loss(ZERO, Fraction(1, 10), Fraction(1, 5000)), Loss(Fraction(1, 20), DELTA / 10**4)]
+    loss = Loss(Fraction(2, 10), DELTA / 10**3)
+    parts = parts_of(loss, [*steps, Loss(Fraction(1, 10))], sums=False)
+    assert parts.rho > Fraction(1, 5000)  # the pure step has one as well
+    assert (parts.epsilon, parts.delta) == (Fraction(1, 20), DELTA / 10**4)
+    assert parts.either == DELTA / 10**3 + DELTA / 10**4
+    found = least([Cost(loss, parts)] * 50, CAPS)
+    assert found.composed
+    assert Fraction(50, 20) < found.epsilon < 10
+
+
+def test_deltas_without_a_rho_have_the_whole_cap_until_something_composes() -> None:
+    tenth = rest(Fraction(1, 2), DELTA / 10)
+    assert least([tenth] * 10, CAPS).within(CAPS)
+    assert not least([tenth] * 11, CAPS).within(CAPS)
+    mixed = [pure(Fraction(1, 2)), *[tenth] * 9]
+    assert least(mixed, CAPS).within(CAPS)
+    assert not least([*mixed, tenth], CAPS).within(CAPS)
+
+
+def test_a_first_run_that_needs_the_whole_delta_cap_has_it() -> None:
+    whole_cap = gaussian(ONE, DELTA, Fraction(1, 50))
+    found = least([whole_cap], CAPS)
+    assert (found.epsilon, found.counted, found.composed) == (1, DELTA, False)
+    assert found.within(CAPS)
+    assert not least([whole_cap, whole_cap], CAPS).within(CAPS)
+
+
+def test_once_plain_sums_are_over_the_cap_deltas_are_those_of_the_rests() -> None:
+    run = gaussian(Fraction(1, 2), DELTA / 20, Fraction(1, 400))
+    found = least([run] * 60, CAPS)
+    assert found.within(CAPS)
+    assert found.counted <= DELTA - DELTA * KEPT
+
+
+def test_a_cap_reached_exactly_is_accepted_and_an_atom_more_refused() -> None:
+    runs = [pure(Fraction(1, 100))] * 400
+    total = least(runs, Caps(None, DELTA)).epsilon
+    fixed = Tally(Caps(total, DELTA))
+    for run in runs:
+        fixed.add(run)
+    exact = fixed.total().epsilon
+    assert fixed.total().within(Caps(exact, DELTA))
+    assert not fixed.total().within(Caps(exact - Fraction(1, 10**60), DELTA))
+    plain = least(runs, Caps(Fraction(4), None))
+    assert plain.within(Caps(Fraction(4), None))
+    assert not plain.within(Caps(Fraction(4) - Fraction(1, 10**60), None))
+
+
+epsilons = st.integers(1, 3000).map(lambda each: Fraction(each, 1000))
+tiny = st.integers(0, 20).map(lambda each: Fraction(each, 10**8))
+rhos = st.integers(1, 1000).map(lambda each: Fraction(each, 10**5))
+
+
+@st.composite
+def costs(draw: st.DrawFn) -> Cost:
+    kind = draw(st.sampled_from(["pure", "rest", "gaussian", "mixed"]))
+    epsilon, delta = draw(epsilons), draw(tiny) + Fraction(1, 10**9)
+    if kind == "pure":
+        return pure(epsilon)
+    if kind == "rest":
+        return rest(epsilon, delta)
+    if kind == "gaussian":
+        return gaussian(epsilon, delta, draw(rhos))
+    more = draw(epsilons)
+    steps = [Loss(epsilon), Loss(more, delta), Loss(ZERO, delta, draw(rhos))]
+    loss = Loss(epsilon + more, 2 * delta)
+    return Cost(loss, parts_of(loss, steps, sums=False))
+
+
+several = st.lists(costs(), max_size=12)
+some_caps = st.builds(
+    Caps, st.none() | epsilons.map(lambda each: 5 * each), st.sampled_from([None, ZERO, DELTA])
+)
+
+
+def sums(runs: Sequence[Cost]) -> Fraction:
+    return sum((run.loss.epsilon for run in runs), ZERO)
+
+
+@settings(max_examples=150, deadline=None)
+@given(several, costs(), some_caps)
+def test_another_run_never_makes_a_total_smaller(runs: list[Cost], more: Cost, caps: Caps) -> None:
+    before, after = least(runs, caps), least([*runs, more], caps)
+    assert after.epsilon >= before.epsilon
+    assert before.within(caps) or not after.within(caps)
+
+
+@settings(max_examples=150, deadline=None)
+@given(several, some_caps)
+def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Cost], caps: Caps) -> None:
+    found = least(runs, caps)
+    for run in runs:
+        assert found.epsilon >= least([run], caps).epsilon
+    own = sum((run.parts.either for run in runs), ZERO)
+    if not caps.delta or own <= caps.delta * (1 - KEPT):
+        assert found.epsilon <= sums(runs)
+
+
+@settings(max_examples=100, deadline=None)
+@given(several.flatmap(lambda runs: st.tuples(st.just(runs), st.permutations(runs))))
+def test_the_order_of_runs_does_not_matter(pair: tuple[list[Cost], list[Cost]]) -> None:
+    # Where deltas stay within what is not kept; beyond it, what came first decides.
+    runs, mixed = pair
+    if sum((run.parts.either for run in runs), ZERO) <= DELTA * (1 - KEPT):
+        caps = Caps(None, DELTA)
+        assert least(runs, caps) == least(mixed, caps)
