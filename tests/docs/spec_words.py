@@ -222,7 +222,7 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
     "ReportSection": {
         "formats": (
             '["html", "md", "json"]',
-            "of `html`, `md`, `json` and `registry` (an entry for the OpenDP registry of deployments)",
+            "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
         )
     },
 }
