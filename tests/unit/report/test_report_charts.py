@@ -44,7 +44,7 @@ def test_axes_hold_zero_and_every_value():
         "0",
         "1,500",
         "20k",
-        "−2M",
+        "\u22122M",
         "0.05",
     ]
 

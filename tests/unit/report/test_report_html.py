@@ -190,7 +190,8 @@ def palettes():
 @pytest.mark.parametrize("palette", palettes(), ids=("light", "dark", "paper"))
 def test_contrast(palette):
     texts = [("ink", "paper"), ("soft", "paper"), ("ink", "card"), ("soft", "card"),
-             ("link", "paper"), ("link", "card"), ("good", "good-back"), ("warn", "warn-back"), ("calm", "calm-back"),
+             ("link", "paper"), ("link", "card"), ("good", "good-back"), ("warn", "warn-back"),
+             ("calm", "calm-back"),
              ("soft", "shade")]  # fmt: skip
     marks = [(each, "paper") for each in ("bar", "two", "three", "four", "quiet")]
     low = [(a, b) for a, b in texts if contrast(palette[a], palette[b]) < 4.5]
