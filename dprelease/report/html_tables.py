@@ -29,7 +29,7 @@ class Shown:
     """The beginning of a table: ``keys`` columns of names, then figures."""
 
     file: str
-    head: tuple[tuple[str, str], ...]  # name and description
+    head: tuple[tuple[str, str, bool], ...]  # name, description, whether numbers
     keys: int
     rows: tuple[tuple[Cell, ...], ...]
     more: int  # rows that only the file has
@@ -60,7 +60,10 @@ def _shown(file: str, table: OutputTable, charts: tuple[Chart, ...]) -> Shown:
         tuple(_cell(row, place, beside.get(place, {}), columns[place]) for place in main)
         for row in shown_rows(columns, ROWS_SHOWN)
     ]
-    head = tuple((columns[place].name, columns[place].description) for place in main)
+    head = tuple(
+        (columns[place].name, columns[place].description, columns[place].kind in _NUMBERS)
+        for place in main
+    )
     keys = sum(columns[place].kind == "key" for place in main)
     return Shown(file, head, keys, tuple(rows), max(0, table.rows - ROWS_SHOWN), charts)
 

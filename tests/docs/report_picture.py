@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 PICTURE = ROOT / "docs" / "pictures" / "report.png"
 SPEC = ROOT / "release_specs" / "clinic_visits.toml"
 RELEASED_AT = "2026-01-15T09:30:00+00:00"
-SIZE = (1120, 1180)
+SIZE = (1120, 1620)
 END = "<h3>Several together</h3>"
 KEY = b"Words"
 
