@@ -19,11 +19,22 @@ from dprelease.cli.console import abandon_stdout, answer_json, complain, prepare
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
+TERMINATED = 143  # 128 + SIGTERM
 PIPE_CLOSED = 141  # 128 + SIGPIPE
 
 INTERRUPTION = Complaint(
     "E700", "interrupted", "a budget already charged stays charged; running again is then free"
 )
+TERMINATION = Complaint("E700", "terminated", INTERRUPTION.hint)
+
+
+class Terminated(KeyboardInterrupt):
+    """A polite request to stop (SIGTERM) ends a command as Ctrl-C does.
+
+    Libraries may turn it into an interruption of their own, so that it was ``asked`` is kept.
+    """
+
+    asked = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,7 @@ def execute(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing escapes."""
     prepare_streams()
     _silence_hooks()
+    _heed_termination()
     manner = Manner.of(arguments)
     try:
         return _run(arguments, manner)
@@ -68,6 +80,8 @@ def _run(arguments: Sequence[str], manner: Manner) -> int:
     except click.UsageError as error:
         return _tell_usage(error, manner)
     except (KeyboardInterrupt, click.Abort):
+        if Terminated.asked:
+            return _tell(TERMINATED, [TERMINATION], manner)
         return _tell(INTERRUPTED, [INTERRUPTION], manner)
 
 
@@ -119,6 +133,20 @@ def _tell_usage(error: click.UsageError, manner: Manner) -> int:
         remark(f"dprelease: {message}", "error")
         remark(f"Try: {path} --help")
     return int(ExitCode.SPEC)
+
+
+def _heed_termination() -> None:
+    """Let SIGTERM be told of, unless somebody has decided otherwise."""
+    import signal
+    import threading
+
+    def end(_signal: int, _frame: object) -> None:
+        Terminated.asked = True
+        raise Terminated
+
+    default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if default and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, end)
 
 
 def _silence_hooks() -> None:
