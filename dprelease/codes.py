@@ -83,6 +83,11 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E803", "writers.target", "a name that no published file can have"),
     Code("E804", "writers.parquet_table", "a number too large for Parquet"),
     Code("E805", "writers.target", "a file in the way that is not ours"),
+    # E82x: a report rendered again
+    Code("E820", "republish", "no report.json that can be read"),
+    Code("E821", "republish", "a report.json that is none of ours"),
+    Code("E822", "republish", "a table that is not as it was released"),
+    Code("E823", "cli.report", "a page or report that can't be written"),
     # W3xx: the plan works, but deserves a second look
     Code("W301", "report.extremes", "a minimum or maximum that says nothing in small groups"),
 )

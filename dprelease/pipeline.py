@@ -29,6 +29,7 @@ from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
 from dprelease.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.privatize import prepare, privatize
 from dprelease.publication import Publication, assemble, file_names
+from dprelease.report.renderers import ready
 from dprelease.report.steps import query_facts, step_detail
 from dprelease.requests import Job, all_inputs, jobs_of
 from dprelease.sealed import Sealed, from_bytes, to_bytes
@@ -235,6 +236,8 @@ def _prepare(plan: Plan, failed: list[Exception]) -> None:
     try:
         prepare(plan.steps)
         versions()
+        if "html" in plan.release.report_formats:
+            ready()
         for read in plan.reads:
             query_facts(plan, read)
     except Exception as problem:  # handed on, whatever it is
@@ -265,7 +268,7 @@ def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -
     run = reservation.run
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
-    made: Publication = assemble(plan, reservation, kept, run.charged_at)
+    made: Publication = assemble(plan, reservation, kept, run.charged_at, book.entries())
     book.published(reservation, publish(plan.release.output.path, made.files))
     return Result(
         plan=plan,

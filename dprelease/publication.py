@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,12 +10,15 @@ from typing import Any
 from dprelease.finish.blank import blank_tables
 from dprelease.layout import tables_of
 from dprelease.ledger import Reservation, Total
+from dprelease.ledger.records import Run
 from dprelease.model import Loss, OutputTable, Plan
-from dprelease.report.facts import Outcome, build
-from dprelease.report.markdown import render
+from dprelease.report.facts import Outcome, build, table_facts
 from dprelease.report.numbers import upward
+from dprelease.report.public import PublicReport
+from dprelease.report.renderers import file_of, render
 from dprelease.sealed import Sealed
 from dprelease.writers.datapackage import datapackage_bytes
+from dprelease.writers.reading import as_in_file
 from dprelease.writers.tables import file_name, write_table
 
 COUNTS = frozenset({"count", "count_units", "count_distinct", "histogram"})
@@ -31,25 +33,30 @@ class Publication:
     files: dict[str, bytes]
 
 
-def assemble(plan: Plan, reservation: Reservation, kept: Sealed, released_at: str) -> Publication:
-    """Lay out tables, report and data package of a sealed run."""
+def assemble(
+    plan: Plan,
+    reservation: Reservation,
+    kept: Sealed,
+    released_at: str,
+    runs: Iterable[Run] = (),
+) -> Publication:
+    """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
     release = plan.release
     tables = tuple(tables_of(plan, kept.noisy))
     written = [write_table(table, release.output.format) for table in tables]
     outcome = Outcome(
         run_id=reservation.run_id,
         released_at=released_at,
-        ledger=ledger_facts(plan, reservation),
+        ledger=ledger_facts(plan, reservation) | {"history": _history(reservation.run, runs)},
         versions=kept.versions,
         files={each.file: each.sha256 for each in written},
+        tables=tuple(table_facts(each.table, each.file) for each in written),
         remarks=tuple(_remarks(plan, tables)),
     )
     report = build(plan, outcome)
-    others = {
-        f"report.{name}": content
-        for name, content in _reports(report, tables, [each.file for each in written]).items()
-        if name in release.report_formats
-    }
+    in_files = {each.file: as_in_file(each.table, each.format) for each in written}
+    public = PublicReport(report, in_files)
+    others = {file_of(form): render(public, form) for form in release.report_formats}
     files = {each.file: each.content for each in written} | others
     files["datapackage.json"] = datapackage_bytes(release, written, others)
     return Publication(tables, report, files)
@@ -91,18 +98,26 @@ def file_names(plan: Plan) -> list[str]:
     tables = dict.fromkeys(read.query.table for read in plan.reads)
     return [
         *(file_name(table, release.output.format) for table in tables),
-        *(f"report.{form}" for form in release.report_formats),
+        *(file_of(form) for form in release.report_formats),
         "datapackage.json",
     ]
 
 
-def _reports(
-    report: Mapping[str, Any], tables: tuple[OutputTable, ...], files: list[str]
-) -> dict[str, bytes]:
-    return {
-        "md": render(report, dict(zip(files, tables, strict=True))).encode(),
-        "json": (json.dumps(report, indent=2, ensure_ascii=False) + "\n").encode(),
-    }
+MOST_CHARGES = 200
+
+
+def _history(run: Run, runs: Iterable[Run]) -> list[dict[str, object]]:
+    """List the dataset's charges up to this one, epsilon added up plainly; the last of very many.
+
+    Neither names nor numbers of other releases: only when each was charged, and the sum so far.
+    """
+    told: list[dict[str, object]] = []
+    total = Fraction(0)
+    for each in sorted(runs, key=lambda known: known.seq):
+        if each.dataset == run.dataset and each.seq <= run.seq:
+            total += each.loss.epsilon
+            told.append({"entry": each.seq, "at": each.charged_at, "epsilon": upward(total)})
+    return told[-MOST_CHARGES:]
 
 
 def ledger_facts(plan: Plan, reservation: Reservation) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 # In the order of use, which is the order of `--help`. Module and command share the name.
-COMMANDS = ("check", "plan", "run", "budget")
+COMMANDS = ("check", "plan", "run", "report", "budget")
 
 EPILOG = """\b
 Example:

@@ -22,9 +22,14 @@ Example:
 @click.option(
     "-o", "--out", type=click.Path(), metavar="FILE", help="Save the plan, for run --plan."
 )
+@click.option(
+    "--html", type=click.Path(), metavar="FILE", help="Write the plan as a page, for approval."
+)
 @JSON
 @QUIET
-def plan(spec: str, period: str | None, out: str | None, as_json: bool, quiet: bool) -> int:
+def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    spec: str, period: str | None, out: str | None, html: str | None, as_json: bool, quiet: bool
+) -> int:
     """Show noise, expected errors and budget; open no data.
 
     For each query: mechanism, sensitivity, scale of the noise, the error to expect and what it
@@ -49,6 +54,14 @@ def plan(spec: str, period: str | None, out: str | None, as_json: bool, quiet: b
         save(out, described)
         if not quiet:
             remark(f"saved    {out}")
+    if html is not None:
+        from dprelease.cli.report import write_file
+        from dprelease.report.facts import planned_facts
+        from dprelease.report.html import render_plan_html
+
+        write_file(html, render_plan_html(planned_facts(planned), described).encode())
+        if not quiet:
+            remark(f"written  {html}")
     if as_json:
         answer_json(described)
     elif not quiet:

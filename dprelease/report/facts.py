@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.model import Adjacency, Column, Plan, Release
+from dprelease.model import Adjacency, Column, OutputTable, Plan, Release
 from dprelease.report.extremes import plan_warnings
 from dprelease.report.hazards import hazards
 from dprelease.report.meaning import beliefs, group_privacy
@@ -26,6 +26,7 @@ class Outcome:
     ledger: Mapping[str, object]
     versions: Mapping[str, str]
     files: Mapping[str, str]  # table file -> sha256
+    tables: Sequence[Mapping[str, object]]  # of each table its ``table_facts``
     remarks: tuple[str, ...] = ()  # on the published figures
 
 
@@ -34,6 +35,27 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
     release = plan.release
     return {
         "schema": "dprelease/report/1",
+        **planned_facts(plan),
+        "tables": [dict(each) for each in outcome.tables],
+        "ledger": dict(outcome.ledger),
+        "notes": [*plan.notes, *outcome.remarks],
+        "warnings": [warning.message for warning in (*release.warnings, *plan_warnings(plan))],
+        "provenance": {
+            "run_id": outcome.run_id,
+            "released_at": outcome.released_at,
+            "snapshot": release.data.snapshot,
+            "period": release.period,
+            "versions": dict(outcome.versions),
+            "files": dict(outcome.files),
+            "interval": text(release.output.interval),
+        },
+    }
+
+
+def planned_facts(plan: Plan) -> dict[str, object]:
+    """State what is known of a release before any data is opened."""
+    release = plan.release
+    return {
         "deployment": _deployment(release, plan),
         "guarantee": _guarantee(plan),
         "bounding": bounding_words(release),
@@ -48,19 +70,28 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
         "data": _data(release),
         "columns": [_column(column, _private(plan)) for column in release.columns.values()],
         "processing": processing(plan),
-        "ledger": dict(outcome.ledger),
         "hazards": hazards(release, plan),
-        "notes": [*plan.notes, *outcome.remarks],
-        "warnings": [warning.message for warning in (*release.warnings, *plan_warnings(plan))],
-        "provenance": {
-            "run_id": outcome.run_id,
-            "released_at": outcome.released_at,
-            "snapshot": release.data.snapshot,
-            "period": release.period,
-            "versions": dict(outcome.versions),
-            "files": dict(outcome.files),
-            "interval": text(release.output.interval),
-        },
+    }
+
+
+def table_facts(table: OutputTable, file: str) -> dict[str, object]:
+    """Describe a released table so that its file can be read again to the letter."""
+    return {
+        "name": table.name,
+        "file": file,
+        "title": table.title,
+        "rows": table.rows,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "decimals": column.decimals,
+                "type": None if column.type is None else str(column.type),
+                "query": column.query,
+                "description": column.description,
+            }
+            for column in table.columns
+        ],
     }
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dprelease.finish.decimals import placed
-from dprelease.model import OutputColumn, OutputTable
+from dprelease.model import OutputTable
 from dprelease.report import markdown_review as review
 from dprelease.report.markup import cell, grid
 from dprelease.report.numbers import shortened, written
+from dprelease.report.reading_words import reading_words
+from dprelease.report.shown import shown_rows
 
 Facts = Mapping[str, Any]
 
@@ -132,7 +133,9 @@ def _tables(tables: Mapping[str, OutputTable]) -> Iterator[str]:
         yield ""
         yield f"### {cell(file)}"
         yield ""
-        yield from grid([cell(column.name) for column in table.columns], _rows(table.columns))
+        yield from grid(
+            [cell(column.name) for column in table.columns], shown_rows(table.columns, ROWS_SHOWN)
+        )
         if not table.rows:
             yield ""
             yield "No key reached the threshold, so that the table is empty."
@@ -141,91 +144,11 @@ def _tables(tables: Mapping[str, OutputTable]) -> Iterator[str]:
             yield f"... and {table.rows - ROWS_SHOWN:,} more rows in the file."
 
 
-def _rows(columns: Sequence[OutputColumn]) -> Iterator[Sequence[object]]:
-    texts = [_texts(column, _places(column, columns)) for column in columns]
-    yield from zip(*texts, strict=True)
-
-
-def _texts(column: OutputColumn, places: int) -> list[object]:
-    return [
-        placed(_rounded(value, column.decimals - places), places)
-        if isinstance(value, int)
-        else value
-        for value in column.values[:ROWS_SHOWN]
-    ]
-
-
-def _rounded(value: int, dropped: int) -> int:
-    unit: int = 10**dropped
-    return (2 * value + unit) // (2 * unit)
-
-
-def _places(column: OutputColumn, columns: Sequence[OutputColumn]) -> int:
-    """Decimals worth showing beside the noise: two digits of the smallest half-width shown.
-
-    The half-width is the column's own, or else that of the query's first figure.
-    """
-    halves = {each.name: each for each in columns if each.name.endswith("_noise_moe")}
-    near = (column.name, f"{column.name}_noise_moe", f"{column.query or ''}_noise_moe")
-    found = next((halves[name] for name in near if name in halves), None)
-    shown = found.values[:ROWS_SHOWN] if found is not None else []
-    smallest = min((half for half in shown if isinstance(half, int) and half > 0), default=0)
-    if not smallest or not column.decimals:
-        return column.decimals
-    return min(column.decimals, max(0, column.decimals - len(str(smallest)) + 2))
-
-
 def _reading(report: Facts) -> Iterator[str]:
-    level = float(report["provenance"]["interval"]) * 100
     yield "## How to read the figures"
     yield ""
-    for line in (
-        f"`_noise_moe` is the half-width of the noise interval: in at least {level:g} of 100 "
-        "releases the figure without noise lies within it. It does not cover sampling, coverage "
-        "or measurement error, nor what clamping to the bounds does.",
-        *_reading_of_choices(report["queries"], level),
-        "A count can be negative: noise was added to a small number.",
-        "Cells do not add up to totals released by another query: each has noise of its own.",
-        "To combine cells, add the values; the half-width of a sum of n cells is about the "
-        "half-width of one cell times the square root of n.",
-        *_reading_of_units(report),
-        "The tables above show the beginning, rounded; the files hold all.",
-        "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.",
-    ):
+    for line in reading_words(report):
         yield f"- {line}"
-
-
-def _reading_of_choices(queries: Sequence[Facts], level: float) -> Iterator[str]:
-    if any(query["statistic"] in {"mode", "top_k", "best"} for query in queries):
-        yield (
-            "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short "
-            f"of the best one's (of its rank's, if several are named), with {level:g}% certainty; "
-            "its `_flag` is empty where nothing but the name was released."
-        )
-    if any(query["form"] == "quantiles" for query in queries):
-        yield (
-            "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
-            "values are put in order, a median is right where number 500 stands. Its `_noise_moe` "
-            "and `_flag` are empty, for how far a rank is in values is private."
-        )
-    if any(query["statistic"] == "ratio" for query in queries):
-        yield (
-            "A ratio is empty where its denominator can't be told from 0. Its interval holds as "
-            "stated over all cells, empty ones counted as held: of ratios that are shown with a "
-            "denominator near its noise, more are wrong."
-        )
-
-
-def _reading_of_units(report: Facts) -> Iterator[str]:
-    counted = {query["statistic"] for query in report["queries"]}
-    many = "people" if report["meaning"]["of"] == "person" else "rows"
-    names = {"count_units": f"of {many}", "count_distinct": "of different values"}
-    found = [named for statistic, named in names.items() if statistic in counted]
-    if found:
-        yield (
-            f"Numbers {' or '.join(found)} are not for adding up: one that is in two cells counts "
-            "in both."
-        )
 
 
 def _percent(share: float) -> str:

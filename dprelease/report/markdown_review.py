@@ -65,7 +65,7 @@ def columns(report: Facts) -> Iterator[str]:
                 f"{written(column['step'])} (chosen)"
                 if column["step_chosen_by_tool"]
                 else column["step"],
-                _groups(column),
+                groups_of(column),
                 column["nulls"],
                 column["source"] or column["expression"],
             )
@@ -74,7 +74,8 @@ def columns(report: Facts) -> Iterator[str]:
     )
 
 
-def _groups(column: Facts) -> str:
+def groups_of(column: Facts) -> str:
+    """Say what groups a column has."""
     if column["bins"]:
         return f"{len(column['bins']) - 1} bins"
     if column["private_keys"]:
@@ -124,7 +125,7 @@ def queries(report: Facts) -> Iterator[str]:
         (
             (
                 query["name"],
-                _statistic(query),
+                statistic_words(query),
                 ", ".join(query["by"]) or "overall",
                 "private" if query["cells"] is None else f"{query['cells']:,}",
                 query["mechanism"],
@@ -175,7 +176,8 @@ def queries(report: Facts) -> Iterator[str]:
     )
 
 
-def _statistic(query: Facts) -> str:
+def statistic_words(query: Facts) -> str:
+    """Name what a query computes."""
     said = str(query["statistic"])
     if query["column"]:
         said += f" of {query['column']}"

@@ -21,7 +21,7 @@ def upward(value: Fraction) -> int | float:
 def shortened(value: int | float, digits: int = 4) -> int | float:
     """Round up at few significant digits, for tables that people read."""
     context = Context(prec=digits, rounding=ROUND_CEILING)
-    return value if isinstance(value, int) else float(context.create_decimal(Decimal(value)))
+    return value if isinstance(value, int) else float(context.create_decimal(Decimal(str(value))))
 
 
 def root(value: Fraction) -> int | float:

@@ -227,5 +227,4 @@ class OutputSection(Section):
 class ReportSection(Section):
     """``[report]``: which reports are written."""
 
-    LATER_FORMATS = frozenset({"html", "registry"})
     formats = Key(texts)

@@ -34,14 +34,15 @@ from dprelease.spec.sources import (
     resolve_data,
     separates_periods,
 )
-from dprelease.spec.structure import NOT_YET, Part, Parts
+from dprelease.spec.structure import Part, Parts
 from dprelease.spec.tables import check_tables
 from dprelease.spec.units import bounding_of, check_unit
 from dprelease.spec.warnings import check_usage
 from dprelease.spec.wording import listed, show
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
-_FORMATS = ("md", "json")
+_FORMATS = ("html", "md", "json", "registry")
+_DEFAULT_FORMATS = ("html", "md", "json")
 _LEAST_INTERVAL, _MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
 T = TypeVar("T")
@@ -197,12 +198,10 @@ def _output(
 def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
     formats = part.model.formats
     if formats is None:
-        return _FORMATS
+        return _DEFAULT_FORMATS
     for number, name in enumerate(formats):
         path = ("report", "formats", number)
-        if name in part.model.LATER_FORMATS:
-            reporter.complain("E104", f"{show(name)} is {NOT_YET}", path, f"use {listed(_FORMATS)}")
-        elif name not in _FORMATS:
+        if name not in _FORMATS:
             reporter.complain("E105", f"{show(name)} is no format of a report", path,
                               f"use {listed(_FORMATS)}")  # fmt: skip
         elif name in formats[:number]:

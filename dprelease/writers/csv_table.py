@@ -64,6 +64,11 @@ def escaped(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
+def unescaped(text: str) -> str:
+    """The text of which ``escaped`` made this one."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
 def is_escaped(column: OutputColumn) -> bool:
     """Whether any cell of the column is written with an added apostrophe."""
     if not _is_text(column):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-FILES = ["by_region.csv", "datapackage.json", "report.json", "report.md"]
+FILES = ["by_region.csv", "datapackage.json", "report.html", "report.json", "report.md"]
 
 
 def contents(folder: Path) -> dict[str, bytes]:

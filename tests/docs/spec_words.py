@@ -219,5 +219,10 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         "format": ('"csv"', "format of the tables"),
         "interval": ("0.95", "level of the noise intervals, 0.5 to 0.999999"),
     },
-    "ReportSection": {"formats": ('["md", "json"]', "`md`, `json` or both")},
+    "ReportSection": {
+        "formats": (
+            '["html", "md", "json"]',
+            "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
+        )
+    },
 }

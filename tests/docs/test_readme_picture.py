@@ -1,38 +1,31 @@
-"""The picture in the README is what the tool writes now, and needs nothing from elsewhere."""
-
-import re
-from html import unescape
-from xml.etree import ElementTree
+"""The picture in the README shows what the tool writes now."""
 
 import pytest
-from report_picture import PICTURE, draw
-
-FRAME = re.compile(r"[\u2500-\u257f\u2022•]")
-
-
-def words(picture: str) -> list[str]:
-    """All words of a picture, sorted: versions of the renderer lay them out differently."""
-    texts = re.findall(r"<text[^>]*>(.*?)</text>", picture, re.DOTALL)
-    return sorted(FRAME.sub(" ", unescape(" ".join(texts))).split())
+from report_picture import PICTURE, SIZE, digest, kept, page, with_digest, words
 
 
 @pytest.fixture(scope="module")
-def committed() -> str:
-    return PICTURE.read_text(encoding="utf-8")
+def html():
+    return page()
 
 
-def test_the_picture_says_what_the_tool_says_now(committed):
-    assert words(committed) == words(draw()), "run: python tests/docs/report_picture.py"
+def test_the_picture_says_what_the_tool_says_now(html):
+    assert kept(PICTURE.read_bytes()) == digest(html), "run: python tests/docs/report_picture.py"
 
 
-def test_the_picture_shows_report_and_table(committed):
-    found = words(committed)
-    for word in ("guarantee", "mean_waiting_days_noise_moe", "islands", "epsilon"):
+def test_other_words_would_be_noticed(html):
+    assert digest(html.replace("guarantee", "promise")) != digest(html)
+    assert kept(with_digest(b"\x89PNG" + bytes(29), digest(html))) == digest(html)
+
+
+def test_the_picture_shows_the_guarantee_and_what_it_means(html):
+    found = words(html)
+    for word in ("guarantee", "epsilon", "protected", "belief", "100"):
         assert word in found
 
 
-def test_the_picture_is_whole_and_fetches_nothing(committed):
-    ElementTree.fromstring(committed)
-    assert re.findall(r"https?://[^\s\"']+", committed) == ["http://www.w3.org/2000/svg"]
-    assert "@import" not in committed
-    assert len(committed) < 200_000
+def test_the_picture_is_a_png_of_modest_size():
+    picture = PICTURE.read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])) == SIZE
+    assert len(picture) < 300_000

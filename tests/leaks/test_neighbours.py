@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,10 @@ import pytest
 import tomli
 from world import HEADER, ROWS, Rows, Traces, World
 
+from dprelease.report.public import PublicReport
+from dprelease.report.renderers import render
 from dprelease.statistics.registry import STATISTICS
+from dprelease.writers.reading import read_table
 
 SPECS = ["every_statistic_rows", "every_statistic_people"]
 
@@ -69,6 +72,17 @@ def differing(one: bytes, other: bytes) -> set[str]:
     return {path for path in both if first.get(path, ...) != second.get(path, ...)}
 
 
+def page_of(files: Mapping[str, bytes]) -> bytes:
+    """The report as a page, from the other files of a release alone."""
+    facts = json.loads(files["out/report.json"])
+    names = [each["file"] for each in facts["tables"]]
+    tables = {
+        name: read_table(files[f"out/{name}"], name.rpartition(".")[2], each)
+        for name, each in zip(names, facts["tables"], strict=True)
+    }
+    return render(PublicReport(facts, tables), "html")
+
+
 def same_but_for_noise(one: Traces, other: Traces) -> None:
     """Compare all that two runs with noise of their own have left."""
     assert (one.code, one.out, one.modes) == (other.code, other.out, other.modes)
@@ -83,12 +97,17 @@ def same_but_for_noise(one: Traces, other: Traces) -> None:
             same_table(content.decode(), beside.decode(), public="written" not in name)
         elif name.endswith("report.json"):
             assert all(
-                path.startswith(".provenance.files.") or path.startswith(".notes[")
+                path.startswith(".provenance.files.")
+                or path.startswith(".notes[")
+                or re.fullmatch(r"\.tables\[\d+\]\.rows", path)  # of private keys
                 for path in differing(content, beside)
             )
         elif name.endswith("datapackage.json"):
             kinds = {path.rpartition(".")[2] for path in differing(content, beside)}
             assert kinds <= {"bytes", "hash"}
+        elif name.endswith("report.html"):
+            for each in (one, other):  # a function of report.json and the tables, and no more
+                assert page_of(each.files) == each.files[name]
         else:
             lines = [set(each.decode().splitlines()) for each in (content, beside)]
             prose = [line for line in lines[0] ^ lines[1] if not line.startswith("|")]
@@ -142,7 +161,7 @@ def test_the_same_noised_figures_leave_the_same_traces(name: str, tmp_path: Path
     world.write(ROWS)
     expected = world.run()
     assert expected.code == 0
-    assert len(expected.files) == 8
+    assert len(expected.files) == 9
     drawn = world.drawn
     exact = set()
     for what, rows in {**NEIGHBOURS, "a crowd": CROWD}.items():
@@ -217,6 +236,7 @@ def test_the_comparison_sees_what_it_is_for(tmp_path: Path) -> None:
     for name, old, new in (
         ("out/report.json", b'"notes": [', b'"records": 40, "notes": ['),
         ("out/report.md", b"\n", b"\n40 records\n"),
+        ("out/report.html", b"</main>", b"40 records</main>"),
         ("out/by_region.csv", b"north", b"North"),
         ("out/datapackage.json", b'"name"', b'"rows": 40, "name"'),
     ):

@@ -118,6 +118,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.sealed",
         "dprelease.writers",
     ),
+    # A published directory, and its report rendered again.
+    "dprelease.republish": (*VOCABULARY, "dprelease.report", "dprelease.writers"),
     "dprelease.confirmed": (
         *VOCABULARY,
         "dprelease.certify",
@@ -156,6 +158,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.approval",
         "dprelease.ledger",
         "dprelease.report",
+        "dprelease.republish",
         "dprelease.saving",
     ),
     "dprelease.__main__": ("dprelease.cli",),

@@ -37,7 +37,7 @@ def test_the_simple_spec(good, tmp_path):
     assert headcount.groups[0].labels == ("north", "south", "east")
     assert (headcount.cells, headcount.number, mean.number) == (3, 0, 1)
     assert mean.column == release.columns["salary"]
-    assert release.report_formats == ("md", "json")
+    assert release.report_formats == ("html", "md", "json")
     assert release.warnings == ()
 
 

@@ -47,7 +47,6 @@ STRUCTURE = [
     (EPS, EPS + '\naccounting = "rdp"', "E105", 14, 14, '"rdp" is no', '"zcdp"'),
     ("[ledger]", '[[perturb]]\nname = "x"\n[ledger]', "E104", 15, 1, "[[perturb]] is not", ""),
     ("[ledger]", "[postprocess]\ninteger = true\n[ledger]", "E104", 15, 1, "not available", ""),
-    ("[ledger]", '[report]\nformats = ["html"]\n[ledger]', "E104", 16, 12, '"html" is not', "md"),
     ("[ledger]", '[report]\nformats = ["pdf"]\n[ledger]', "E105", 16, 12, '"pdf" is no', "md"),
     ("[ledger]", '[report]\nformats = ["md","md"]\n[ledger]', "E105", 16, 17, "twice", ""),
     ('path = "staff.csv"', 'path = "staff.csv"\nengine = "spark"', "E104", 8, 10, "spark", "duck"),

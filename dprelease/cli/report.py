@@ -1,0 +1,59 @@
+"""``dprelease report``: a published release's report again, in any format."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from dprelease.cli.console import remark
+from dprelease.cli.options import QUIET
+from dprelease.errors import Complaint, ExitCode, Failure
+
+EPILOG = """\b
+Example:
+  dprelease report out/clinic-visits --format html -o report.html
+  dprelease report out/clinic-visits --format registry > registry.yaml"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("directory", type=click.Path(), metavar="DIR")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("html", "md", "json", "registry")),
+    default="md",
+    show_default=True,
+    help="HTML, Markdown, JSON, or a YAML entry for the OpenDP registry of deployments.",
+)
+@click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Write here.")
+@QUIET
+def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
+    """Render a release's report again, from its files alone.
+
+    Reads report.json and the tables in DIR, and gives the same bytes as the run: nothing is spent,
+    no private data and no ledger are opened.
+    """
+    from dprelease.republish import rendered_again
+
+    content = rendered_again(directory, form)
+    if out is None:
+        sys.stdout.write(content.decode())
+        sys.stdout.flush()
+        return
+    write_file(out, content)
+    if not quiet:
+        remark(f"written  {out}")
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Write a file that somebody asked for by name. Raises Failure (exit 2)."""
+    try:
+        with open(path, "wb") as target:
+            target.write(content)
+    except OSError as problem:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint("E823", f"{path} can't be written: {os.strerror(problem.errno or 0)}"),
+        ) from None

@@ -1,0 +1,1 @@
+"""Charts of a report as SVG, drawn from the spec, the ledger and released values only."""

@@ -1,0 +1,79 @@
+"""A report rendered again from the files of a release: report.json and its tables, nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import OutputTable
+from dprelease.report.public import PublicReport
+from dprelease.report.renderers import render
+from dprelease.writers.reading import read_table
+
+SCHEMA = "dprelease/report/1"
+
+
+def rendered_again(directory: str, form: str) -> bytes:
+    """Render a published release in a format: what the run wrote, or would have written.
+
+    Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
+    """
+    facts = _facts(directory)
+    try:
+        tables = {each["file"]: _table(directory, each, facts) for each in facts["tables"]}
+        return render(PublicReport(facts, tables), form)
+    except (KeyError, TypeError, AttributeError, IndexError):
+        raise _bad_report(directory, "lacks what a report holds") from None
+
+
+def _facts(directory: str) -> dict[str, Any]:
+    path = os.path.join(directory, "report.json")
+    try:
+        with open(path, encoding="utf-8") as source:
+            facts = json.load(source)
+    except OSError as problem:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E820",
+                f"{path} can't be read: {os.strerror(problem.errno or 0)}",
+                'name the directory of a release; its spec needs "json" in [report] formats',
+            ),
+        ) from None
+    except (ValueError, RecursionError):
+        raise _bad_report(directory, "is not JSON") from None
+    if not isinstance(facts, dict) or facts.get("schema") != SCHEMA or "tables" not in facts:
+        raise _bad_report(directory, f"is not of the schema {SCHEMA}")
+    return facts
+
+
+def _bad_report(directory: str, problem: str) -> Failure:
+    path = os.path.join(directory, "report.json")
+    hint = "run the spec again: that is free, and writes the files anew"
+    return Failure(ExitCode.SPEC, Complaint("E821", f"{path} {problem}", hint))
+
+
+def _table(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> OutputTable:
+    file = facts["file"]
+    if os.path.basename(file) != file:
+        raise _bad_report(directory, "names a table elsewhere")
+    path = os.path.join(directory, file)
+    try:
+        with open(path, "rb") as source:
+            content = source.read()
+    except OSError as problem:
+        raise _bad_table(path, f"can't be read: {os.strerror(problem.errno or 0)}") from None
+    if hashlib.sha256(content).hexdigest() != report["provenance"]["files"][file]:
+        raise _bad_table(path, "is not the file that was released")
+    try:
+        return read_table(content, file.rpartition(".")[2], facts)
+    except ValueError:
+        raise _bad_table(path, "is not the table that the report describes") from None
+
+
+def _bad_table(path: str, problem: str) -> Failure:
+    hint = "run the spec again: that is free, and writes the files anew"
+    return Failure(ExitCode.SPEC, Complaint("E822", f"{path} {problem}", hint))

@@ -1,0 +1,88 @@
+"""An HTML page taken apart, as far as tests ask."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from itertools import pairwise
+
+VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img"}
+
+
+@dataclass
+class Page(HTMLParser):
+    """Tags with their attributes, texts, and what doesn't nest."""
+
+    tags: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    unnested: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.unnested.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.texts.append(data)
+
+    def all(self, *names: str) -> list[tuple[str, dict[str, str]]]:
+        return [each for each in self.tags if each[0] in names]
+
+
+def parsed(html: str) -> Page:
+    page = Page()
+    page.feed(html)
+    page.close()
+    return page
+
+
+def problems(html: str) -> list[str]:
+    """What is wrong with a page: nesting, ids, headings, alternatives, loads from elsewhere."""
+    page, found = parsed(html), []
+    found += [f"</{tag}> closes something else" for tag in page.unnested]
+    found += [f"<{tag}> is left open" for tag in page.open]
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    found += [f"id {each} stands twice" for each in set(ids) if ids.count(each) > 1]
+    for _, attributes in page.tags:
+        for name in ("aria-labelledby", "aria-describedby"):
+            found += [
+                f"no id {each}" for each in attributes.get(name, "").split() if each not in ids
+            ]
+        link = attributes.get("href", "")
+        if link.startswith("#") and link[1:] not in ids:
+            found.append(f"no place {link}")
+        found += [f"loads {attributes[name]}" for name in ("src", "srcset") if name in attributes]
+        found += [f"handler {name}" for name in attributes if name.startswith("on")]
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    if levels.count(1) != 1 or levels[:1] != [1]:
+        found.append("not one h1, first")
+    found += [
+        f"h{after} after h{before}" for before, after in pairwise(levels) if after > before + 1
+    ]
+    found += ["a picture without a name" for _, attributes in page.all("svg")
+              if attributes.get("role") != "img"
+              or not attributes.get("aria-labelledby")]  # fmt: skip
+    for name in ("main", "header", "nav", "footer"):
+        if len(page.all(name)) != 1:
+            found.append(f"not one {name}")
+    if len(page.all("caption")) != len(page.all("table")):
+        found.append("a table without a caption")
+    found += ["a heading of a table without a scope" for _, attributes in page.all("th")
+              if attributes.get("scope") not in {"row", "col"}]  # fmt: skip
+    found += [f"<{tag}>" for tag, _ in page.all("script", "iframe", "link", "img", "object")]
+    if re.search(r"url\(|@import", html):
+        found.append("a style that loads something")
+    return found

@@ -1,0 +1,241 @@
+"""What charts draw is what the facts say."""
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+from xml.etree import ElementTree
+
+import pytest
+
+from dprelease.model import OutputColumn, OutputTable
+from dprelease.report.charts.beliefs import band_chart, people_chart
+from dprelease.report.charts.budget import budget_chart, ledger_chart, paid, spending_chart
+from dprelease.report.charts.drawing import Drawing, cut, near
+from dprelease.report.charts.figures import figure_chart, figures_of
+from dprelease.report.charts.noises import dots_chart, error_chart, falling, has_dots, twenty
+from dprelease.report.charts.scales import linear, short, ticks_of
+from dprelease.report.facts import planned_facts
+from dprelease.report.meaning import posterior
+
+
+def shapes(chart, kind, style):
+    root = ElementTree.fromstring(chart.svg)
+    return [each for each in root.iter(kind) if each.get("class") == style]
+
+
+def test_names_of_pictures_and_numbers_of_coordinates():
+    drawing = Drawing(10)
+    drawing.text(1 / 3, -0.01, "<a> & \x00")
+    svg = drawing.finish("c", "t", "d <")
+    assert '<text class="t" x="0.3" y="0">&lt;a&gt; &amp; \ufffd</text>' in svg
+    assert ElementTree.fromstring(svg).find("title").text == "t"
+    assert [near(each) for each in (1.04, 2.0, -0.04, 12.36)] == ["1", "2", "0", "12.4"]
+    assert cut("a  b", 9) == "a b"
+    assert cut("abcdef", 4) == "abc…"
+
+
+def test_axes_hold_zero_and_every_value():
+    for values in ([3.0], [-2.0, 5.0], [1e6, 2e6], [0.0], [-0.001], [1e-9, 1e12]):
+        scale, counts = linear(values, 0, 100)
+        assert scale.low <= min(0, *values) <= max(0, *values) <= scale.high
+        assert 0 in [value for value, _ in ticks_of(scale, counts)]
+        assert 2 <= len(counts) <= 8
+    assert [short(each) for each in (0, 1500, 20_000, -2e6, 0.05)] == [
+        "0",
+        "1,500",
+        "20k",
+        "\u22122M",
+        "0.05",
+    ]
+
+
+@pytest.fixture
+def facts(planned):
+    return planned_facts(
+        planned(
+            {"name": "visits", "statistic": "count", "by": ["region"], "epsilon": Fraction(3, 4)},
+            {"name": "wait", "statistic": "mean", "column": "days", "epsilon": Fraction(1, 4)},
+        )
+    )
+
+
+def test_budget_bars_are_in_proportion(facts):
+    chart = budget_chart(facts["queries"], facts["accounting"])
+    bars = [float(bar.get("width")) for bar in shapes(chart, "rect", "bar")]
+    assert bars == [360, 120]
+    assert chart.rows == (("visits", "0.75", "75%"), ("wait", "0.25", "25%"))
+
+
+def test_what_is_shared_is_paid_once(facts):
+    query = facts["queries"][0]
+    shared = [{**query, "name": name, "shares": {"release": "a"}} for name in "ab"]
+    assert paid([*shared, query], "basic")[1] == [("a + b", 0.75), ("visits", 0.75)]
+    many = [{**query, "name": str(number)} for number in range(30)]
+    chart = budget_chart(many, facts["accounting"])
+    assert len(shapes(chart, "rect", "bar")) == 12
+    assert "19 more" in chart.svg
+    assert len(chart.rows) == 30
+
+
+LEDGER = {
+    "before": {"epsilon": 1.0, "delta": 0},
+    "after": {"epsilon": 3.0, "delta": 0},
+    "cap": {"epsilon": 4, "delta": None},
+    "history": [
+        {"entry": 1, "at": "2026-01-01T00:00:00+00:00", "epsilon": 1},
+        {"entry": 4, "at": "2026-03-01T00:00:00+00:00", "epsilon": 3},
+    ],
+}
+
+
+def test_the_ledger_bar():
+    chart = ledger_chart(LEDGER)
+    before, added = shapes(chart, "rect", "bar quiet")[0], shapes(chart, "rect", "bar")[0]
+    assert [float(before.get("width")), float(added.get("x")), float(added.get("width"))] == [
+        90,
+        90,
+        180,
+    ]
+    assert [row[1] for row in chart.rows] == ["1", "2", "1 of 4"]
+    free = ledger_chart({**LEDGER, "cap": {"epsilon": None, "delta": None}})
+    assert free.rows[2][1] == "no cap"
+    composed = {"before": {"epsilon": 0.5}, "after": {"epsilon": 1.5}}
+    assert ledger_chart({**LEDGER, "composed": composed}).rows[1][1] == "1"
+
+
+def test_epsilon_over_time():
+    chart = spending_chart(LEDGER)
+    assert [row[2] for row in chart.rows] == ["1", "3"]
+    (line,) = shapes(chart, "path", "stroke-1")
+    assert line.get("d").count("L") == 5
+    assert spending_chart({**LEDGER, "history": []}) is None
+    odd = [{"entry": 1, "at": "now", "epsilon": 1}]
+    assert spending_chart({**LEDGER, "history": odd}).rows == (("1", "now", "1"),)
+
+
+def test_beliefs_are_those_of_the_tables(facts):
+    first, second = facts["meaning"]["beliefs"]
+    chart = band_chart([first, second])
+    (band,) = shapes(chart, "path", "band-1")
+    points = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
+    low, high = posterior(0.5, 1.0)
+    by_prior = [point[1] for point in points if point[0] == pytest.approx(46 + 145)]
+    assert by_prior == [pytest.approx(12 + 232 * (1 - each), abs=0.06) for each in (low, high)]
+    people = people_chart(first, 1)
+    assert people.rows == (("before", "10"), ("at least, after", "3"), ("at most, after", "24"))
+    marked = shapes(people, "path", "p-on")
+    assert [each.get("d").count("z") for each in marked] == [20, 6, 48]
+
+
+def query(**facts):
+    base = {"name": "q", "statistic": "count", "shares": None, "threshold": None, "column": None,
+            "granularity": 1, "noise_halfwidth": 10, "example_halfwidth": None}  # fmt: skip
+    return base | facts
+
+
+@pytest.mark.parametrize("scale", [0.3, 1, 5, 400])
+def test_twenty_results_of_laplace_noise_are_its_quantiles(scale):
+    values = twenty(query(mechanism="laplace", scale=scale))
+    stay = math.exp(-1 / scale)
+    assert values == sorted(values)
+    for place, value in enumerate(values[10:], 10):
+        share = (2 * place + 1) / 40
+        above = [stay ** (k + 1) / (1 + stay) for k in (value, value - 1)]
+        assert 1 - above[0] >= share - 1e-9
+        assert value == 0 or 1 - above[1] < share + 1e-9
+        assert values[19 - place] == -value
+
+
+@pytest.mark.parametrize("scale", [0.4, 3, 29, 200])
+def test_twenty_results_of_gaussian_noise(scale):
+    values = twenty(query(mechanism="gaussian", scale=scale * 0.5, granularity=0.5))
+    assert all(float(value / 0.5).is_integer() for value in values)
+    weights = {k: math.exp(-((k / scale) ** 2) / 2) for k in range(-2000, 2001)}
+    whole = sum(weights.values())
+    for place, value in enumerate(values[10:], 10):
+        reached = sum(weight for k, weight in weights.items() if k <= value / 0.5) / whole
+        before = sum(weight for k, weight in weights.items() if k < value / 0.5) / whole
+        slack = 0.004 if scale > 30 else 1e-9
+        assert before - slack <= (2 * place + 1) / 40 <= reached + slack
+    assert NormalDist().inv_cdf(0.975) * scale == pytest.approx(values[-1] / 0.5, abs=1)
+
+
+def test_dots_stand_where_the_results_are_and_nowhere_else():
+    plain = query(mechanism="laplace", scale=5)
+    chart = dots_chart([plain, query(mechanism="exponential", scale=5)], 95)
+    assert len(shapes(chart, "circle", "dot")) == 20
+    assert len(chart.rows) == 1
+    assert chart.rows[0][1].count(",") == 19
+    for other in ({"shares": {}}, {"threshold": {}}, {"statistic": "mean"}, {"scale": 0}):
+        assert not has_dots(plain | other)
+    assert dots_chart([query(mechanism="none", scale=0)], 95) is None
+
+
+def test_errors_fall_with_the_size_of_a_group(facts):
+    columns = [{"name": "pay", "lower": -10.0, "upper": 100.0}]
+    lines = falling(
+        [
+            query(),
+            query(name="twin"),
+            query(name="s", statistic="sum", column="pay", noise_halfwidth=500),
+            query(name="m", statistic="mean", column="pay", noise_halfwidth=None,
+                  example_halfwidth={"values": 1000, "halfwidth": 0.5}),
+            query(name="none", statistic="median", noise_halfwidth=None),
+        ],
+        columns,
+    )  # fmt: skip
+    found = [(line.names, line.share) for line in lines]
+    assert sorted(found) == [(("m",), 10), (("q", "twin"), 10), (("s",), 10)]
+    chart = error_chart([query()], columns)
+    assert chart.rows[0][2:] == ("10%", "1%", "0.1%", "0.01%")
+    (line,) = shapes(chart, "path", "stroke-1")
+    ends = [tuple(map(float, pair.split())) for pair in line.get("d")[1:].split("L")]
+    assert ends == [(46, 10), (pytest.approx(289.2), 210)]
+    assert error_chart([query(noise_halfwidth=None)], columns) is None
+
+
+def table(values, halves, decimals=0):
+    rows = len(values)
+    return OutputTable(
+        "t",
+        (
+            OutputColumn("key", "key", [f"k{number}" for number in range(rows)], ""),
+            OutputColumn("v", "number" if decimals else "integer", values, "", decimals, "v"),
+            OutputColumn("v_noise_moe", "integer", halves, "", decimals, "v"),
+            OutputColumn("v_flag", "text", ["ok"] * rows, "", 0, "v"),
+            OutputColumn("v_count", "integer", values, "", 0, "v"),
+        ),
+    )
+
+
+def test_figures_stand_at_their_values_with_their_intervals():
+    made = table([-50, 100, None], [10, 20, None], 1)
+    (figure,) = figures_of(made)
+    chart = figure_chart(made, figure, "c", 95)
+    dots = [float(each.get("cx")) for each in shapes(chart, "circle", "bar")]
+    boxes = [
+        (float(each.get("x")), float(each.get("width")))
+        for each in shapes(chart, "rect", "interval")
+    ]
+    (zero,) = shapes(chart, "line", "zero")
+    unit = (dots[1] - dots[0]) / 15
+    assert float(zero.get("x1")) == pytest.approx(dots[0] + 5 * unit, abs=0.1)
+    assert boxes[0] == (pytest.approx(dots[0] - unit, abs=0.1), pytest.approx(2 * unit, abs=0.1))
+    assert chart.rows == (("k0", "-5.0", "1.0"), ("k1", "10.0", "2.0"), ("k2", "empty", "empty"))
+    assert (
+        figure_chart(table([None], [None]), figures_of(table([None], [None]))[0], "c", 95) is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "drawn"), [(40, 40), (41, 41), (120, 120), (121, 40), (10_000, 40)]
+)
+def test_many_figures_are_put_together(rows, drawn):
+    made = table(list(range(rows)), [3] * rows)
+    chart = figure_chart(made, figures_of(made)[0], "c", 95)
+    assert len(chart.rows) == drawn
+    if drawn == 40 and rows > 40:
+        assert sum(int(row[1].replace(",", "")) for row in chart.rows) == rows
+        assert chart.rows[0][2] == "0"
+        assert chart.rows[-1][4] == f"{rows - 1:,}"
+    assert len(chart.svg) < 40_000

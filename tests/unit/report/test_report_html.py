@@ -1,0 +1,200 @@
+"""The HTML report: sound, accessible, self-contained, escaped, small, and the same every time."""
+
+import re
+import time
+from decimal import Decimal
+
+import pytest
+from pages import parsed, problems
+from report_specs import DELTA, PEOPLE, SELECTED
+
+from dprelease.model import OutputColumn, OutputTable
+from dprelease.report.facts import planned_facts
+from dprelease.report.html import PAGE, render_html, render_plan_html
+from dprelease.report.plan import describe
+from dprelease.report.public import PublicReport
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
+
+
+def page_of(made, tables=None):
+    shown = {
+        each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
+    }
+    return render_html(PublicReport(made.report, shown if tables is None else tables))
+
+
+@pytest.fixture
+def many(planned, published):
+    """Every form of query at once."""
+    plan = planned(
+        {"name": "visits", "statistic": "count", "by": ["region"]},
+        {"name": "wait", "statistic": "mean", "column": "days", "by": ["region"]},
+        {"name": "middle", "statistic": "median", "column": "days"},
+        {"name": "commonest", "statistic": "mode", "column": "region"},
+        {"name": "rare", "statistic": "count_units", **SELECTED},
+        delta=DELTA,
+        **PEOPLE,
+    )
+    return published(plan, 7, ("a", "b"))
+
+
+def test_the_page_is_sound(many):
+    html = page_of(many)
+    assert problems(html) == []
+    for heading in ("guarantee", "meaning", "tables", "reading", "noise", "budget", "hazards"):
+        assert f'<h2 id="{heading}">' in html
+    assert many.files["report.html"].decode() == html
+
+
+def test_a_page_that_is_not_sound_is_noticed():
+    bad = (
+        '<h1>a</h1><h3 id="x">b</h3><p id="x"><svg></svg><script src="//e"></script><table></table>'
+    )
+    found = " ".join(problems(bad))
+    for word in (
+        "stands twice",
+        "h3 after h1",
+        "without a name",
+        "script",
+        "caption",
+        "loads",
+        "open",
+    ):
+        assert word in found
+
+
+def test_all_that_the_report_says_is_on_the_page(many):
+    said = " ".join(" ".join(parsed(page_of(many)).texts).split())
+    report = many.report
+    lines = [
+        report["guarantee"],
+        *report["not_protected"],
+        *report["bounding"],
+        *(row["note"] for row in report["hazards"]),
+        *(query["sensitivity"]["derivation"] for query in report["queries"]),
+        *(line for query in report["queries"] for line in query["explained"]),
+        *report["provenance"]["files"].values(),
+        report["provenance"]["run_id"],
+    ]
+    assert [line for line in lines if " ".join(line.split()) not in said] == []
+
+
+def test_the_same_release_gives_the_same_bytes(many):
+    assert page_of(many) == page_of(many)
+
+
+def test_no_text_gets_out_of_its_place(many):
+    report = dict(many.report)
+    report["deployment"] = {
+        **report["deployment"],
+        "basic": dict.fromkeys(report["deployment"]["basic"], HOSTILE),
+    }
+    report["guarantee"] = HOSTILE
+    report["notes"] = [HOSTILE]
+    report["queries"] = [{**query, "name": HOSTILE} for query in report["queries"]]
+    columns = (
+        OutputColumn("key", "key", [HOSTILE, "k" * 300], HOSTILE),
+        OutputColumn(HOSTILE, "integer", [-3, 10**400], HOSTILE, 0, HOSTILE),
+        OutputColumn(f"{HOSTILE}_noise_moe", "integer", [2, 2], HOSTILE, 0, HOSTILE),
+    )
+    html = render_html(PublicReport(report, {HOSTILE: OutputTable(HOSTILE, columns)}))
+    clean = problems(html)
+    assert clean == []
+    assert "<script" not in html
+    assert "<img" not in html
+    assert "49" not in re.findall(r"amp;(.{0,6})", html)
+    assert "\x00" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_nothing_is_loaded_and_nothing_runs(many):
+    html = page_of(many)
+    assert "default-src 'none'" in html
+    assert re.findall(r"https?://", html) == []
+    assert "javascript:" not in html
+
+
+def test_only_released_values_are_shown(planned, published):
+    """Two releases that differ in one released figure differ in nothing but that figure."""
+    plan = planned({"name": "visits", "statistic": "count"})
+    pages = [page_of(published(plan, value)) for value in (70_707, 80_808)]
+    assert "70,707" in pages[0]
+    shorn = [re.sub(r"7[0,]*7[0,]*7|8[0,]*8[0,]*8|[0-9a-f]{64}", "", page) for page in pages]
+    assert shorn[0] == shorn[1]
+
+
+def big(rows):
+    keys = [f"key {number}" for number in range(rows)]
+    values = [(number * 7919) % 1000 - 20 for number in range(rows)]
+    return OutputTable(
+        "by_key",
+        (
+            OutputColumn("key", "key", keys, "keys"),
+            OutputColumn("visits", "integer", values, "visits", 0, "visits"),
+            OutputColumn("visits_noise_moe", "integer", [15] * rows, "half", 0, "visits"),
+            OutputColumn("visits_flag", "text", ["ok"] * rows, "flag", 0, "visits"),
+        ),
+    )
+
+
+def test_ten_thousand_cells_stay_readable(many):
+    html = page_of(many, {"by_key.csv": big(10_000)})
+    assert problems(html) == []
+    assert len(html.encode()) < 150_000
+    assert "9,976 more rows are in the file by_key.csv" in html
+    assert "40 runs of neighbouring keys" in html
+
+
+def test_ten_queries_stay_small_and_quick(planned, published):
+    names = [f"query_number_{number}" for number in range(10)]
+    plan = planned(*({"name": name, "statistic": "count", "by": ["region"]} for name in names))
+    made = published(plan, 3)
+    wide = {f"{name}.csv": big(40) for name in names}
+    page_of(made, wide)
+    started = time.process_time()
+    html = page_of(made, wide)
+    assert time.process_time() - started < 1
+    assert len(html.encode()) < 600_000
+
+
+def test_a_plan_has_the_page_of_what_needs_no_data(planned):
+    plan = planned({"name": "visits", "statistic": "count", "by": ["region"]}, delta=Decimal(0))
+    html = render_plan_html(planned_facts(plan), describe(plan))
+    assert problems(html) == []
+    for chart in ("chart-budget", "chart-beliefs", "chart-people-1", "chart-dots", "chart-errors"):
+        assert f'id="{chart}-t"' in html
+    assert 'id="tables"' not in html
+    assert "chart-ledger" not in html
+
+
+def luminance(colour):
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first, second):
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def palettes():
+    css = (PAGE / "report.css").read_text(encoding="utf-8")
+    found = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
+    return [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block)) for block in found]
+
+
+@pytest.mark.parametrize("palette", palettes(), ids=("light", "dark", "paper"))
+def test_contrast(palette):
+    texts = [("ink", "paper"), ("soft", "paper"), ("ink", "card"), ("soft", "card"),
+             ("link", "paper"), ("link", "card"), ("good", "good-back"), ("warn", "warn-back"),
+             ("calm", "calm-back"),
+             ("soft", "shade")]  # fmt: skip
+    marks = [(each, "paper") for each in ("bar", "two", "three", "four", "quiet")]
+    low = [(a, b) for a, b in texts if contrast(palette[a], palette[b]) < 4.5]
+    low += [(a, b) for a, b in marks if contrast(palette[a], palette[b]) < 3]
+    assert low == []
+    assert contrast("#777777", "#ffffff") < 4.5
