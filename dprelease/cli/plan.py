@@ -59,7 +59,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         from dprelease.report.facts import planned_facts
         from dprelease.report.html import render_plan_html
 
-        write_file(html, render_plan_html(planned_facts(planned), described).encode())
+        write_file(html, render_plan_html(planned_facts(planned), described))
         if not quiet:
             remark(f"written  {html}")
     if as_json:

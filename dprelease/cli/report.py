@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -10,6 +9,7 @@ import click
 from dprelease.cli.console import remark
 from dprelease.cli.options import QUIET
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.saving import save_text
 
 EPILOG = """\b
 Example:
@@ -42,18 +42,29 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
         sys.stdout.write(content.decode())
         sys.stdout.flush()
         return
-    write_file(out, content)
+    write_file(out, content.decode())
     if not quiet:
         remark(f"written  {out}")
 
 
-def write_file(path: str, content: bytes) -> None:
+def write_file(path: str, content: str) -> None:
     """Write a file that somebody asked for by name. Raises Failure (exit 2)."""
-    try:
-        with open(path, "wb") as target:
-            target.write(content)
-    except OSError as problem:
+    problem = save_text(path, content, _is_rendered)
+    if problem is not None:
         raise Failure(
             ExitCode.SPEC,
-            Complaint("E823", f"{path} can't be written: {os.strerror(problem.errno or 0)}"),
-        ) from None
+            Complaint("E823", f"{path} can't be written: {problem}", "choose another FILE"),
+        )
+
+
+MARKS = (
+    '<meta name="generator" content="dprelease">',
+    "\nPrivacy report of a release of noisy statistics.\n",
+    '\n  "schema": "dprelease/report/1",\n',
+    "\nurl_slug: ",
+)
+
+
+def _is_rendered(text: str) -> bool:
+    """A report or a page of ours, in whatever format, may be replaced by another."""
+    return any(mark in f"\n{text[:4000]}" for mark in MARKS)

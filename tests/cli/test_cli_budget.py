@@ -255,20 +255,34 @@ def test_periods_are_one_data_set_unless_they_are_named_otherwise(cli, spec, fol
         assert len(names) == 1, path
 
 
+FORMATS = ("html", "md", "json", "registry")
+
+
 @pytest.mark.parametrize("what", ["small.csv", "small.toml", "dprelease-ledger.sqlite",
                                   "dprelease-ledger.sqlite.witness", "link"])  # fmt: skip
 def test_nothing_of_value_is_written_over(cli, folder, what):
     assert cli("run", "small.toml").code == 0
     (folder / "link").symlink_to("small.csv")
     before = (folder / what).read_bytes()
-    for command in (("budget", "export", "-o", what), ("plan", "-o", what, "small.toml")):
+    for command in (
+        ("budget", "export", "-o", what),
+        ("plan", "-o", what, "small.toml"),
+        ("plan", "--html", what, "small.toml"),
+        ("report", "out", "--format", "md", "-o", what),
+    ):
         answer = cli(*command)
         assert answer.code == 2
         assert "there is another file of that name" in answer.err
         assert (folder / what).read_bytes() == before
-    for command in (("budget", "export", "-o", "e"), ("plan", "-o", "p", "small.toml")):
+    for command in (
+        ("budget", "export", "-o", "new"),
+        ("plan", "small.toml", "-o", "new"),
+        ("plan", "small.toml", "--html", "new"),
+        *(("report", "out", "--format", form, "-o", "new") for form in FORMATS),
+    ):
         assert [cli(*command).code for _ in range(2)] == [0, 0]
-        assert (folder / command[2 if command[0] == "plan" else 3]).stat().st_mode & 0o077 == 0
+        assert (folder / "new").stat().st_mode & 0o077 == 0
+        (folder / "new").unlink()
 
 
 @pytest.mark.parametrize("side", ["-journal", "-wal", "-shm"])
