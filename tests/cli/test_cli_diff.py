@@ -1,6 +1,10 @@
 """``dprelease diff``: what weakens the guarantee, and what only changes the figures."""
 
+import json
+
 import pytest
+
+from dprelease.cli.app import app
 
 PEOPLE = (
     'unit = "row"',
@@ -22,20 +26,21 @@ DISJOINT = ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndisjoint_periods = true")
 
 
 @pytest.fixture
-def compared(cli, spec):
-    """Write two specs as changes of the small one, and compare them as JSON."""
+def compared(spec, folder, capsys):
+    """Write two specs as changes of the small one, and compare them: each change with its kind.
+
+    In this process, for there are many.
+    """
 
     def compare(old, new, *arguments):
-        spec(*old, name="old.toml")
-        spec(*new, name="new.toml")
-        answer = cli("diff", "--json", *arguments, "old.toml", "new.toml")
-        assert answer.code in {0, 1}, answer.err
-        assert (
-            answer.json["weaker"]
-            is (answer.code == 1)
-            is bool([each for each in answer.json["changes"] if each["kind"] == "weaker"])
-        )
-        return {each["what"]: each["kind"] for each in answer.json["changes"]}
+        files = [spec(*old, name="old.toml"), spec(*new, name="new.toml")]
+        paths = [str(folder / file) for file in files]
+        code = app.main(["diff", "--json", *arguments, *paths], standalone_mode=False)
+        told = json.loads(capsys.readouterr().out)
+        changes = {each["what"]: each["kind"] for each in told["changes"]}
+        assert told["exit_code"] == code == int("weaker" in changes.values())
+        assert told["weaker"] is (code == 1)
+        return changes
 
     return compare
 
