@@ -19,6 +19,14 @@ class Code(NamedTuple):
 
 CODE_TABLE: tuple[Code, ...] = (
     Code("E000", "cli.guard", "a mistake on the command line"),
+    # E01x: files that commands are asked to write or to show
+    Code("E010", "cli.files", "a file in the way of one to be written"),
+    Code("E011", "cli.files", "a file that can't be written"),
+    Code("E012", "published", "a directory that holds no release"),
+    Code("E013", "published", "a released table that can't be read"),
+    Code("E014", "cli.show", "no released table of that name"),
+    Code("E015", "starting", "data whose columns can't be read"),
+    Code("E016", "starting", "a first line that is no header"),
     # E30x: the ledger refuses the budget
     Code("E301", "ledger.messages", "the budget is over the cap"),
     Code("E302", "ledger.messages", "a charged run that now has another cost"),
@@ -88,6 +96,7 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E821", "republish", "a report.json that is none of ours"),
     Code("E822", "republish", "a table that is not as it was released"),
     Code("E823", "cli.report", "a page or report that can't be written"),
+    Code("W801", "published", "a released table that is not as it was released"),
     # W3xx: the plan works, but deserves a second look
     Code("W301", "report.extremes", "a minimum or maximum that says nothing in small groups"),
 )

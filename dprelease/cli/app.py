@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 # In the order of use, which is the order of `--help`. Module and command share the name.
-COMMANDS = ("check", "plan", "run", "report", "budget")
+COMMANDS = (
+    "init", "check", "plan", "run", "report", "show", "diff", "budget", "schema", "completion",
+)  # fmt: skip
 
 EPILOG = """\b
 Example:

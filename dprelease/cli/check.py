@@ -11,6 +11,7 @@ import click
 
 import dprelease
 from dprelease.cli.console import answer, answer_json, complain, paint, remark
+from dprelease.cli.github import annotation
 from dprelease.cli.options import PERIOD, QUIET
 from dprelease.errors import Complaint, ExitCode, Failure
 
@@ -138,19 +139,8 @@ def _tell_github(findings: list[Finding], _code: int, _quiet: bool) -> None:
 
 
 def _annotation(kind: str, file: str, complaint: Complaint) -> str:
-    """A workflow command of GitHub Actions, with its escapes."""
-    place = complaint.place
-    properties = {"file": place.file if place else file, "title": complaint.code}
-    if place:
-        properties |= {"line": str(place.line), "col": str(place.column)}
-    listed = ",".join(f"{name}={_escaped(value, comma=True)}" for name, value in properties.items())
     hint = f" (hint: {complaint.hint})" if complaint.hint else ""
-    return f"::{kind} {listed}::{_escaped(complaint.message + hint)}"
-
-
-def _escaped(text: str, comma: bool = False) -> str:
-    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return text.replace(":", "%3A").replace(",", "%2C") if comma else text
+    return annotation(kind, file, complaint.code, complaint.message + hint, complaint.place)
 
 
 FORMS: dict[str, Callable[[list[Finding], int, bool], None]] = {

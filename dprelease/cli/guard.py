@@ -6,6 +6,7 @@ of the data, so neither is shown, and no switch shows them. Most are bugs, and s
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 TERMINATED = 143  # 128 + SIGTERM
 PIPE_CLOSED = 141  # 128 + SIGPIPE
+COMPLETION = "_DPRELEASE_COMPLETE"  # a shell sets it to ask what a word could become
 
 INTERRUPTION = Complaint(
     "E700", "interrupted", "a budget already charged stays charged; running again is then free"
@@ -98,6 +100,8 @@ def _tell_internal(error: BaseException, manner: Manner) -> int:
 
 def _invoke(arguments: Sequence[str]) -> int:
     """Parse and run. A command returns its exit code, or None for "done"."""
+    if instruction := os.environ.get(COMPLETION):
+        return complete(instruction)
     if not arguments:
         remark(app.get_help(click.Context(app, info_name="dprelease", **app.context_settings)))
         return int(ExitCode.SPEC)
@@ -107,6 +111,13 @@ def _invoke(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as leave:  # --help, --version
         return leave.exit_code
     return int(code or 0)
+
+
+def complete(instruction: str) -> int:
+    """Answer a shell that asks for completions; the script of ``completion`` is what asks."""
+    from click.shell_completion import shell_complete
+
+    return shell_complete(app, {}, "dprelease", COMPLETION, instruction)
 
 
 def _tell(code: int, complaints: Sequence[Complaint], manner: Manner) -> int:

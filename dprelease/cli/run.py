@@ -62,7 +62,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Publish: charge the budget, add noise, write tables and report.
+    """Publish: charge the budget, add noise, write tables, report.
 
     A second run of the same release gives the same files and spends nothing.
     """

@@ -1,17 +1,21 @@
 """A published table as an Arrow table and as Parquet, built from scratch from typed values.
 
 Nothing but the published values and descriptions gets into the file: no index, no dictionaries,
-no metadata of other libraries. Integers widen beyond 64 bits only when a published value needs it.
+no metadata of other libraries. What ``datapackage.json`` says of the columns is in the schema's
+metadata: each column's description, and ``table_schema`` for all of them. Integers widen beyond 64
+bits only when a published value needs it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.writers.keys import typed_labels
+from dprelease.writers.table_schema import table_schema
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,7 +34,11 @@ def to_arrow(table: OutputTable) -> pyarrow.Table:
     arrays = [_array(each) for each in table.columns]
     schema = pa.schema(
         [_field(column, array.type) for column, array in zip(table.columns, arrays, strict=True)],
-        metadata=_metadata(name=table.name, title=table.title),
+        metadata=_metadata(
+            name=table.name,
+            title=table.title,
+            table_schema=json.dumps(table_schema(table, as_csv=False), ensure_ascii=False),
+        ),
     )
     return pa.Table.from_arrays(arrays, schema=schema)
 

@@ -95,7 +95,7 @@ def test_github_annotations(cli, spec):
     lines = answer.out.splitlines()
     assert len(lines) == 1
     assert lines[0].startswith("::error file=")
-    assert "small.toml,title=E101,line=31,col=13::unknown statistic" in lines[0]
+    assert "small.toml,line=31,col=13,title=E101::unknown statistic" in lines[0]
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)

@@ -11,11 +11,10 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from spec_words import SECTIONS, WORDS
-
 from dprelease.spec import fields, models, numbers, quantiles
 from dprelease.spec.keys import Choice, Key
 from dprelease.spec.sections import Section
+from dprelease.spec.words import SECTIONS, WORDS
 
 README = Path(__file__).parents[2] / "README.md"
 BEGIN = "<!-- spec reference: begin (written by tests/docs/spec_reference.py) -->"

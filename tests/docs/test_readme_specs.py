@@ -7,7 +7,6 @@ import pytest
 import tomli
 from readme_blocks import blocks, readme
 from spec_reference import BEGIN, END, replaced, sections
-from spec_words import WORDS
 
 import dprelease
 from dprelease.errors import ExitCode
@@ -15,6 +14,7 @@ from dprelease.expressions.grammar import ALLOWED
 from dprelease.spec.keys import Key
 from dprelease.spec.queries import MAX_CELLS
 from dprelease.spec.statistic_keys import STATISTICS
+from dprelease.spec.words import WORDS
 
 
 def read(text: str) -> dict[str, Any]:

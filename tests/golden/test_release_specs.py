@@ -11,6 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
+import frictionless
 import pytest
 
 import dprelease
@@ -19,6 +20,7 @@ from dprelease.writers.csv_table import csv_bytes
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).parent / "expected"
 SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
+EVERY_STATISTIC = {"every_statistic_people", "every_statistic_rows"}
 
 
 class NamedEntropy:
@@ -60,6 +62,10 @@ def test_release_spec(name: str, checkout: Path) -> None:
     output = Path(result.output)
     assert {path.name for path in output.iterdir()} == set(result.files)
     assert json.loads((output / "report.json").read_bytes()) == result.report
+    if name in EVERY_STATISTIC:  # private keys too
+        checked = frictionless.validate(str(output / "datapackage.json"))
+        assert checked.flatten(["taskNumber", "type", "message"]) == []
+        assert len(checked.tasks) == len(result.files) - 1
 
 
 def test_there_are_no_golden_tables_without_a_spec() -> None:

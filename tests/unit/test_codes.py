@@ -31,7 +31,7 @@ PUBLISHED = {
 }
 
 RANGES = {
-    "E0": ("spec", "cli.guard"),
+    "E0": ("spec", "cli", "published", "starting"),
     "E1": ("spec",),
     "E2": ("spec",),
     "E3": ("ledger", "planning", "approval"),
@@ -42,6 +42,7 @@ RANGES = {
     "E8": ("writers", "republish", "cli.report"),
     "W2": ("spec",),
     "W3": ("report",),
+    "W8": ("published",),
 }
 
 

@@ -126,6 +126,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.planning",
         "dprelease.privacy.accounting",
     ),
+    # Reads what was released, from its files alone.
+    "dprelease.published": VOCABULARY,
+    # Reads the names of columns, and no value.
+    "dprelease.starting": VOCABULARY,
+    # The plans of two specs side by side.
+    "dprelease.comparing": (*VOCABULARY, "dprelease.report"),
     # The calls of the public API, and the command line.
     "dprelease.api": (
         *VOCABULARY,
@@ -156,10 +162,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         API,
         "dprelease.approval",
+        "dprelease.comparing",
         "dprelease.ledger",
+        "dprelease.published",
         "dprelease.report",
         "dprelease.republish",
         "dprelease.saving",
+        "dprelease.spec.json_schema",
+        "dprelease.starting",
     ),
     "dprelease.__main__": ("dprelease.cli",),
 }

@@ -1,6 +1,7 @@
 """The descriptor fits the Frictionless standard, and the files fit the descriptor."""
 
 import hashlib
+import io
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import frictionless
+import pyarrow.parquet as pq
 import pytest
 
 from dprelease.model import (
@@ -23,7 +25,8 @@ from dprelease.model import (
     Release,
     Source,
 )
-from dprelease.writers.datapackage import ESCAPE_NOTE, datapackage_bytes
+from dprelease.writers.datapackage import datapackage_bytes
+from dprelease.writers.table_schema import ESCAPE_NOTE
 from dprelease.writers.tables import WrittenTable, write_table
 
 OTHERS = {"report.json": b'{"schema": "dprelease/report/1"}\n', "report.md": b"# Report\n"}
@@ -99,6 +102,12 @@ def test_a_parquet_package_has_a_valid_descriptor() -> None:
     assert resource["path"] == "by_region.parquet"
     assert "encoding" not in resource
     assert "dialect" not in resource
+
+
+def test_a_parquet_file_says_of_its_columns_what_the_package_says() -> None:
+    written = write_table(a_table(), "parquet")
+    metadata = pq.read_schema(io.BytesIO(written.content)).metadata
+    assert json.loads(metadata[b"table_schema"]) == described(written)["resources"][0]["schema"]
 
 
 def test_files_are_hashed_and_typed() -> None:

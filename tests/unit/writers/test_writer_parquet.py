@@ -1,6 +1,7 @@
 """Parquet and Arrow: types, values that agree with the CSV, nothing but what is published."""
 
 import io
+import json
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -113,7 +114,17 @@ def test_the_same_table_gives_the_same_bytes() -> None:
 def test_metadata_is_names_and_descriptions_only() -> None:
     content = parquet_bytes(a_table())
     schema = pq.read_schema(io.BytesIO(content))
-    assert schema.metadata == {b"name": b"by_region", b"title": b"Pay by region"}
+    texts = dict(schema.metadata)
+    described = json.loads(texts.pop(b"table_schema"))
+    assert texts == {b"name": b"by_region", b"title": b"Pay by region"}
+    assert described == {
+        "fields": [
+            {"name": "region", "type": "string", "description": "Region."},
+            {"name": "pay", "type": "number", "description": "Mean pay."},
+            {"name": "pay_flag", "type": "string"},
+        ],
+        "primaryKey": ["region"],
+    }
     assert schema.field("pay").metadata[b"description"] == b"Mean pay."
     assert schema.field("pay").metadata.keys() <= {b"description", b"PARQUET:field_id"}
     assert b"pandas" not in content

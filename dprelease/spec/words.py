@@ -1,4 +1,7 @@
-"""What each key of the spec means, in the README's words. Checked against the models."""
+"""What each key of the spec means: the words of the README's reference and of the JSON Schema.
+
+Checked against the models by a test.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,150 @@
+"""``dprelease diff``: what a change of spec does to the guarantee. Opens no data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import click
+
+import dprelease
+from dprelease.cli.console import answer, answer_json, paint
+from dprelease.cli.numbers import spent
+from dprelease.cli.options import PERIOD
+from dprelease.errors import ExitCode, Failure
+
+if TYPE_CHECKING:
+    from dprelease.comparing.changes import Change, Value
+    from dprelease.model import Plan
+
+EPILOG = """\b
+Weaker is any one of: a larger epsilon, delta or cap (rho, where the budget is
+one); rows protected instead of persons, or other persons; other neighbours;
+private keys declared public; periods declared disjoint; another ledger or
+dataset. Nothing makes up for it.
+
+\b
+Example:
+  git show main:visits.toml > old.toml
+  dprelease diff old.toml visits.toml
+  dprelease diff --format github old.toml visits.toml"""
+
+STYLES = {"weaker": "error", "stronger": "good", "changed": "quiet"}
+MARKS = {"weaker": "error", "stronger": "notice", "changed": "notice"}
+
+
+@click.command(epilog=EPILOG)
+@click.argument("old", type=click.Path(), metavar="OLD")
+@click.argument("new", type=click.Path(), metavar="NEW")
+@PERIOD
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github"]),
+    default="text",
+    help="text (default), json, or annotations for a GitHub workflow.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+def diff(old: str, new: str, period: str | None, form: str, as_json: bool) -> int:
+    """Say what a change of spec does to the guarantee.
+
+    Compares two versions of a spec, and what they would release at what cost; opens no data.
+    Exits with 1 when the guarantee of NEW is weaker than that of OLD.
+    """
+    from dprelease.comparing.changes import Kind, Pair
+    from dprelease.comparing.figures import figure_changes
+    from dprelease.comparing.guarantee import guarantee_changes
+    from dprelease.ledger import run_id
+
+    pair = Pair(_planned(old, period), _planned(new, period))
+    found = [*guarantee_changes(pair), *figure_changes(pair)]
+    changes = [change for kind in Kind for change in found if change.kind is kind]
+    weaker = any(change.kind is Kind.WEAKER for change in changes)
+    code = int(ExitCode.FINDINGS if weaker else ExitCode.DONE)
+    again = run_id(pair.old.release) == run_id(pair.new.release)
+    again = again and all(change.what != "ledger" for change in changes)
+    summary = _summary(pair.new, changes, weaker, again)
+    if as_json or form == "json":
+        answer_json(
+            {
+                "schema": "dprelease/diff/1",
+                "exit_code": code,
+                "old": old,
+                "new": new,
+                "weaker": weaker,
+                "same_release": again,
+                "changes": [_facts(pair.new, change) for change in changes],
+            }
+        )
+    elif form == "github":
+        _tell_github(pair.new, new, changes)
+    else:
+        for change in changes:
+            kind = paint(f"{change.kind:<9}", STYLES[change.kind], sys.stdout)
+            answer(f"{kind}{_words(change)}")
+        answer(summary)
+    return code
+
+
+def _planned(spec: str, period: str | None) -> Plan:
+    try:
+        return dprelease.plan(dprelease.load(spec, period=period))
+    except Failure as failure:
+        raise Failure(ExitCode.SPEC, failure.complaints) from None
+
+
+def _summary(new: Plan, changes: Sequence[Change], weaker: bool, again: bool) -> str:
+    verdict = "the guarantee is weaker" if weaker else "the guarantee is not weaker"
+    if not changes:
+        verdict = "nothing has changed"
+    if again:
+        return f"{verdict}; it is the same release, and costs nothing where the old one was run"
+    return f"{verdict}; it is another release: a run is charged epsilon {_number(new.loss.epsilon)}"
+
+
+def _words(change: Change) -> str:
+    why = f" ({change.why})" if change.why else ""
+    return f"{change.what}: {_shown(change.old)} -> {_shown(change.new)}{why}"
+
+
+def _shown(value: Value) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, Fraction):
+        return _number(value)
+    return "".join(char if char.isprintable() else " " for char in str(value))
+
+
+def _number(value: Fraction) -> str:
+    from dprelease.report.numbers import upward
+
+    return spent(upward(value))
+
+
+def _tell_github(new: Plan, file: str, changes: Sequence[Change]) -> None:
+    from dprelease.cli.github import annotation
+
+    for change in changes:
+        place = new.release.place(change.key)
+        kind = MARKS[change.kind]
+        answer(annotation(kind, file, f"{change.kind}: {change.what}", _words(change), place))
+
+
+def _facts(new: Plan, change: Change) -> dict[str, object]:
+    place = new.release.place(change.key)
+    return {
+        "kind": str(change.kind),
+        "what": change.what,
+        "old": _plain(change.old),
+        "new": _plain(change.new),
+        "why": change.why or None,
+        "key": change.key or None,
+        "line": place.line if place else None,
+        "column": place.column if place else None,
+    }
+
+
+def _plain(value: Value) -> object:
+    return _number(value) if isinstance(value, Fraction) else value

@@ -1,0 +1,36 @@
+"""Files that commands write where the user says: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+
+from dprelease.errors import Complaint, ExitCode, Failure
+
+
+def write_new(file: str, text: str, *, over: bool = False) -> None:
+    """Write a text file whole. Without ``over`` nothing that is there is replaced.
+
+    Raises Failure (exit code 2).
+    """
+    draft = f"{file}.{os.getpid()}.draft"
+    try:
+        with open(draft, "x", encoding="utf-8") as stream:
+            stream.write(text)
+        if over:
+            os.replace(draft, file)
+        else:
+            os.link(draft, file)  # unlike a rename, it fails where something is
+    except FileExistsError:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint("E010", f"{file} is there already", "name another file with -o"),
+        ) from None
+    except OSError as problem:
+        reason = problem.strerror or "it can't be written"
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint("E011", f"{file} can't be written: {reason}", "name another file with -o"),
+        ) from None
+    finally:
+        if os.path.lexists(draft):
+            os.unlink(draft)

@@ -1,0 +1,97 @@
+"""``dprelease init``: the beginning of a spec, from the names of the columns alone."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import click
+
+from dprelease.cli.console import answer, remark
+from dprelease.cli.options import QUIET
+from dprelease.errors import ExitCode
+
+FORMATS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
+
+EPILOG = """\b
+Example:
+  dprelease init extracts/visits.csv -o visits.toml
+  dprelease init --delimiter ';' --encoding latin-1 visits.csv
+  dprelease init visits.parquet"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("data", type=click.Path(), metavar="DATA")
+@click.option(
+    "-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE; never over an old one."
+)
+@click.option("--delimiter", metavar="C", help='Of a CSV file; "," or, for .tsv, a tab.')
+@click.option(
+    "--encoding",
+    type=click.Choice(["utf-8", "latin-1", "cp1252"]),
+    default="utf-8",
+    help="Of a CSV file; utf-8 if left out.",
+)
+@click.option("--no-header", is_flag=True, help="The first line is a record: don't open DATA.")
+@QUIET
+def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    data: str, out: str | None, delimiter: str | None, encoding: str, no_header: bool, quiet: bool
+) -> int:
+    """Begin a spec, with comments that say what to fill in.
+
+    Reads the first line of a CSV file, which must be its header, or the schema of a Parquet file:
+    no value, so bounds, keys and budget are yours to write.
+    """
+    from dprelease.starting.header import Csv, csv_columns
+    from dprelease.starting.text import MARK, Asked, spec_text
+
+    suffix = os.path.splitext(data)[1].lower()
+    if suffix not in FORMATS:
+        hint = f"a file with one of the suffixes {', '.join(FORMATS)}"
+        raise click.UsageError(f"{data}: its suffix does not say which format it has; name {hint}")
+    written = Csv(_delimiter(delimiter, suffix), encoding)
+    columns = None
+    if FORMATS[suffix] == "parquet":
+        if no_header or delimiter is not None or encoding != "utf-8":
+            raise click.UsageError("the options of CSV say nothing of a Parquet file")
+        from dprelease.starting.parquet import parquet_columns
+
+        columns = parquet_columns(data)
+    elif not no_header:
+        columns = csv_columns(data, written)
+    folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
+    path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
+    spec = out if out is not None else "SPEC"
+    text = spec_text(Asked(_name(data), path, spec, FORMATS[suffix], columns, written))
+    if out is None:
+        answer(text.removesuffix("\n"))
+    else:
+        from dprelease.cli.files import write_new
+
+        write_new(out, text)
+    if quiet:
+        return int(ExitCode.DONE)
+    if columns is not None and FORMATS[suffix] == "csv":
+        remark("note: the first line was taken for the header; if it is a record, delete this spec")
+        if len(columns) == 1:
+            remark("note: that is one column; --delimiter names another delimiter")
+    if out is not None:
+        remark(f"written  {out}; complete it where it says {MARK}")
+    return int(ExitCode.DONE)
+
+
+def _delimiter(given: str | None, suffix: str) -> str:
+    if given is None:
+        return "\t" if suffix == ".tsv" else ","
+    if given in {"\\t", "tab"}:
+        return "\t"
+    if len(given) != 1 or not (" " <= given <= "~") or given.isalnum() or given == '"':
+        raise click.UsageError("--delimiter is one ASCII character, such as ';' or tab")
+    return given
+
+
+def _name(data: str) -> str:
+    """A file-safe name after the data."""
+    stem = os.path.splitext(os.path.basename(data))[0]
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:100].strip("-_")
+    return name or "release"

@@ -1,0 +1,72 @@
+"""``dprelease show``: released tables for people. Opens no data and no ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dprelease.cli.console import answer, answer_json, complain, remark
+from dprelease.cli.options import JSON
+from dprelease.errors import Complaint, ExitCode, Failure
+
+if TYPE_CHECKING:
+    from dprelease.published.package import Described
+
+MOST_ROWS = 50
+
+EPILOG = """\b
+Example:
+  dprelease show out/clinic-visits
+  dprelease show out/clinic-visits --table by_region --rows 10
+  dprelease show --json out/clinic-visits | jq '.tables[].name'"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("directory", type=click.Path(), metavar="DIR")
+@click.option("--table", "names", multiple=True, metavar="T", help="Show this table; repeatable.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"Show the first N rows of a table.  [default: {MOST_ROWS}; with --json all]",
+)
+@JSON
+def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool) -> int:
+    """Show released tables with their noise intervals.
+
+    DIR is the output of a run. Only what was published is read: its tables and datapackage.json.
+    """
+    from dprelease.published.package import described_tables
+    from dprelease.published.rows import read_rows
+
+    tables = _chosen(described_tables(directory), names, directory)
+    warnings = [each.changed() for each in tables]
+    complain([each for each in warnings if each is not None], "warning")
+    if as_json:
+        from dprelease.cli.show_json import facts_of
+
+        shown = [
+            facts_of(each, read_rows(each, rows)) | {"unchanged": warning is None}
+            for each, warning in zip(tables, warnings, strict=True)
+        ]
+        answer_json({"schema": "dprelease/tables/1", "tables": shown})
+        return int(ExitCode.DONE)
+    from dprelease.cli.show_tables import page_of
+
+    for place, each in enumerate(tables):
+        if place:
+            answer("")
+        answer(page_of(each, read_rows(each, MOST_ROWS if rows is None else rows)))
+    if not tables:
+        remark(f"{directory} holds no tables")
+    return int(ExitCode.DONE)
+
+
+def _chosen(tables: list[Described], names: tuple[str, ...], folder: str) -> list[Described]:
+    known = {each.name: each for each in tables}
+    for name in names:
+        if name not in known:
+            hint = f"there are: {', '.join(known)}"
+            raise Failure(ExitCode.SPEC, Complaint("E014", f'no table "{name}" in {folder}', hint))
+    return [known[name] for name in names] if names else tables

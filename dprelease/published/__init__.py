@@ -1,0 +1,1 @@
+"""Released tables, read from a directory of a release and nothing else."""

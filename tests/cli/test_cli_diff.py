@@ -1,0 +1,160 @@
+"""``dprelease diff``: what weakens the guarantee, and what only changes the figures."""
+
+import json
+
+import pytest
+
+from dprelease.cli.app import app
+
+PEOPLE = (
+    'unit = "row"',
+    'unit = "column"\nunit_column = "who"',
+)
+BOUNDING = (
+    "[ledger]",
+    "[privacy.bounding]\nmax_rows_per_unit = 3\nmax_groups_per_unit = 2\n\n[ledger]",
+)
+PRIVATE = (
+    'keys = ["north", "south"]\nsource = "public: map"',
+    "",
+)
+SELECTED = ('by = ["region"]', 'by = ["region"]\npartition_selection = { delta = 1e-8 }')
+FIRST, LAST = "epsilon = 0.5\n\n[[", "epsilon = 0.5\n\n[output]"
+DELTA = ("epsilon = 1.0\n", "epsilon = 1.0\ndelta = 1e-8\n")
+OPEN_PERIODS = ('path = "small.csv"', 'path = "small-{period}.csv"')
+DISJOINT = ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndisjoint_periods = true")
+
+
+@pytest.fixture
+def compared(spec, folder, capsys):
+    """Write two specs as changes of the small one, and compare them: each change with its kind.
+
+    In this process, for there are many.
+    """
+
+    def compare(old, new, *arguments):
+        files = [spec(*old, name="old.toml"), spec(*new, name="new.toml")]
+        paths = [str(folder / file) for file in files]
+        code = app.main(["diff", "--json", *arguments, *paths], standalone_mode=False)
+        told = json.loads(capsys.readouterr().out)
+        changes = {each["what"]: each["kind"] for each in told["changes"]}
+        assert told["exit_code"] == code == int("weaker" in changes.values())
+        assert told["weaker"] is (code == 1)
+        return changes
+
+    return compare
+
+
+GREATER = [
+    ("epsilon", ("epsilon = 1.0", "epsilon = 1.25"), (FIRST, FIRST.replace("0.5", "0.75"))),
+    ("delta", DELTA, PRIVATE, SELECTED),
+    ("epsilon_cap", ("epsilon_cap = 2.5", "epsilon_cap = 3")),
+    ("epsilon_cap", ("epsilon_cap = 2.5", "")),
+    ("adjacency", ("add-remove", "replace-one")),
+    ("dataset", ("epsilon_cap", 'dataset = "other"\nepsilon_cap')),
+    ("ledger", ("epsilon_cap", 'path = "other.sqlite"\nepsilon_cap')),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "changes"), [(first, rest) for first, *rest in GREATER])
+def test_a_weaker_guarantee_is_found_and_its_reverse_too(compared, what, changes):
+    assert compared([], changes)[what] == "weaker"
+    back = compared(changes, [])
+    expected = "weaker" if what in {"adjacency", "dataset", "ledger"} else "stronger"
+    assert back[what] == expected
+
+
+def test_units_from_rows_to_people_and_back(compared):
+    people = (PEOPLE, BOUNDING)
+    assert compared([], people)["unit"] == "stronger"
+    assert compared(people, [])["unit"] == "weaker"
+    other = (("unit = \"row\"", 'unit = "column"\nunit_column = "house"'), BOUNDING)  # fmt: skip
+    assert compared(people, other)["unit"] == "weaker"
+
+
+def test_claims_that_nobody_can_check_weaken(compared):
+    assert compared((DELTA, PRIVATE, SELECTED), [DELTA])["keys of region"] == "weaker"
+    assert compared([DELTA], (DELTA, PRIVATE, SELECTED))["keys of region"] == "changed"
+    period = ("--period", "2026-01")
+    both = [OPEN_PERIODS], (OPEN_PERIODS, DISJOINT)
+    assert compared(*both, *period)["periods"] == "weaker"
+    assert compared(*reversed(both), *period)["periods"] == "stronger"
+
+
+def test_rho_counts_where_the_budget_is_one_of_rho(compared):
+    in_rho = [("epsilon = 1.0", "rho = 0.1\ndelta = 1e-7"), (FIRST, "[["),
+              (LAST, "[output]")]  # fmt: skip
+    more = [("epsilon = 1.0", "rho = 0.2\ndelta = 1e-7"), *in_rho[1:]]
+    assert compared(in_rho, more)["rho"] == "weaker"
+    assert compared(more, in_rho)["rho"] == "stronger"
+
+
+OTHER = [
+    ("snapshot", ('path = "small.csv"', 'path = "small.csv"\nsnapshot = "b"')),
+    ("data", ('path = "small.csv"', 'path = "more.csv"'),
+     ("epsilon_cap", 'dataset = "small.csv"\nepsilon_cap')),
+    ("column region: keys", ('"south"]', '"south", "east"]')),
+    ("column days: bounds", ("upper = 100", "upper = 60")),
+    ("query visits: expected error", (FIRST, FIRST.replace("0.5", "0.25")),
+     (LAST, LAST.replace("0.5", "0.75"))),
+    ("query visits: where", (FIRST, f'where = "days > 3"\n{FIRST}')),
+    ("query visits", ('name = "visits"', 'name = "all_visits"')),
+    ("query all_visits", ('name = "visits"', 'name = "all_visits"')),
+    ("title", ('name = "small"', 'name = "small"\ntitle = "T"')),
+    ("interval", ('path = "out"', 'path = "out"\ninterval = 0.9')),
+    ("unit_description", ("one visit", "one call")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "changes"), [(first, rest) for first, *rest in OTHER])
+def test_other_changes_are_told_and_weaken_nothing(compared, what, changes):
+    found = compared([], changes)
+    assert found[what] == "changed"
+    assert "weaker" not in found.values()
+
+
+def test_bounding_changes_the_noise_and_not_the_guarantee(compared):
+    more = (BOUNDING[0], BOUNDING[1].replace("= 3", "= 30"))
+    found = compared((PEOPLE, BOUNDING), (PEOPLE, more))
+    assert found["bounding"] == "changed"
+    assert "weaker" not in found.values()
+
+
+def test_text_is_plain_and_says_what_a_run_costs(cli, spec):
+    spec(("epsilon = 1.0", "epsilon = 1.25"), (FIRST, FIRST.replace("0.5", "0.75")),
+         name="new.toml")  # fmt: skip
+    answer = cli("diff", "small.toml", "new.toml")
+    assert (answer.code, answer.err) == (1, "")
+    lines = answer.out.splitlines()
+    assert lines[0] == "weaker   epsilon: 1 -> 1.25"
+    figures = "± 0.301 at 1,000 values -> ± 0.241 at 1,000 values"
+    assert f"changed  query mean_days: expected error: {figures}" in lines
+    assert lines[-1] == (
+        "the guarantee is weaker; it is another release: a run is charged epsilon 1.25"
+    )
+    same = cli("diff", "small.toml", "small.toml")
+    assert same.code == 0
+    assert same.out.startswith("nothing has changed; it is the same release")
+
+
+def test_github_marks_stand_at_the_lines_of_the_new_spec(cli, spec):
+    spec(("epsilon_cap = 2.5", "epsilon_cap = 3"), ("one visit", "100%, a:b"), name="new.toml")
+    answer = cli("diff", "--format", "github", "small.toml", "new.toml")
+    assert (answer.code, answer.err) == (1, "")
+    assert answer.out.splitlines() == [
+        "::error file=new.toml,line=16,col=15,title=weaker%3A epsilon_cap::epsilon_cap: 2.5 -> 3",
+        "::notice file=new.toml,line=11,col=20,title=changed%3A unit_description::"
+        "unit_description: one visit -> 100%25, a:b (is it still the same unit?)",
+    ]
+
+
+def test_specs_that_are_no_use_exit_with_2(cli, spec):
+    spec(("epsilon = 1.0", "epsilon = 0.5"), name="dear.toml")
+    spec(('unit = "row"', ""), name="bad.toml")
+    for arguments in (
+        ("small.toml", "bad.toml"), ("bad.toml", "small.toml"), ("small.toml", "dear.toml"),
+        ("nowhere.toml", "small.toml"), ("small.toml",), ("--format", "html", "a", "b"),
+    ):  # fmt: skip
+        answer = cli("diff", *arguments)
+        assert (answer.code, answer.out) == (2, ""), arguments
+        assert answer.err

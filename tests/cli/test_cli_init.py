@@ -1,0 +1,188 @@
+"""``dprelease init``: the names of columns, and not one value."""
+
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tomli
+
+from dprelease.errors import Failure
+from dprelease.starting.header import Csv, csv_columns, first_line
+from dprelease.starting.parquet import parquet_columns
+from dprelease.starting.text import MARK, quoted
+
+CANARY = "KANARIENVOGEL"
+HEADER = 'region,days,"a ""quoted"", name",Größe\n'
+
+# What a steward writes at each marked place: the marked line's own words -> what replaces them.
+FILLED = {
+    '# unit = "row"': 'unit = "row"',
+    '# unit_description = ""': 'unit_description = "one visit"',
+    '# adjacency = "add-remove"': 'adjacency = "add-remove"',
+    "# epsilon =\n": "epsilon = 1.0\n",
+    "# epsilon_cap =": "epsilon_cap = 4",
+    '# [columns.region]\n# type =\n# source = "public: "': (
+        '[columns.region]\ntype = "string"\nkeys = ["north"]\nsource = "public: map"'
+    ),
+    "# [[query]]": "[[query]]",
+    '# name = ""   ': 'name = "visits"',
+    '# statistic = ""': 'statistic = "count"',
+    "# by = []": 'by = ["region"]',
+}
+
+
+@pytest.fixture
+def data(folder):
+    file = folder / "visits.csv"
+    file.write_text(HEADER + f"{CANARY},77,x,y\n" * 20, encoding="utf-8")
+    return file
+
+
+def test_the_result_is_sound_once_the_marked_places_are_filled_in(cli, folder, data):
+    answer = cli("init", "visits.csv", "-o", "new.toml")
+    assert (answer.code, answer.out) == (0, "")
+    assert MARK in answer.err
+    text = (folder / "new.toml").read_text(encoding="utf-8")
+    assert f"{MARK} stands at {text.count(f'# {MARK} ') - 1} places" in text
+    assert "bounds" not in tomli.loads(text)
+    before = cli("check", "new.toml")
+    assert before.code == 2
+    for old, new in FILLED.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    (folder / "new.toml").write_text(text, encoding="utf-8")
+    answer = cli("check", "--strict", "new.toml")
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_no_value_is_written_and_every_column_is_there(cli, data):
+    answer = cli("init", "visits.csv")
+    assert answer.code == 0
+    assert CANARY not in answer.out + answer.err
+    assert "77" not in answer.out
+    for column in ("region", "days", r'"a \"quoted\", name"', '"Größe"'):
+        assert f"# [columns.{column}]\n" in answer.out
+    assert {"columns", "query"}.isdisjoint(tomli.loads(answer.out))
+
+
+def test_not_one_byte_after_the_header_is_read(data, monkeypatch):
+    taken = []
+    read = os.read
+
+    def counting(descriptor, size):
+        taken.append(read(descriptor, size))
+        return taken[-1]
+
+    monkeypatch.setattr(os, "read", counting)
+    csv_columns(str(data), Csv())
+    assert b"".join(taken) == HEADER.encode()
+
+
+def test_the_reader_does_not_wait_for_what_comes_after_the_header():
+    out, into = os.pipe()
+    try:
+        os.write(into, b'a,"b\nc"\r\n' + CANARY.encode())
+        assert first_line(out) == b'a,"b\nc"'
+        assert os.read(out, 100) == CANARY.encode()
+    finally:
+        os.close(out)
+        os.close(into)
+
+
+def test_the_process_opens_the_data_for_its_header_alone(folder, data):
+    """What the whole process reads of the file, by the place where its reading ended."""
+    program = (
+        "import os, sys\nkept = []\nclose = os.close\n"
+        "os.close = lambda fd: (kept.append(os.lseek(fd, 0, os.SEEK_CUR)), close(fd))[1]\n"
+        "opened = []\nsys.addaudithook(lambda event, args: opened.append(args[0])"
+        " if event == 'open' and str(args[0]).endswith('.csv') else None)\n"
+        "from dprelease.cli.guard import execute\n"
+        "execute(['init', '-q', 'visits.csv', '-o', 'n'])\n"
+        "os.write(1, f'{opened} {kept}'.encode())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"['visits.csv'] [{len(HEADER.encode())}]"
+
+
+def test_nothing_is_overwritten(cli, folder, data):
+    answer = cli("init", "visits.csv", "-o", "small.toml")
+    assert (answer.code, answer.out) == (2, "")
+    assert "E010" in answer.err
+    assert "north" in (folder / "small.toml").read_text()
+    assert [each.name for each in folder.iterdir() if "draft" in each.name] == []
+    assert cli("init", "visits.csv", "-o", "nowhere/new.toml").code == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["1,2,3", f"{CANARY},2024-01-31,x", f"{CANARY},,x", "a,A", f"{CANARY},3.50", "",
+     f"{CANARY},true",
+     f"{CANARY}@example.org,a", "a,n/a", f"{CANARY},1.234,00 "],
+)  # fmt: skip
+def test_a_first_line_that_is_no_header_is_refused_and_not_shown(tmp_path, line):
+    file = tmp_path / "a.csv"
+    file.write_text(f"{line}\nx,y\n")
+    with pytest.raises(Failure) as caught:
+        csv_columns(str(file), Csv())
+    assert caught.value.complaints[0].code in {"E015", "E016"}
+    assert CANARY not in str(caught.value)
+
+
+def test_without_a_header_the_data_is_not_opened(cli, folder, data):
+    data.unlink()
+    answer = cli("init", "--no-header", "visits.csv")
+    assert (answer.code, answer.err) == (0, "")
+    assert tomli.loads(answer.out)["data"] == {"path": "visits.csv", "header": False}
+    assert "# names = []" in answer.out
+
+
+def test_options_of_csv_go_into_the_spec(cli, folder):
+    (folder / "in").mkdir()
+    (folder / "in" / "Größen 1.csv").write_bytes("größe;b\nx;y\n".encode("latin-1"))
+    arguments = ("--delimiter", ";", "--encoding", "latin-1", "in/Größen 1.csv")
+    spec = tomli.loads(cli("init", *arguments).out)
+    assert spec["data"] == {"path": "in/Größen 1.csv", "delimiter": ";", "encoding": "latin-1"}
+    assert spec["release"]["name"] == "Gr-en-1"
+    assert cli("init", *arguments, "-o", "in/new.toml").code == 0
+    written = tomli.loads((folder / "in" / "new.toml").read_text(encoding="utf-8"))
+    assert written["data"]["path"] == "Größen 1.csv"
+    alone = cli("init", "in/Größen 1.csv")
+    assert alone.code == 2
+    assert cli("init", "--delimiter", ";;", "small.csv").code == 2
+    assert "one column" in cli("init", "--delimiter", "|", "small.csv").err
+
+
+def test_parquet_gives_types_from_its_schema(cli, folder):
+    table = pa.table(
+        {
+            "k": [CANARY],
+            "n": pa.array([77], pa.int16()),
+            "x": [1.5],
+            "day": pa.array([0], pa.date32()),
+            "at": pa.array([0], pa.timestamp("ms")),
+            "label": pa.array([CANARY]).dictionary_encode(),
+            "parts": [[1]],
+        }
+    )
+    pq.write_table(table, folder / "a.parquet")
+    types = [each.type for each in parquet_columns(str(folder / "a.parquet"))]
+    assert types == ["string", "integer", "float", "date", "timestamp", "string", None]
+    answer = cli("init", "a.parquet")
+    assert (answer.code, answer.err) == (0, "")
+    assert '# [columns.n]\n# type = "integer"\n' in answer.out
+    assert "# [columns.parts]\n# of a type that dprelease does not read\n" in answer.out
+    assert CANARY not in answer.out
+    assert cli("init", "--no-header", "a.parquet").code == 2
+    (folder / "b.parquet").write_bytes(b"PAR1 not at all")
+    for name in ("b.parquet", "c.parquet", "c.csv", "a.xlsx", "."):
+        assert cli("init", name).code == 2
+
+
+@pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb\t", "ä 𝄞", "\u2028\u00a0", "#"])
+def test_names_are_quoted_as_toml_reads_them(text):
+    assert tomli.loads(f"{quoted(text)} = 1") == {text: 1}

@@ -1,0 +1,118 @@
+"""The JSON Schema of specs: current, valid, and of one mind with the loader."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+import tomli
+from jsonschema import Draft202012Validator
+
+import dprelease
+from dprelease.spec import models
+from dprelease.spec.json_schema import KINDS, schema_text, spec_schema
+from dprelease.spec.keys import Choice
+from dprelease.spec.words import SECTIONS, WORDS
+
+ROOT = Path(__file__).parents[2]
+COMMITTED = Path(dprelease.__file__).parent / "spec" / "schema.json"
+SPECS = sorted((ROOT / "release_specs").glob("*.toml"))
+SCHEMA = spec_schema()
+
+
+def as_json(value):
+    """What an editor makes of TOML: dates are texts."""
+    if isinstance(value, dict):
+        return {name: as_json(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [as_json(each) for each in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def mistakes(text):
+    found = Draft202012Validator(SCHEMA).iter_errors(as_json(tomli.loads(text)))
+    return {".".join(map(str, error.absolute_path)) for error in found}
+
+
+def test_the_committed_copy_is_current():
+    assert COMMITTED.read_text(encoding="utf-8") == schema_text(), (
+        "run: dprelease schema -o dprelease/spec/schema.json"
+    )
+
+
+def test_it_is_a_schema_and_printed_as_it_is(cli, folder):
+    Draft202012Validator.check_schema(SCHEMA)
+    answer = cli("schema")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.json == SCHEMA
+    assert cli("schema", "-o", "a.json").code == cli("schema", "-o", "a.json").code == 0
+    assert json.loads((folder / "a.json").read_text()) == SCHEMA
+    assert cli("schema", "-o", "nowhere/a.json").code == 2
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
+def test_every_example_is_valid(path):
+    assert mistakes(path.read_text(encoding="utf-8")) == set()
+
+
+def test_every_key_is_there_with_its_words_and_nothing_else():
+    for name in SECTIONS:
+        section = getattr(models, name)
+        made = SCHEMA["$defs"][name.removesuffix("Section").lower()]
+        assert list(made["properties"]) == list(section.KEYS)
+        assert made.get("required", []) == list(section.REQUIRED)
+        assert made["additionalProperties"] is False
+        for key, fragment in made["properties"].items():
+            words = WORDS[name][key][1].replace("`", "")
+            assert fragment["description"].startswith(words)
+            default = section.KEYS[key].default
+            if default is not None:
+                assert fragment["default"] == default
+            if isinstance(section.KEYS[key], Choice):
+                assert fragment["enum"] == list(section.KEYS[key].words)
+
+
+def test_a_new_type_of_key_is_noticed():
+    assert complex not in KINDS
+    read = {key.read for name in SECTIONS for key in getattr(models, name).KEYS.values()
+            if not isinstance(key, Choice)}  # fmt: skip
+    assert read <= set(KINDS)
+
+
+CHANGES = [
+    ('unit = "row"', 'unit = "person"', "privacy.unit"),
+    ('unit = "row"', "", "privacy"),
+    ('unit = "row"', 'unit = "column"', "privacy"),
+    ('unit = "row"', 'unit = "row"\nunit_column = "a"', "privacy.unit_column"),
+    ("epsilon = 1.0", "epsilon = 0", "privacy.epsilon"),
+    ("epsilon = 1.0", 'epsilon = "1"', "privacy.epsilon"),
+    ("epsilon = 1.0", "epsilon = 1.0\ndelta = 1.0", "privacy.delta"),
+    ("epsilon_cap = 2.5", "epsilon_cup = 2.5", "ledger"),
+    ('type = "string"', 'type = "text"', "columns.region.type"),
+    ('keys = ["north", "south"]', 'keys = "north"', "columns.region.keys"),
+    ('statistic = "count"', 'statistic = "cont"', "query.0.statistic"),
+    ('statistic = "count"', 'statistic = "count"\nk = 3', "query.0.k"),
+    ('statistic = "count"', 'statistic = "count"\ncolumn = "days"', "query.0.column"),
+    ('statistic = "count"', 'statistic = "top_k"', "query.0"),
+    ('column = "days"\n', "", "query.1"),
+    ('name = "visits"', 'name = "a/b"', "query.0.name"),
+    ('name = "visits"', 'name = "a..b"', "query.0.name"),
+    ('path = "small.csv"', 'path = "small.csv"\nformat = "xlsx"', "data.format"),
+    ('[output]\npath = "out"', "[output]", "output"),
+    ('[output]\npath = "out"', '[out]\npath = "out"', ""),
+    ("schema = 1", "schema = 2", "schema"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "place"), CHANGES)
+def test_typical_mistakes_are_seen_where_they_are_and_by_the_loader_too(
+    spec, folder, old, new, place
+):
+    file = folder / spec((old, new))
+    assert place in mistakes(file.read_text(encoding="utf-8"))
+    with pytest.raises(dprelease.Failure):
+        dprelease.load(file)
+
+
+def test_the_sound_spec_is_valid(spec, folder):
+    assert mistakes((folder / spec()).read_text(encoding="utf-8")) == set()

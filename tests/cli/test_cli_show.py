@@ -1,0 +1,219 @@
+"""``dprelease show``: the released tables, and nothing but them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dprelease.model import (
+    About,
+    Adjacency,
+    ColumnType,
+    Data,
+    LedgerSettings,
+    Output,
+    OutputColumn,
+    OutputTable,
+    Privacy,
+    Release,
+    Source,
+)
+from dprelease.published import package, rows
+from dprelease.published.figures import figures_of, keys_of
+from dprelease.published.package import described_tables
+from dprelease.published.rows import read_rows
+from dprelease.writers import csv_table, datapackage
+from dprelease.writers.tables import write_table
+
+RELEASE = Release(
+    file="/a/spec.toml",
+    about=About("pay"),
+    data=Data(Source("/a/pay.csv", "csv"), "pay.csv"),
+    privacy=Privacy("row", Adjacency.ADD_REMOVE),
+    ledger=LedgerSettings("/a/ledger.sqlite", "payroll"),
+    columns={},
+    queries=(),
+    output=Output("/a/out"),
+)
+
+
+def number(name, values, places=0, kind="number", said=""):
+    return OutputColumn(name, kind, values, said, places, name)
+
+
+def a_table(name="by_region"):
+    odd = ["=north", "'x", "a\x1b[31m"]
+    half = "half-width of the 95% noise interval of n: the noise alone"
+    return OutputTable(
+        name,
+        (
+            OutputColumn("region", "key", odd, "declared values of region",
+                         type=ColumnType.STRING),
+            OutputColumn("open", "key", ["true", "false", "true"], "declared values of open",
+                         type=ColumnType.BOOLEAN),
+            number("n", [-4, 12_345_678, None], kind="integer"),
+            number("n_noise_moe", [5, 5, None], kind="integer", said=half),
+            OutputColumn("n_flag", "text", ["low_reliability", "ok", None], ""),
+            number("pay", [-312_345, 5, None], 2),
+            number("pay_noise_moe", [100, 7, None], 2, said=half),
+            OutputColumn("pay_flag", "text", ["ok", "ok", "low_reliability"], ""),
+            number("median", [3, 4, 5], kind="integer"),
+            number("median_noise_moe", [None] * 3, kind="integer"),
+            OutputColumn("median_flag", "text", [None] * 3, ""),
+            number("median_rank_moe", [7, 7, 7], kind="integer"),
+            OutputColumn("fee", "text", ["200", "-3", None], ""),
+            number("fee_noise_moe", [46_615] * 3, kind="integer"),
+            OutputColumn("fee_flag", "text", ["ok", None, None], ""),
+        ),
+        title="Pay by region",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def published(folder):
+    """Write tables as a release does, without a release: the directory's name."""
+
+    def write(*tables, format="csv", name="done"):
+        written = [write_table(each, format) for each in tables]
+        (folder / name).mkdir()
+        for each in written:
+            (folder / name / each.file).write_bytes(each.content)
+        made = datapackage.datapackage_bytes(RELEASE, written, {})
+        (folder / name / "datapackage.json").write_bytes(made)
+        return name
+
+    return write
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_figures_stand_with_their_intervals_in_80_columns(cli, published, format):
+    answer = cli("show", published(a_table(), format=format))
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == SHOWN
+    assert max(map(len, answer.out.splitlines())) <= 80
+
+
+SHOWN = """\
+by_region: Pay by region
+
+region  open                  n                 pay  median  fee
+──────  ─────  ────────────────  ──────────────────  ──────  ────────────
+=north  true           -4 ± 5 *  -3,123.45 ± 1.00     3 (7)  200 (46,615)
+'x      false  12,345,678 ± 5         0.05 ± 0.07     4 (7)  -3 (46,615)
+a\ufffd[31m  true                -                   - *   5 (7)  - (46,615)
+
+± half-width of the 95% noise interval: the noise alone
+(n) of a quantile: within n ranks, values in order, of the true one
+(n) of a name: its score falls short of the best by at most n
+* low_reliability: the noise is large beside the figure
+"""
+
+
+def test_wide_tables_are_shown_in_parts_with_the_keys_again(cli, published):
+    name = published(a_table())
+    answer = cli("show", name, COLUMNS="40")
+    tables = answer.out.split("\n\n")[1:-1]
+    assert len(tables) > 1
+    assert all(table.startswith("region  open ") for table in tables)
+    assert max(len(line) for table in tables for line in table.splitlines()) <= 40
+
+
+def test_rows_are_limited_and_the_rest_is_counted(cli, published):
+    table = OutputTable("t", (OutputColumn("k", "key", [f"k{n}" for n in range(1200)], ""),))
+    name = published(table)
+    shown = cli("show", name).out
+    assert "k49\n" in shown
+    assert "k50\n" not in shown
+    assert "... and 1,150 rows more, of 1,200" in shown
+    assert "k1199" in cli("show", name, "--rows", "2000").out
+    assert "... and 1,200 rows more" in cli("show", name, "--rows", "0").out
+    assert cli("show", name, "--rows", "-1").code == 2
+    assert len(cli("show", name, "--json").json["tables"][0]["values"]) == 1200
+    assert len(cli("show", name, "--json", "--rows", "7").json["tables"][0]["values"]) == 7
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_json_has_the_values_of_the_files(cli, published, format):
+    name = published(a_table(), a_table("again"), format=format)
+    answer = cli("show", "--json", "--table", "again", name)
+    assert answer.json["schema"] == "dprelease/tables/1"
+    (table,) = answer.json["tables"]
+    assert (table["name"], table["rows"], table["unchanged"]) == ("again", 3, True)
+    assert table["columns"][0]["name"] == "region"
+    assert table["values"][0] == [
+        "=north", True, -4, 5, "low_reliability", -3123.45, 1.0, "ok", 3, None, None, 7,
+        "200", 46615, "ok",
+    ]  # fmt: skip
+    assert table["values"][1][0] == "'x"
+    assert table["values"][2][2:5] == [None, None, None]
+
+
+def test_what_is_no_release_is_refused(cli, folder, published):
+    (folder / "datapackage.json").write_text(json.dumps({"generator": "other", "resources": []}))
+    for place in (".", "nowhere", "small.csv"):
+        answer = cli("show", place)
+        assert (answer.code, answer.out) == (2, "")
+        assert "E012" in answer.err
+    answer = cli("show", published(a_table()), "--table", "by_reign")
+    assert (answer.code, answer.out) == (2, "")
+    assert "there are: by_region" in answer.err
+
+
+def test_a_changed_file_is_told_and_a_broken_one_refused(cli, folder, published):
+    file = folder / published(a_table()) / "by_region.csv"
+    file.write_bytes(file.read_bytes().replace(b"-4,5", b"-9,x"))
+    answer = cli("show", "done")
+    assert answer.code == 0
+    assert "W801" in answer.err
+    assert "-9 ± x" in answer.out
+    told = cli("show", "--json", "done")
+    assert told.json["tables"][0]["unchanged"] is False
+    assert told.json["tables"][0]["values"][0][3] == "x"
+    for damage in (b"other,header\n", b"\xff\xfe", file.read_bytes() + b"one field\n", b""):
+        file.write_bytes(damage)
+        answer = cli("show", "done", "--rows", "9")
+        assert (answer.code, answer.out) == (2, ""), damage
+        assert "E013" in answer.err
+    file.unlink()
+    assert cli("show", "done").code == 2
+
+
+def test_files_outside_the_directory_are_not_read(tmp_path: Path):
+    resource = {"type": "table", "format": "csv", "path": "../secret.csv", "hash": "",
+                "schema": {"fields": []}}  # fmt: skip
+    content = {"generator": "dprelease", "resources": [resource]}
+    (tmp_path / "datapackage.json").write_text(json.dumps(content))
+    assert described_tables(str(tmp_path)) == []
+
+
+def test_a_release_is_shown_without_its_spec_ledger_and_data(cli, folder):
+    assert cli("run", "-q", "small.toml").code == 0
+    for file in folder.glob("*"):
+        if file.is_file():
+            file.unlink()
+    answer = cli("show", "out")
+    assert (answer.code, answer.err) == (0, "")
+    assert "north" in answer.out
+    assert "± half-width of the 95% noise interval: the noise alone" in answer.out
+
+
+def test_it_reads_what_the_writers_write():
+    assert (package.NAME, package.GENERATOR) == (datapackage.NAME, datapackage.GENERATOR)
+    assert "".join(rows._FORMULA) == csv_table.FORMULA
+
+
+@pytest.mark.parametrize("text", ["=a", "'=a", "''=a", "'a", "'", "", "''", "-1", "a"])
+def test_apostrophes_are_taken_off_where_they_were_put_on(published, folder, text):
+    column = OutputColumn("k", "key", [text, "z"], "", type=ColumnType.STRING)
+    (table,) = described_tables(str(folder / published(OutputTable("t", (column,)))))
+    assert read_rows(table, None).rows[0][0] == (text or None)
+
+
+def test_only_what_is_about_a_figure_is_put_with_it():
+    fields = [package.Field(name, "integer", "") for name in ("a", "b_flag", "c", "c_flag")]
+    assert [each.name for each in figures_of(fields)] == ["a", "b_flag", "c", "c_flag"]
+    fields.append(package.Field("c_noise_moe", "integer", ""))
+    figures = figures_of(fields)
+    assert [each.name for each in figures] == ["a", "b_flag", "c"]
+    assert figures[2] == ("c", 2, 4, None, 3)
+    assert keys_of(fields, figures) == []
