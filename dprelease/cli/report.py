@@ -9,7 +9,6 @@ import click
 from dprelease.cli.console import remark
 from dprelease.cli.options import QUIET
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.saving import save_text
 
 EPILOG = """\b
 Example:
@@ -49,6 +48,8 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
 
 def write_file(path: str, content: str) -> None:
     """Write a file that somebody asked for by name. Raises Failure (exit 2)."""
+    from dprelease.saving import save_text
+
     problem = save_text(path, content, _is_rendered)
     if problem is not None:
         raise Failure(
