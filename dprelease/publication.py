@@ -11,6 +11,7 @@ from dprelease.finish.blank import blank_tables
 from dprelease.layout import tables_of
 from dprelease.ledger import Reservation, Total
 from dprelease.ledger.records import Run
+from dprelease.ledger.totals import running
 from dprelease.model import Loss, OutputTable, Plan
 from dprelease.report.facts import Outcome, build, table_facts
 from dprelease.report.numbers import upward
@@ -107,16 +108,18 @@ MOST_CHARGES = 200
 
 
 def _history(run: Run, runs: Iterable[Run]) -> list[dict[str, object]]:
-    """List the dataset's charges up to this one, epsilon added up plainly; the last of very many.
+    """List the dataset's charges up to this one, with the total that was held against the cap.
 
-    Neither names nor numbers of other releases: only when each was charged, and the sum so far.
+    Of very many the last. Neither names nor numbers of other releases: only when each was charged,
+    and the total so far, under the caps of this run.
     """
-    told: list[dict[str, object]] = []
-    total = Fraction(0)
-    for each in sorted(runs, key=lambda known: known.seq):
-        if each.dataset == run.dataset and each.seq <= run.seq:
-            total += each.loss.epsilon
-            told.append({"entry": each.seq, "at": each.charged_at, "epsilon": upward(total)})
+    known = sorted(runs, key=lambda each: each.seq)
+    before = [each for each in known if each.dataset == run.dataset and each.seq <= run.seq]
+    totals = running([each.terms for each in before], run.caps)
+    told: list[dict[str, object]] = [
+        {"entry": each.seq, "at": each.charged_at, "epsilon": upward(total.epsilon)}
+        for each, (_, total) in zip(before, totals, strict=True)
+    ]
     return told[-MOST_CHARGES:]
 
 

@@ -32,8 +32,9 @@ def rendered_again(directory: str, form: str) -> bytes:
 def _facts(directory: str) -> dict[str, Any]:
     path = os.path.join(directory, "report.json")
     try:
-        with open(path, encoding="utf-8") as source:
-            facts = json.load(source)
+        with open(path, "rb") as source:
+            content = source.read()
+        facts = json.loads(content)
     except OSError as problem:
         raise Failure(
             ExitCode.SPEC,
@@ -47,7 +48,21 @@ def _facts(directory: str) -> dict[str, Any]:
         raise _bad_report(directory, "is not JSON") from None
     if not isinstance(facts, dict) or facts.get("schema") != SCHEMA or "tables" not in facts:
         raise _bad_report(directory, f"is not of the schema {SCHEMA}")
+    if _released(directory) != hashlib.sha256(content).hexdigest():
+        raise _bad_report(directory, "is not the file that was released")
     return facts
+
+
+def _released(directory: str) -> str | None:
+    """The hash of report.json by the release's own list of files."""
+    try:
+        with open(os.path.join(directory, "datapackage.json"), "rb") as source:
+            listed = json.load(source)
+        hashes = {each["path"]: each["hash"] for each in listed["resources"]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise _bad_report(directory, "has no datapackage.json of its release beside it") from None
+    found = hashes.get("report.json")
+    return found.removeprefix("sha256:") if isinstance(found, str) else None
 
 
 def _bad_report(directory: str, problem: str) -> Failure:

@@ -11,7 +11,7 @@ from dprelease.report.hazards_of_figures import figure_hazards
 from dprelease.report.numbers import upward, written
 from dprelease.statistics.reading import views
 
-HIGH_EPSILON = 5
+HIGH_EPSILON = 3
 HIGH_DELTA_DENOMINATOR = 100_000
 
 
@@ -19,7 +19,7 @@ def hazards(release: Release, plan: Plan) -> list[dict[str, str]]:
     """Go through the hazards for this release."""
     return [
         *_parameters(release, plan),
-        *_declared(release),
+        *_declared(release, plan),
         *_built_in(plan),
         *(_row(*each) for each in figure_hazards(plan)),
         *_attested(),
@@ -76,20 +76,20 @@ def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
     capped = release.ledger.epsilon_cap is not None and (
         plan.loss.delta == 0 or release.ledger.delta_cap is not None
     )
-    large = plan.loss.epsilon > HIGH_EPSILON
+    large = plan.loss.epsilon >= HIGH_EPSILON
     delta_large = plan.loss.delta * HIGH_DELTA_DENOMINATOR > 1
     return [
         _row(
             "size of epsilon",
             "attention" if large else "pass",
-            f"above {HIGH_EPSILON}: the table of beliefs shows how little it promises"
+            f"{HIGH_EPSILON} or more: the table of beliefs shows how little it promises"
             if large
-            else f"at most {HIGH_EPSILON}; the table of beliefs says what it promises",
+            else f"below {HIGH_EPSILON}; the table of beliefs says what it promises",
         ),
         _row(
             "size of delta",
             "attention" if delta_large else "pass",
-            "above 1 in 100,000: for that share of outcomes nothing is promised"
+            "above 1 in 100,000: it would allow to publish somebody's row with that chance"
             if delta_large
             else "at most 1 in 100,000",
         ),
@@ -105,22 +105,38 @@ def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
     ]
 
 
-def _declared(release: Release) -> list[dict[str, str]]:
+def _declared(release: Release, plan: Plan) -> list[dict[str, str]]:
+    """Say whether what the spec declares comes with the source that it was taken from."""
     silent = [
         column.name
         for column in release.columns.values()
         if column.source is None
-        and column.expression is None
         and (column.step_chosen or column.grid or column.keys or column.edges)
         and str(column.type) != "boolean"
     ]
+    silent += [
+        f"the candidates and scores of {query.name}"
+        for query in release.queries
+        if query.candidates is not None
+    ]
+    silent += [
+        f"the bins of {group.column} in {query.name}"
+        for query in release.queries
+        for group in (*query.groups, *((query.axis,) if query.axis else ()))
+        if group.edges is not None
+        and (found := release.columns.get(group.column)) is not None
+        and found.edges != group.edges
+    ]
+    private = any(step.threshold is not None for step in plan.steps)
+    known = "every bound and declared category comes from the spec, with its public source"
+    said = "no public source is given for: " + ", ".join(dict.fromkeys(silent)) if silent else known
+    if private:
+        said += "; the private keys come from the data, through the noise of their counts"
     return [
         _row(
             "bounds and categories taken from the data",
             "attention" if silent else "pass",
-            "no public source is given for: " + ", ".join(silent)
-            if silent
-            else "every bound and category comes from the spec, with its public source",
+            said,
         )
     ]
 

@@ -65,8 +65,10 @@ def render_html(public: PublicReport) -> str:
 def render_plan_html(facts: Facts, described: Facts) -> str:
     """Render a plan for approval: all of a report that needs no data.
 
-    ``facts`` are those of ``facts.planned_facts``, ``described`` those of ``plan.describe``.
+    ``facts`` are those of ``facts.planned_facts``, ``described`` those of ``plan.describe``, with
+    the ledger as it stands.
     """
+    ledger = _as_it_stands(described.get("ledger"))
     return _page(
         facts,
         float(described["interval"]) * 100,
@@ -74,12 +76,27 @@ def render_plan_html(facts: Facts, described: Facts) -> str:
         tables=[],
         left_out=0,
         reading=[],
-        ledger_charts=[],
-        ledger=None,
+        ledger_charts=_drawn(ledger_chart(ledger)) if ledger else [],
+        ledger=ledger,
         provenance=[("dataset in the ledger", described["dataset"])]
         + ([("digest of the plan", described["digest"])] if "digest" in described else []),
         notes=[*described["notes"], *(each["message"] for each in described["warnings"])],
     )
+
+
+def _as_it_stands(standing: Facts | None) -> Facts | None:
+    """The ledger before a run and after it, as a report tells it."""
+    if standing is None:
+        return None
+    composed = standing["composed"]
+    return {
+        **{
+            name: {"epsilon": standing[f"epsilon_{when}"], "delta": standing[f"delta_{when}"]}
+            for name, when in (("before", "spent"), ("after", "after"))
+        },
+        "composed": {"before": composed["now"], "after": composed["after"]},
+        "cap": {"epsilon": standing["epsilon_cap"], "delta": standing["delta_cap"]},
+    }
 
 
 def _page(report: Facts, level: float, **more: Any) -> str:
@@ -206,7 +223,12 @@ def _template() -> Template:
         loader=FunctionLoader(lambda name: (PAGE / name).read_text(encoding="utf-8")),
         finalize=_printable,
     )
-    environment.filters |= {"code": _code, "picture": _picture, "percent": percent}
+    environment.filters |= {
+        "code": _code,
+        "picture": _picture,
+        "percent": percent,
+        "shortened": lambda value: written(shortened(value, 2)),
+    }
     return environment.get_template("report.html.j2")
 
 

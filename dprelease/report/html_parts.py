@@ -22,11 +22,18 @@ def query_rows(report: Facts) -> list[Row]:
             "private" if query["cells"] is None else f"{query['cells']:,}",
             query["mechanism"],
             query["expected_error"],
-            written(shortened(query["epsilon"])),
-            written(shortened(query["delta"])),
+            *_paid(query),
         )
         for query in report["queries"]
     ]
+
+
+def _paid(query: Facts) -> tuple[str, str]:
+    """Epsilon and delta; of a shared release that is told once, with the query that lends it."""
+    shares = query["shares"]
+    if shares is not None and shares["release"] != query["name"]:
+        return f"as {shares['release']}", ""
+    return written(shortened(query["epsilon"])), written(shortened(query["delta"]))
 
 
 def accounting_rows(report: Facts, ledger: Facts | None) -> list[Row]:

@@ -94,7 +94,7 @@ def _meaning(report: Facts) -> Iterator[str]:
     )
     for table in report["meaning"]["beliefs"]:
         spared = (
-            f", but for a probability of about {written(shortened(table['delta'], 2))}"
+            f", up to a slack of {written(shortened(table['delta'], 2))} in any chance"
             if table["delta"]
             else ""
         )

@@ -148,9 +148,13 @@ def _sources(report: Facts) -> Iterator[str]:
 def _mechanisms(report: Facts) -> Iterator[str]:
     yield from report["deployment"]["implementation"]["mechanisms"]
     for query in report["queries"]:
+        shares = query["shares"]
+        cost = f"epsilon {written(query['epsilon'])}"
+        if shares is not None and shares["release"] != query["name"]:
+            cost = f"read from the release of {shares['release']} at no further cost"
         yield (
-            f"{query['name']}: {statistic_words(query)}, {query['mechanism']}, epsilon "
-            f"{written(query['epsilon'])}, {query['sensitivity']['derivation']}"
+            f"{query['name']}: {statistic_words(query)}, {query['mechanism']}, {cost}, "
+            f"{query['sensitivity']['derivation']}"
         )
     yield "Floating point: integer noise on a public grid, integer sums."
     version = report["provenance"]["versions"].get("dprelease")

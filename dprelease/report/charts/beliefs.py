@@ -94,9 +94,10 @@ def people_chart(table: Mapping[str, Any], number: int, prior: float = 0.1) -> C
         drawing.text(x + 5 * SIDE, 10 * SIDE + 20, f"{count} of 100", "t b", "middle")
         drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, "t s", "middle")
     title = f"In people: {table['about']}"
+    said = "but for rare outcomes (delta)" if table["delta"] else "whatever it says"
     description = (
         f"Somebody holds a statement about this for true in {marked[0]} of 100 such cases. After "
-        f"the release, whatever it says, they hold it for true in at least {marked[1]} and at most "
+        f"the release, {said}, they hold it for true in at least {marked[1]} and at most "
         f"{marked[2]} of 100."
     )
     rows = tuple((label, str(count)) for count, label in zip(marked, labels, strict=True))

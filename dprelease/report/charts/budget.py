@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from math import floor
 from typing import Any
 
 from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
@@ -79,22 +80,38 @@ def ledger_chart(ledger: Facts) -> Chart:
     rows = (
         ("spent before", _loss(before)),
         ("this release adds", _loss(after - before)),
-        ("left under the cap", "no cap" if left is None else f"{_loss(left)} of {written(cap)}"),
+        ("left under the cap", "no cap" if left is None else f"{_less(left)} of {written(cap)}"),
     )
     for place, (label, said) in enumerate(rows):
         y = 44.0 + 17 * place
         drawing.box((0, y - 9), (12, 10), ("bar quiet", "bar", "track")[place])
         drawing.text(18, y, f"{label}: {said}", "t")
     title = "The ledger of the dataset, in epsilon"
-    description = "; ".join(f"{label}: {said}" for label, said in rows) + "."
+    description = "; ".join(f"{label}: {said}" for label, said in rows) + f". {_counted(ledger)}"
     name = "chart-ledger"
     svg = drawing.finish(name, title, description)
-    note = "What is spent is never given back."
+    note = f"What is spent is never given back. {_counted(ledger)}"
     return Chart(name, title, description, svg, ("what", "epsilon"), rows, note)
 
 
 def _loss(value: float) -> str:
     return written(shortened(float(f"{value:.12g}"), 6))
+
+
+def _less(value: float) -> str:
+    """What is left: never more than there is."""
+    return written(floor(float(f"{value:.12g}") * 10**6) / 10**6)
+
+
+def _counted(ledger: Facts) -> str:
+    """How releases add up: a chart can't be read without that."""
+    composed = (ledger.get("composed") or {}).get("after") or {}
+    said = "Releases are added up plainly."
+    if composed.get("by") == "zCDP":
+        said = "Releases are composed by zCDP, which is less than their plain sum."
+    if ledger.get("disjoint_periods"):
+        said += " Of periods that are declared disjoint, the dearest counts."
+    return said
 
 
 def spending_chart(ledger: Facts) -> Chart | None:
@@ -127,11 +144,12 @@ def spending_chart(ledger: Facts) -> Chart | None:
     if first != last:
         drawing.text(left, bottom + 16, first, "t s")
     drawing.text(right, bottom + 16, last, "t s", "end")
-    title = "Epsilon over time, added up"
+    title = "Epsilon over time"
     description = (
         f"{len(history)} {'charge' if len(history) == 1 else 'charges'} of this dataset up to this "
-        f"release, which brings the plain sum to {written(history[-1]['epsilon'])}"
+        f"release, which brings the total to {written(history[-1]['epsilon'])}"
         + (f", under a cap of {written(cap)}." if cap is not None else "; there is no cap.")
+        + f" {_counted(ledger)}"
     )
     rows = tuple(
         (str(each["entry"]), str(each["at"])[:19].replace("T", " "), written(each["epsilon"]))
