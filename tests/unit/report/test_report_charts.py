@@ -120,11 +120,61 @@ def test_beliefs_are_those_of_the_tables(facts):
     points = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
     low, high = posterior(0.5, 1.0)
     by_prior = [point[1] for point in points if point[0] == pytest.approx(46 + 145)]
-    assert by_prior == [pytest.approx(12 + 232 * (1 - each), abs=0.06) for each in (low, high)]
+    assert by_prior == [pytest.approx(12 + 232 * (1 - each), abs=0.11) for each in (high, low)]
     people = people_chart(first, 1)
     assert people.rows == (("before", "10"), ("at least, after", "3"), ("at most, after", "24"))
     marked = shapes(people, "path", "p-on")
     assert [each.get("d").count("z") for each in marked] == [20, 6, 48]
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 5, 10, 20])
+def test_the_drawn_band_holds_the_true_one_and_little_more(epsilon):
+    table = {"about": "a", "epsilon": epsilon, "rows": [
+        {"prior": 0.5, "posterior_low": 0, "posterior_high": 1}]}  # fmt: skip
+    (band,) = shapes(band_chart([table]), "path", "band-1")
+    drawn = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
+    points = [((x - 46) / 290, (244 - y) / 232) for x, y in drawn]
+    corner = points.index((1, 1))
+    upper, lower = points[: corner + 1], points[corner:][::-1]
+    priors = [1 / (1 + math.exp(-each / 20)) for each in range(-500, 501)]
+    for prior in priors:
+        low, high = posterior(prior, epsilon)
+        assert at(upper, prior) > high - 0.005
+        assert at(lower, prior) < low + 0.005
+    exact = [(prior, posterior(prior, epsilon)) for prior in [0, *priors, 1]]
+    for side, place in ((upper, 1), (lower, 0)):
+        true = [(prior, bounds[place]) for prior, bounds in exact]
+        assert max(min(math.dist(point, each) for each in true) for point in side) < 0.015
+
+
+def at(line, x):
+    """Read a line of points at a place; where it stands upright, its end."""
+    after = next(
+        place for place, point in enumerate(line) if point[0] > x or place + 1 == len(line)
+    )
+    (x0, y0), (x1, y1) = line[after - 1], line[after]
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0) if x1 > x0 else y1
+
+
+def test_a_long_legend_is_wrapped(facts):
+    about = "what the person's rows say, if they are in the table, of anything that it holds"
+    table = {**facts["meaning"]["beliefs"][0], "epsilon": 10, "about": about}
+    chart = band_chart([table, table])
+    said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
+    assert max(map(len, said)) <= 50
+    assert " ".join(said).count(f"epsilon 10: {about}") == 2
+    height = float(ElementTree.fromstring(chart.svg).get("viewBox").split()[3])
+    lowest = max(float(e.get("y")) for e in ElementTree.fromstring(chart.svg).iter("text"))
+    assert lowest + 4 <= height
+
+
+def test_people_are_counted_without_dust():
+    row = {"prior": 0.1, "posterior_low": 0.29, "posterior_high": 0.57}
+    for low, high in ((0.29, 0.57), (0.07, 0.14), (0.58, 0.55), (0.001, 0.9999)):
+        told = {**row, "posterior_low": low, "posterior_high": high}
+        chart = people_chart({"about": "a", "rows": [told]}, 1)
+        counts = math.floor(round(low * 1e4) / 100), math.ceil(round(high * 1e4) / 100)
+        assert [int(said) for _, said in chart.rows] == [10, *counts]
 
 
 def query(**facts):
