@@ -100,7 +100,11 @@ def _page(report: Facts, level: float, **more: Any) -> str:
             budget=budget_chart(report["queries"], report["accounting"]),
             noise_charts=_drawn(
                 dots_chart(report["queries"], level),
-                error_chart(report["queries"], report["columns"]),
+                error_chart(
+                    report["queries"],
+                    report["columns"],
+                    "people" if meaning["of"] == "person" else "rows",
+                ),
             ),
             queries=query_rows(report),
             details=[
