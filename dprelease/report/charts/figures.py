@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from dprelease.finish.decimals import placed
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
+from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut, isolated
 from dprelease.report.charts.scales import Scale, fraction_of, linear, ticks_of
 from dprelease.report.numbers import written
 
@@ -83,7 +83,7 @@ def labels_of(table: OutputTable) -> list[str]:
     keys = [column.values for column in table.columns if column.kind == "key"]
     if not keys:
         return ["all"] * table.rows
-    return [" · ".join("(none)" if key is None else str(key) for key in row)
+    return [" · ".join("(none)" if key is None else isolated(str(key)) for key in row)
             for row in zip(*keys, strict=True)]  # fmt: skip
 
 

@@ -108,6 +108,25 @@ def test_no_text_gets_out_of_its_place(many):
     assert "&lt;script&gt;" in html
 
 
+def test_a_key_cannot_turn_the_text_beside_it(many):
+    keys = ["a\u202eb", "plain"]
+    columns = (
+        OutputColumn("key", "key", keys, "keys"),
+        OutputColumn("other", "key", keys, "keys"),
+        OutputColumn("visits", "integer", [1, 2], "visits", 0, "visits"),
+        OutputColumn("named", "text", keys, "a choice", 0, "named"),
+        OutputColumn("named_noise_moe", "integer", [3, 3], "half", 0, "named"),
+    )
+    html = page_of(many, {"t.csv": OutputTable("t", columns)})
+    assert problems(html) == []
+    left = re.sub("<bdi>[^<]*</bdi>|\u2068[^\u2068\u2069]*\u2069", "", html)
+    assert "\u202e" in html
+    assert "\u202e" not in left
+    assert "<bdi>plain</bdi>" in html
+    assert "\u2068plain" not in html
+    assert "score up to 3 short of the best one" in html
+
+
 def test_nothing_is_loaded_and_nothing_runs(many):
     html = page_of(many)
     assert "default-src 'none'" in html
