@@ -210,7 +210,12 @@ def _template() -> Template:
         loader=FunctionLoader(lambda name: (PAGE / name).read_text(encoding="utf-8")),
         finalize=_printable,
     )
-    environment.filters |= {"code": _code, "picture": _picture, "percent": percent}
+    environment.filters |= {
+        "breakable": _breakable,
+        "code": _code,
+        "picture": _picture,
+        "percent": percent,
+    }
     return environment.get_template("report.html.j2")
 
 
@@ -230,6 +235,13 @@ def _code(said: str) -> Markup:
     from markupsafe import Markup, escape
 
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(said))))  # noqa: S704 - escaped
+
+
+def _breakable(name: str) -> Markup:
+    """Escape a name of a column, which may go on in the next line after an underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup(str(escape(name)).replace("_", "_<wbr>"))  # noqa: S704 - escaped
 
 
 def _picture(chart: Chart) -> Markup:

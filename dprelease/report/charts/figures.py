@@ -50,9 +50,7 @@ class Figure:
             return ""
         least, most = min(known), max(known)
         span = f"{least:,} to {most:,}" if least < most else f"{most:,}"
-        return (
-            f" Hollow, for each may be off by ± {span} ranks; no interval in values can be given."
-        )
+        return f" Hollow marks may be off by ± {span} ranks; no interval in values can be given."
 
 
 def figures_of(table: OutputTable) -> list[Figure]:

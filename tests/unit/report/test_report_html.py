@@ -165,6 +165,27 @@ def test_ten_thousand_cells_stay_readable(many):
     assert "40 runs of neighbouring keys" in html
 
 
+@pytest.mark.parametrize(
+    ("columns", "style"), [(6, None), (7, "tight"), (9, "tight"), (10, "packed"), (40, "packed")]
+)
+def test_wide_tables_are_not_cut_on_paper(many, columns, style):
+    """Above nine columns paper shows each row as a block of named figures."""
+    names = [f"v_{number}" for number in range(columns)]
+    table = OutputTable(
+        "t", tuple(OutputColumn(each, "integer", [10**30], "", 0, each) for each in names)
+    )
+    html = page_of(many, {"t.csv": table})
+    assert problems(html) == []
+    page = parsed(html)
+    assert style in [tag.get("class") for _, tag in page.all("table")]
+    named = [tag["data-name"] for _, tag in page.all("th", "td") if "data-name" in tag]
+    assert named == (names if style == "packed" else [])
+    assert "v_<wbr>0</th>" in html
+    css = (PAGE / "report.css").read_text(encoding="utf-8").partition("@media print")[2]
+    for rule in ("overflow-wrap: anywhere", "content: attr(data-name)", ".tight", ".packed tr"):
+        assert rule in css
+
+
 def test_ten_queries_stay_small_and_quick(planned, published):
     names = [f"query_number_{number}" for number in range(10)]
     plan = planned(*({"name": name, "statistic": "count", "by": ["region"]} for name in names))
