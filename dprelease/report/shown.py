@@ -31,7 +31,8 @@ def _rounded(value: int, dropped: int) -> int:
 
 def _up(value: int, dropped: int) -> int:
     """Round a half-width, which must not look smaller than it is."""
-    return -(-value // 10**dropped)
+    unit: int = 10**dropped
+    return -(-value // unit)
 
 
 def _places(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
