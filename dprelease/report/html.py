@@ -117,7 +117,11 @@ def _page(report: Facts, level: float, **more: Any) -> str:
             budget=budget_chart(report["queries"], report["accounting"]),
             noise_charts=_drawn(
                 dots_chart(report["queries"], level),
-                error_chart(report["queries"], report["columns"]),
+                error_chart(
+                    report["queries"],
+                    report["columns"],
+                    "people" if meaning["of"] == "person" else "rows",
+                ),
             ),
             queries=query_rows(report),
             details=[
@@ -224,6 +228,7 @@ def _template() -> Template:
         finalize=_printable,
     )
     environment.filters |= {
+        "breakable": _breakable,
         "code": _code,
         "picture": _picture,
         "percent": percent,
@@ -248,6 +253,13 @@ def _code(said: str) -> Markup:
     from markupsafe import Markup, escape
 
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(said))))  # noqa: S704 - escaped
+
+
+def _breakable(name: str) -> Markup:
+    """Escape a name of a column, which may go on in the next line after an underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup(str(escape(name)).replace("_", "_<wbr>"))  # noqa: S704 - escaped
 
 
 def _picture(chart: Chart) -> Markup:

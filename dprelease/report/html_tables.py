@@ -93,7 +93,9 @@ def _cell(
     flag = row[beside["_flag"]] if "_flag" in beside else None
     noise = ""
     if half is not None and said is not None:
-        noise = f"± {half}" if column.kind != "text" else f"score within {half}"
+        noise = f"± {half}"
+        if column.kind == "text":
+            noise = f"score up to {half} short of the best one's"
     elif ranks is not None:
         noise = f"± {ranks} ranks"
     return Cell(

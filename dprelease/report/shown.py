@@ -15,8 +15,9 @@ def shown_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[obj
 
 
 def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
+    rounded = _up if column.kind != "key" and column.name.endswith("_noise_moe") else _rounded
     return [
-        placed(_rounded(value, column.decimals - places), places)
+        placed(rounded(value, column.decimals - places), places)
         if isinstance(value, int)
         else value
         for value in column.values[:most]
@@ -26,6 +27,12 @@ def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
 def _rounded(value: int, dropped: int) -> int:
     unit: int = 10**dropped
     return (2 * value + unit) // (2 * unit)
+
+
+def _up(value: int, dropped: int) -> int:
+    """Round a half-width, which must not look smaller than it is."""
+    unit: int = 10**dropped
+    return -(-value // unit)
 
 
 def _places(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:

@@ -13,6 +13,9 @@ from html import escape
 
 WIDTH = 360
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_DIRECTED = re.compile(
+    "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,11 @@ def near(value: float) -> str:
 def clean(said: str) -> str:
     """Escape a text, without characters that no document may hold."""
     return escape(_CONTROL.sub("\ufffd", said))
+
+
+def isolated(said: str) -> str:
+    """Keep marks of direction in a key from turning what stands beside it."""
+    return f"\u2068{said}\u2069" if _DIRECTED.search(said) else said
 
 
 def cut(said: str, most: int) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from dprelease.finish.decimals import placed
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
+from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut, isolated
 from dprelease.report.charts.scales import Scale, fraction_of, linear, ticks_of
 from dprelease.report.numbers import written
 
@@ -21,10 +21,36 @@ BANDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A column of numbers with its half-widths, if it has any."""
+    """A column of numbers with its half-widths, or ranks it may be off, if it has any."""
 
     column: OutputColumn
     halves: OutputColumn | None
+    ranks: OutputColumn | None = None
+
+    @property
+    def beside(self) -> OutputColumn | None:
+        """The column that says how far off it may be."""
+        return self.halves or self.ranks
+
+    @property
+    def mark(self) -> str:
+        """How a released value is drawn: hollow where how far off it may be can't be."""
+        return "bar" if self.ranks is None else "hollow"
+
+    @property
+    def head(self) -> tuple[str, str, str]:
+        """Name the columns of its numbers."""
+        beside = "noise half-width" if self.ranks is None else "ranks it may be off"
+        return "key", self.column.name, beside
+
+    def in_ranks(self) -> str:
+        """Say within how many ranks the values are right, if that is all that is known."""
+        known = [] if self.ranks is None else [v for v in self.ranks.values if isinstance(v, int)]
+        if not known:
+            return ""
+        least, most = min(known), max(known)
+        span = f"{least:,} to {most:,}" if least < most else f"{most:,}"
+        return f" Hollow marks may be off by ± {span} ranks; no interval in values can be given."
 
 
 def figures_of(table: OutputTable) -> list[Figure]:
@@ -37,7 +63,8 @@ def figures_of(table: OutputTable) -> list[Figure]:
         halves = named.get(f"{column.name}_noise_moe")
         if halves is not None and all(half is None for half in halves.values):
             halves = None
-        found.append(Figure(column, halves))
+        ranks = named.get(f"{column.name}_rank_moe") if halves is None else None
+        found.append(Figure(column, halves, ranks))
     return found
 
 
@@ -54,7 +81,7 @@ def labels_of(table: OutputTable) -> list[str]:
     keys = [column.values for column in table.columns if column.kind == "key"]
     if not keys:
         return ["all"] * table.rows
-    return [" · ".join("(none)" if key is None else str(key) for key in row)
+    return [" · ".join("(none)" if key is None else isolated(str(key)) for key in row)
             for row in zip(*keys, strict=True)]  # fmt: skip
 
 
@@ -106,23 +133,23 @@ def _each(  # noqa: PLR0913, PLR0917 - a figure in all its forms
         if half:
             low, high = across.at(figure_at - half), across.at(figure_at + half)
             drawing.box((low, y - 2.5), (max(high - low, 1.0), 5), "interval")
-        drawing.dot(across.at(figure_at), y, 3, "bar")
+        drawing.dot(across.at(figure_at), y, 3, figure.mark)
     title = figure.column.name
     interval = f", each with its {level:g}% noise interval" if figure.halves is not None else ""
     description = (
         f"Released values of {title} by key, in the order of the spec{interval}; the line at 0 is "
-        "shown."
+        f"shown.{figure.in_ranks()}"
     )
     cells = zip(labels, _written(figure), strict=True)
     rows = tuple((label, *said) for label, said in cells)
     svg = drawing.finish(name, title, description)
-    return Chart(name, title, description, svg, ("key", title, "noise half-width"), rows)
+    return Chart(name, title, description, svg, figure.head, rows)
 
 
 def _written(figure: Figure) -> Iterator[tuple[str, str]]:
-    halves = figure.halves
+    beside = figure.beside
     for place, value in enumerate(figure.column.values):
-        half = "-" if halves is None else _said(halves.values[place], halves)
+        half = "-" if beside is None else _said(beside.values[place], beside)
         yield _said(value, figure.column), half
 
 
@@ -172,16 +199,16 @@ def _upright(
         if half:
             reach = abs(frame.up.at(half) - frame.up.at(0))
             frame.drawing.box((x - 1, y - reach), (2, 2 * reach), "interval")
-        frame.drawing.dot(x, y, min(2.4, frame.width / 2), "bar")
+        frame.drawing.dot(x, y, min(2.4, frame.width / 2), figure.mark)
     title = figure.column.name
     interval = ", each with its noise interval" if figure.halves is not None else ""
     description = (
         f"{table.rows:,} released values of {title}, in the order of the keys{interval}; the line "
-        "at 0 is shown."
+        f"at 0 is shown.{figure.in_ranks()}"
     )
     rows = tuple((label, *said) for label, said in zip(labels, _written(figure), strict=True))
     svg = frame.drawing.finish(name, title, description)
-    return Chart(name, title, description, svg, ("key", title, "noise half-width"), rows)
+    return Chart(name, title, description, svg, figure.head, rows)
 
 
 def _ends(values: Sequence[float | None], halves: Sequence[float | None]) -> list[float]:
@@ -222,7 +249,7 @@ def _bands(
         x = frame.left + width * place
         drawing.box((x + 1, up.at(most)), (width - 2, up.at(least) - up.at(most)), "pale")
         drawing.box((x + 1, up.at(high)), (width - 2, up.at(low) - up.at(high)), "interval")
-        drawing.box((x + 0.5, up.at(middle) - 1), (width - 1, 2), "bar")
+        drawing.box((x + 0.5, up.at(middle) - 1), (width - 1, 2), figure.mark)
         rows.append((keys, f"{last - first:,}", *(_short(each) for each in (least, middle, most))))
     if wide:
         x = WIDTH - 12.0
@@ -231,7 +258,8 @@ def _bands(
     description = (
         f"{table.rows:,} released values of {title} in the order of the keys, put together in "
         f"{len(parts)} runs of neighbouring keys: light from the least to the greatest, dark the "
-        "middle half, a bar at the median; the line at 0 is shown."
+        "middle half, a bar at the median of the released values; the line at 0 is shown."
+        f"{figure.in_ranks()}"
     )
     svg = drawing.finish(name, title, description)
     head = ("keys", "rows", "least", "median", "greatest")

@@ -10,7 +10,7 @@ from typing import Any
 
 from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
 from dprelease.report.charts.scales import Scale, short
-from dprelease.report.numbers import written
+from dprelease.report.numbers import shortened, written
 
 Facts = Mapping[str, Any]
 
@@ -119,17 +119,22 @@ class Falling:
     names: tuple[str, ...]
     share: float
     of: str
+    sizes: str  # what a size of a group counts
 
 
-def falling(queries: Sequence[Facts], columns: Sequence[Facts]) -> list[Falling]:
+def falling(
+    queries: Sequence[Facts], columns: Sequence[Facts], units: str = "people"
+) -> list[Falling]:
     """Find the relative error of each query that has one; equal ones together, largest first."""
     sizes = {column["name"]: _middle(column) for column in columns}
-    found: dict[tuple[float, str], list[str]] = {}
+    counted = {"count_units": units, "count_distinct": "different values"}
+    found: dict[tuple[float, str, str], list[str]] = {}
     for query in queries:
-        known = _share(query, sizes.get(query["column"]))
+        many = counted.get(query["statistic"], "records")
+        known = _share(query, sizes.get(query["column"]), many)
         if known is not None and known[0] > 0:
-            found.setdefault(known, []).append(str(query["name"]))
-    lines = [Falling(tuple(names), share, of) for (share, of), names in found.items()]
+            found.setdefault((*known, many), []).append(str(query["name"]))
+    lines = [Falling(tuple(names), *known) for known, names in found.items()]
     return sorted(lines, key=lambda line: -line.share)
 
 
@@ -139,10 +144,10 @@ def _middle(column: Facts) -> float | None:
     return max(abs(float(column["lower"])), abs(float(column["upper"]))) / 2
 
 
-def _share(query: Facts, middle: float | None) -> tuple[float, str] | None:
+def _share(query: Facts, middle: float | None, many: str) -> tuple[float, str] | None:
     half, example = query["noise_halfwidth"], query["example_halfwidth"]
     if query["statistic"] in COUNTS and half is not None:
-        return float(half), "of the count"
+        return float(half), f"of the count of {many}"
     if query["statistic"] == "sum" and half is not None and middle:
         return float(half) / middle, "of the sum"
     if example is None:
@@ -156,19 +161,99 @@ def _share(query: Facts, middle: float | None) -> tuple[float, str] | None:
 
 
 SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
-MOST_LINES = 8
+MOST_LINES = 5
+APART = math.log10(1.25)  # lines nearer to each other than this are one to the eye
+MOST_NAMES = 20
 UNRELIABLE = 0.3
 
 
-def error_chart(queries: Sequence[Facts], columns: Sequence[Facts]) -> Chart | None:
-    """Draw relative error against group size, both by powers of ten; None where none is known."""
-    lines = falling(queries, columns)
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A line of the chart, with the names of all queries of exactly this error."""
+
+    share: float
+    names: tuple[str, ...]
+
+
+def drawn_lines(lines: Sequence[Falling]) -> tuple[list[Drawn], list[str]]:
+    """Choose lines that stand apart, from largest to smallest; and name the queries left out.
+
+    First the largest, then again and again what is farthest from all that are chosen.
+    """
+    together: dict[float, list[str]] = {}
+    for line in lines:
+        together.setdefault(line.share, []).extend(line.names)
+    places = {share: math.log10(share) for share in together}
+    chosen = [max(places)]
+    while len(chosen) < MOST_LINES:
+        gaps = {
+            share: min(abs(place - places[other]) for other in chosen)
+            for share, place in places.items()
+        }
+        farthest = max(gaps, key=lambda share: gaps[share])
+        if gaps[farthest] < APART:
+            break
+        chosen.append(farthest)
+    shown = [Drawn(share, tuple(together[share])) for share in sorted(chosen, reverse=True)]
+    return shown, [name for share in together if share not in chosen for name in together[share]]
+
+
+def error_chart(queries: Sequence[Facts], columns: Sequence[Facts], units: str) -> Chart | None:
+    """Draw relative error against group size, both by powers of ten; None where none is known.
+
+    ``units``: what ``count_units`` counts.
+    """
+    lines = falling(queries, columns, units)
     if not lines:
         return None
-    shown = lines[:MOST_LINES]
+    shown, rest = drawn_lines(lines)
     left, right, top, bottom = 46.0, WIDTH - 10.0, 10.0, 210.0
-    across, up = Scale(1, 6, left, right), Scale(-4, 0, bottom, top)
+    frame = across, up = Scale(1, 6, left, right), Scale(-4, 0, bottom, top)
     drawing = Drawing(bottom + 40 + 16 * len(shown))
+    _powers(drawing, across, up)
+    for place, line in enumerate(shown):
+        style = f"stroke-{place % 4 + 1}{' dash' if place >= 4 else ''}"
+        _fall(drawing, frame, line, style, place + 1)
+        y = bottom + 46 + 16 * place
+        drawing.line((left, y - 4), (left + 22, y - 4), style)
+        said = f"{place + 1}  {', '.join(line.names)}"
+        drawing.text(left + 28, y, cut(said, 32), "t s")
+        drawing.text(right, y, f"{_percent(line.share / 1000)} at 1,000", "t s", "end")
+    sizes = listed([each for each in _sizes(units) if each in {line.sizes for line in lines}])
+    drawing.text((left + right) / 2, bottom + 28, f"{sizes} in the group", "t s", "middle")
+    title = "Relative error against the size of a group"
+    description = (
+        "The noise interval's half-width as a share of the figure. Ten times the "
+        f"{sizes}, a tenth of the error. Sums and means are compared with values of half the "
+        "column's largest."
+    )
+    rows = tuple(
+        (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
+        for line in lines
+    )
+    name = "chart-errors"
+    svg = drawing.finish(name, title, description)
+    head = ("query", "share", *(f"at {size:,}" for size in SIZES[1:5]))
+    note = ""
+    if rest:
+        more = f" and {len(rest) - MOST_NAMES} more" if len(rest) > MOST_NAMES else ""
+        names = f"{', '.join(rest[:MOST_NAMES])}{more}"
+        note = f"{description} Not drawn, for they lie close to these lines or between: {names}."
+    return Chart(name, title, description, svg, head, rows, note)
+
+
+def _sizes(units: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(("records", units, "different values")))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join alternatives as a sentence does."""
+    return " or ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+
+
+def _powers(drawing: Drawing, across: Scale, up: Scale) -> None:
+    """Draw the powers of ten on both axes, and shade what is flagged."""
+    left, right, top, bottom = across.start, across.end, up.end, up.start
     for power, label in ((0, "100%"), (-1, "10%"), (-2, "1%"), (-3, "0.1%"), (-4, "0.01%")):
         drawing.line((left, up.at(power)), (right, up.at(power)), "grid")
         drawing.text(left - 6, up.at(power) + 4, label, "t s", "end")
@@ -179,34 +264,10 @@ def error_chart(queries: Sequence[Facts], columns: Sequence[Facts]) -> Chart | N
     limit = up.at(math.log10(UNRELIABLE))
     drawing.box((left, top), (right - left, limit - top), "shade")
     drawing.text(right - 4, top + 12, "flagged: over 30%", "t s", "end")
-    for place, line in enumerate(shown):
-        style = f"stroke-{place % 4 + 1}{' dash' if place >= 4 else ''}"
-        _fall(drawing, (across, up), line, style, place + 1)
-        y = bottom + 46 + 16 * place
-        drawing.line((left, y - 4), (left + 22, y - 4), style)
-        said = f"{place + 1}  {', '.join(line.names)}"
-        drawing.text(left + 28, y, cut(said, 32), "t s")
-        drawing.text(right, y, f"{_percent(line.share / 1000)} at 1,000", "t s", "end")
-    drawing.text((left + right) / 2, bottom + 28, "records in the group", "t s", "middle")
-    title = "Relative error against the size of a group"
-    description = (
-        "The noise interval's half-width as a share of the figure. Ten times the records, a tenth "
-        "of the error. Sums and means are compared with values of half the column's largest."
-    )
-    rows = tuple(
-        (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
-        for line in lines
-    )
-    name = "chart-errors"
-    svg = drawing.finish(name, title, description)
-    head = ("query", "share", *(f"at {size:,}" for size in SIZES[1:5]))
-    rest = len(lines) - len(shown)
-    note = f"{description} {rest} more lines are in the table of numbers." if rest else ""
-    return Chart(name, title, description, svg, head, rows, note)
 
 
 def _fall(
-    drawing: Drawing, frame: tuple[Scale, Scale], line: Falling, style: str, number: int
+    drawing: Drawing, frame: tuple[Scale, Scale], line: Drawn, style: str, number: int
 ) -> None:
     """Draw a line of slope -1 as far as it lies inside the frame, and number it."""
     across, up = frame
@@ -224,4 +285,5 @@ def _fall(
 
 
 def _percent(share: float) -> str:
-    return f"{written(float(f'{share * 100:.2g}'))}%"
+    """Write a share of error in percent, rounded up, but for the dust of floats."""
+    return f"{written(shortened(float(f'{share * 100:.12g}'), 2))}%"

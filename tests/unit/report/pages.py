@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
 
-VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img"}
+VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img", "wbr"}
 
 
 @dataclass

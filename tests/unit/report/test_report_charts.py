@@ -2,7 +2,8 @@
 
 import math
 from fractions import Fraction
-from statistics import NormalDist
+from itertools import pairwise
+from statistics import NormalDist, fmean
 from xml.etree import ElementTree
 
 import pytest
@@ -16,6 +17,7 @@ from dprelease.report.charts.noises import dots_chart, error_chart, falling, has
 from dprelease.report.charts.scales import linear, short, ticks_of
 from dprelease.report.facts import planned_facts
 from dprelease.report.meaning import posterior
+from dprelease.report.shown import shown_rows
 
 
 def shapes(chart, kind, style):
@@ -120,11 +122,63 @@ def test_beliefs_are_those_of_the_tables(facts):
     points = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
     low, high = posterior(0.5, 1.0)
     by_prior = [point[1] for point in points if point[0] == pytest.approx(46 + 145)]
-    assert by_prior == [pytest.approx(12 + 232 * (1 - each), abs=0.06) for each in (low, high)]
+    assert by_prior == [pytest.approx(12 + 232 * (1 - each), abs=0.11) for each in (high, low)]
     people = people_chart(first, 1)
     assert people.rows == (("before", "10"), ("at least, after", "3"), ("at most, after", "24"))
     marked = shapes(people, "path", "p-on")
     assert [each.get("d").count("z") for each in marked] == [20, 6, 48]
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 5, 10, 20])
+def test_the_drawn_band_holds_the_true_one_and_little_more(epsilon):
+    table = {"about": "a", "epsilon": epsilon, "rows": [
+        {"prior": 0.5, "posterior_low": 0, "posterior_high": 1}]}  # fmt: skip
+    (band,) = shapes(band_chart([table]), "path", "band-1")
+    drawn = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
+    points = [((x - 46) / 290, (244 - y) / 232) for x, y in drawn]
+    corner = points.index((1, 1))
+    upper, lower = points[: corner + 1], points[corner:][::-1]
+    priors = [1 / (1 + math.exp(-each / 20)) for each in range(-500, 501)]
+    for prior in priors:
+        low, high = posterior(prior, epsilon)
+        assert at(upper, prior) > high - 0.005
+        assert at(lower, prior) < low + 0.005
+    for side, place in ((upper, 1), (lower, 0)):
+        middles = [tuple(map(fmean, zip(*ends, strict=True))) for ends in pairwise(side)]
+        for x, y in [*side[1:-1], *middles]:
+            up_or_down = abs(y - posterior(x, epsilon)[place]) if 0 < x < 1 else 1
+            aside = abs(x - posterior(y, epsilon)[1 - place]) if 0 < y < 1 else 1
+            assert min(up_or_down, aside) < 0.005
+
+
+def at(line, x):
+    """Read a line of points at a place; where it stands upright, its end."""
+    after = next(
+        place for place, point in enumerate(line) if point[0] > x or place + 1 == len(line)
+    )
+    (x0, y0), (x1, y1) = line[after - 1], line[after]
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0) if x1 > x0 else y1
+
+
+def test_a_long_legend_is_wrapped(facts):
+    about = "what the person's rows say, if they are in the table, of anything that it holds"
+    table = {**facts["meaning"]["beliefs"][0], "epsilon": 10, "about": about}
+    chart = band_chart([table, table])
+    said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
+    assert max(map(len, said)) <= 50
+    assert " ".join(said).count(f"epsilon 10: {about}") == 2
+    height = float(ElementTree.fromstring(chart.svg).get("viewBox").split()[3])
+    lowest = max(float(e.get("y")) for e in ElementTree.fromstring(chart.svg).iter("text"))
+    assert lowest + 4 <= height
+
+
+def test_people_are_counted_without_dust():
+    row = {"prior": 0.1, "posterior_low": 0.29, "posterior_high": 0.57}
+    for low, high in ((0.29, 0.57), (0.07, 0.14), (0.58, 0.55), (0.001, 0.9999)):
+        told = {**row, "posterior_low": low, "posterior_high": high}
+        chart = people_chart({"about": "a", "rows": [told]}, 1)
+        counts = math.floor(round(low * 1e4) / 100), math.ceil(round(high * 1e4) / 100)
+        assert [int(said) for _, said in chart.rows] == [10, *counts]
 
 
 def query(**facts):
@@ -186,12 +240,80 @@ def test_errors_fall_with_the_size_of_a_group(facts):
     )  # fmt: skip
     found = [(line.names, line.share) for line in lines]
     assert sorted(found) == [(("m",), 10), (("q", "twin"), 10), (("s",), 10)]
-    chart = error_chart([query()], columns)
+    chart = error_chart([query()], columns, "people")
     assert chart.rows[0][2:] == ("10%", "1%", "0.1%", "0.01%")
     (line,) = shapes(chart, "path", "stroke-1")
     ends = [tuple(map(float, pair.split())) for pair in line.get("d")[1:].split("L")]
     assert ends == [(46, 10), (pytest.approx(289.2), 210)]
-    assert error_chart([query(noise_halfwidth=None)], columns) is None
+    assert error_chart([query(noise_halfwidth=None)], columns, "people") is None
+
+
+def test_shares_of_an_error_are_rounded_up():
+    chart = error_chart([query(noise_halfwidth=12.34)], [], "people")
+    assert chart.rows[0][2:] == ("13%", "1.3%", "0.13%", "0.013%")
+    assert "1.3% at 1,000" in chart.svg
+
+
+def test_sizes_are_named_for_what_is_counted():
+    def axis(*statistics):
+        queries = [query(name=each, statistic=each) for each in statistics]
+        chart = error_chart(queries, [], "people")
+        said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
+        return next(each for each in said if each.endswith("in the group")), chart.rows
+
+    assert axis("count")[0] == "records in the group"
+    assert axis("count_units")[0] == "people in the group"
+    named, rows = axis("count", "count_units", "count_distinct")
+    assert named == "records, people or different values in the group"
+    assert [row[1] for row in rows] == [
+        "of the count of records",
+        "of the count of people",
+        "of the count of different values",
+    ]
+
+
+def test_at_most_five_lines_stand_apart_and_all_are_named():
+    halves = [10, 10, 10.5, 11, 20, 21, 40, 80, 160, 320, 640]
+    queries = [query(name=f"q{at}", noise_halfwidth=half) for at, half in enumerate(halves)]
+    chart = error_chart(queries, [], "people")
+    drawn = [each for n in range(1, 6) for each in shapes(chart, "path", f"stroke-{n}")]
+    assert len(drawn) + len(shapes(chart, "path", "stroke-1 dash")) == 5
+    assert "q0, q1" in chart.svg
+    left_out = chart.note.partition("Not drawn")[2]
+    assert all(f"q{at}" in left_out or f"q{at}" in chart.svg for at in range(11))
+    assert "q2" in left_out
+    assert len(chart.rows) == 10
+    near = error_chart(queries[:4], [], "people")
+    assert len(shapes(near, "circle", "badge")) == 1
+    many = [query(name=f"q{at}", noise_halfwidth=10 + at / 10) for at in range(60)]
+    assert " more" in error_chart(many, [], "people").note
+
+
+def quantiles(ranks):
+    values = list(range(len(ranks)))
+    return OutputTable(
+        "t",
+        (
+            OutputColumn("key", "key", [f"k{at}" for at in values], ""),
+            OutputColumn("m", "integer", values, "", 0, "m"),
+            OutputColumn("m_noise_moe", "integer", [None] * len(ranks), "", 0, "m"),
+            OutputColumn("m_rank_moe", "integer", ranks, "", 0, "m"),
+        ),
+    )
+
+
+@pytest.mark.parametrize("rows", [3, 50, 200])
+def test_quantiles_do_not_look_exact(rows):
+    made = quantiles([1366] * (rows - 1) + [17])
+    chart = figure_chart(made, figures_of(made)[0], "c", 95)
+    assert "± 17 to 1,366 ranks; no interval in values can be given" in chart.description
+    assert not shapes(chart, "circle", "bar")
+    if rows < 200:
+        assert len(shapes(chart, "circle", "hollow")) == rows
+        assert chart.head[2] == "ranks it may be off"
+        assert chart.rows[0] == ("k0", "0", "1366")
+    same = quantiles([17] * rows)
+    assert "± 17 ranks;" in figure_chart(same, figures_of(same)[0], "c", 95).description
 
 
 def table(values, halves, decimals=0):
@@ -239,3 +361,11 @@ def test_many_figures_are_put_together(rows, drawn):
         assert chart.rows[0][2] == "0"
         assert chart.rows[-1][4] == f"{rows - 1:,}"
     assert len(chart.svg) < 40_000
+
+
+def test_shown_half_widths_are_rounded_up():
+    column = OutputColumn("v", "number", [9_414_854], "", 6, "v")
+    half = OutputColumn("v_noise_moe", "number", [414_854], "", 6, "v")
+    assert list(shown_rows([column, half], 1)) == [("9.41", "0.42")]
+    exact = OutputColumn("v_noise_moe", "number", [410_000], "", 6, "v")
+    assert list(shown_rows([column, exact], 1)) == [("9.41", "0.41")]

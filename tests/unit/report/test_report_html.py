@@ -108,6 +108,25 @@ def test_no_text_gets_out_of_its_place(many):
     assert "&lt;script&gt;" in html
 
 
+def test_a_key_cannot_turn_the_text_beside_it(many):
+    keys = ["a\u202eb", "plain"]
+    columns = (
+        OutputColumn("key", "key", keys, "keys"),
+        OutputColumn("other", "key", keys, "keys"),
+        OutputColumn("visits", "integer", [1, 2], "visits", 0, "visits"),
+        OutputColumn("named", "text", keys, "a choice", 0, "named"),
+        OutputColumn("named_noise_moe", "integer", [3, 3], "half", 0, "named"),
+    )
+    html = page_of(many, {"t.csv": OutputTable("t", columns)})
+    assert problems(html) == []
+    left = re.sub("<bdi>[^<]*</bdi>|\u2068[^\u2068\u2069]*\u2069", "", html)
+    assert "\u202e" in html
+    assert "\u202e" not in left
+    assert "<bdi>plain</bdi>" in html
+    assert "\u2068plain" not in html
+    assert "score up to 3 short of the best one" in html
+
+
 def test_nothing_is_loaded_and_nothing_runs(many):
     html = page_of(many)
     assert "default-src 'none'" in html
@@ -144,6 +163,27 @@ def test_ten_thousand_cells_stay_readable(many):
     assert len(html.encode()) < 150_000
     assert "9,976 more rows are in the file by_key.csv" in html
     assert "40 runs of neighbouring keys" in html
+
+
+@pytest.mark.parametrize(
+    ("columns", "style"), [(6, None), (7, "tight"), (9, "tight"), (10, "packed"), (40, "packed")]
+)
+def test_wide_tables_are_not_cut_on_paper(many, columns, style):
+    """Above nine columns paper shows each row as a block of named figures."""
+    names = [f"v_{number}" for number in range(columns)]
+    table = OutputTable(
+        "t", tuple(OutputColumn(each, "integer", [10**30], "", 0, each) for each in names)
+    )
+    html = page_of(many, {"t.csv": table})
+    assert problems(html) == []
+    page = parsed(html)
+    assert style in [tag.get("class") for _, tag in page.all("table")]
+    named = [tag["data-name"] for _, tag in page.all("th", "td") if "data-name" in tag]
+    assert named == (names if style == "packed" else [])
+    assert "v_<wbr>0</th>" in html
+    css = (PAGE / "report.css").read_text(encoding="utf-8").partition("@media print")[2]
+    for rule in ("overflow-wrap: anywhere", "content: attr(data-name)", ".tight", ".packed tr"):
+        assert rule in css
 
 
 def test_ten_queries_stay_small_and_quick(planned, published):
