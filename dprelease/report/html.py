@@ -203,8 +203,9 @@ def _statuses(report: Facts) -> list[tuple[str, int]]:
 
 
 def ready_template() -> None:
-    """Compile the page, which takes longer than to fill it."""
+    """Read and compile the page, which takes longer than to fill it."""
     _template()
+    _css()
 
 
 @cache

@@ -191,6 +191,9 @@ def preload(folder: str) -> None:
     os.wait()
     for name in found:
         importlib.import_module(name)
+    # other users may not be able to read the package's own files
+    importlib.import_module("dprelease.report.html").ready_template()
+    importlib.import_module("dprelease.versions").versions()
 
 
 def main() -> None:

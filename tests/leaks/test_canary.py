@@ -140,7 +140,7 @@ def test_whatever_the_records_hold(
     options = ["--json"] if len(name) % 2 else []
     assert release(capfd, folder, *options).code == 0
     assert watched[-1] == "write"
-    assert len(list((folder / "work" / "out").iterdir())) == 6
+    assert len(list((folder / "work" / "out").iterdir())) == 7
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -186,7 +186,7 @@ def test_parquet(folder: Path, watched: list[str], capfd: pytest.CaptureFixture[
     assert release(capfd, folder).code == 0
     table = next((folder / "work" / "out").glob("by_region.parquet"))
     footer = pq.read_metadata(table)
-    assert set(pq.read_schema(table).metadata or {}) <= {b"name", b"title"}
+    assert set(pq.read_schema(table).metadata or {}) <= {b"name", b"title", b"table_schema"}
     group = footer.row_group(0)
     published = pq.read_table(table).to_pydict()
     for number in range(footer.num_columns):

@@ -100,7 +100,7 @@ def test_modes_do_not_hang_on_the_umask_but_those_of_what_is_published(
     seen = run(tmp_path, umask, home=home)
     mask = int(umask, 8)
     published = {path: mode for path, mode in seen.items() if path.startswith("out")}
-    assert len(published) == 7
+    assert len(published) == 8
     for path, mode in published.items():
         assert mode == (0o777 if path == "out" else 0o644) & ~mask, path
     staged = {path for path in seen if path.startswith(".out.dprelease-")}

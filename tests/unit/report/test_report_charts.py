@@ -176,7 +176,7 @@ def test_people_are_counted_without_dust():
     row = {"prior": 0.1, "posterior_low": 0.29, "posterior_high": 0.57}
     for low, high in ((0.29, 0.57), (0.07, 0.14), (0.58, 0.55), (0.001, 0.9999)):
         told = {**row, "posterior_low": low, "posterior_high": high}
-        chart = people_chart({"about": "a", "rows": [told]}, 1)
+        chart = people_chart({"about": "a", "delta": 0, "rows": [told]}, 1)
         counts = math.floor(round(low * 1e4) / 100), math.ceil(round(high * 1e4) / 100)
         assert [int(said) for _, said in chart.rows] == [10, *counts]
 
