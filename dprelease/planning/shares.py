@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from math import log
+from math import log, sqrt, tanh
 
 from dprelease.model import Loss, NoiseFamily
 from dprelease.planning import noises
@@ -82,6 +82,20 @@ class Composed:
             return None
         alone = self.total.rho is not None or self.total.accounting != "auto"
         return _largest(self._rho, guess, CLOSER if alone else CLOSE)
+
+    def about(self, guess: Fraction) -> Fraction:
+        """About the factor that ``by_rho`` finds, by closed forms: to choose mixes by."""
+        if not self.roots:
+            self.roots.update(_roots(self.drafts, 4))
+        allowed = float(_allowed(self.total))
+        factor = float(guess)
+        for _ in range(4):
+            rho = sum(
+                _about_rho(draft, self.mix[draft.name], factor * float(self.roots[draft.name]))
+                for draft in self.drafts
+            )
+            factor *= sqrt(allowed / rho)
+        return Fraction(factor)
 
     def error(self, factor: Fraction | None) -> float:
         """About the error at a factor, to choose by."""
@@ -163,12 +177,27 @@ def _error(draft: Draft, family: NoiseFamily, intensity: Fraction) -> float:
 
 def _part_of_rho(losses: Sequence[Loss], total: Total) -> Fraction | None:
     """What part of the total the losses come to; None if they don't compose."""
-    allowed = total.rho
-    if allowed is None:
-        epsilon = total.epsilon or Fraction(0)
-        allowed = min(zcdp.rho_for(epsilon, total.delta), epsilon / BEYOND_RHO)
+    allowed = _allowed(total)
     rhos = [loss.rho for loss in losses if loss.rho is not None]
     return sum(rhos, Fraction(0)) / allowed if len(rhos) == len(losses) else None
+
+
+def _allowed(total: Total) -> Fraction:
+    """The rho that may be spent."""
+    if total.rho is not None:
+        return total.rho
+    epsilon = total.epsilon or Fraction(0)
+    return min(zcdp.rho_for(epsilon, total.delta), epsilon / BEYOND_RHO)
+
+
+def _about_rho(draft: Draft, family: NoiseFamily, intensity: float) -> float:
+    """About the rho of a draft at an intensity; nothing rests on it."""
+    if family is NoiseFamily.GAUSSIAN:
+        return intensity**2 / 2
+    if family is NoiseFamily.EXPONENTIAL:
+        parts = max(draft.query.picks, len(draft.query.quantiles).bit_length())
+        return intensity**2 / (8 * parts)
+    return intensity * tanh(intensity / 2)
 
 
 def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:

@@ -25,7 +25,7 @@ FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
 
 MANY = 100
-"""Of more drafts only the two mixes are followed up that are best by rho."""
+"""Of more drafts only the mix is followed up that is best by rho."""
 
 NO_RHO = Fraction(10**9)
 """More than any rho."""
@@ -250,12 +250,10 @@ class _Solver:
         """Mixes composed tightly, and the pure one unless a delta takes something off its error."""
         guess = self._guess(drafts)
         found = [Composed(drafts, fixed, self.total, mix) for mix in mixes(drafts)]
-        searches = [(each, each.by_rho(guess)) for each in found]
-        searches.sort(key=lambda search: search[0].error(search[1]))
         if len(drafts) > MANY:
             # so many lose about their rho: that tells the mixes apart
-            searches = searches[:2]
-        outcomes = [search.outcome(factor, guess) for search, factor in searches]
+            found = [min(found, key=lambda each: each.error(each.about(guess)))]
+        outcomes = [each.outcome(each.by_rho(guess), guess) for each in found]
         ranked = [(made.error, made) for made in outcomes if made is not None]
         ranked += [(BETTER * made.error, made) for made in pure]
         return [made for _, made in sorted(ranked, key=lambda pair: pair[0])]
