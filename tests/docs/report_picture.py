@@ -1,10 +1,10 @@
-"""Draw the README's picture: the beginning of the main example's report, as Chromium shows it.
+"""Draw the README's pictures: parts of the examples' reports, as Chromium shows them.
 
-The noise comes from fixed bytes, so that the picture can be drawn again; a real release never
-does that. The picture keeps a digest of the words that it shows, by which a test knows whether it
-is still what the tool writes.
+The noise comes from fixed bytes, so that a picture can be drawn again; a real release never does
+that. A picture keeps a digest of the words that it shows, by which a test knows whether it is still
+what the tool writes.
 
-Run: python tests/docs/report_picture.py [chromium]        (rewrites docs/pictures/report.png)
+Run: python tests/docs/report_picture.py [chromium]        (rewrites docs/pictures/*.png)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import zlib
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,12 +24,40 @@ from dprelease.report.html import render_html
 from dprelease.report.public import PublicReport
 
 ROOT = Path(__file__).parents[2]
-PICTURE = ROOT / "docs" / "pictures" / "report.png"
-SPEC = ROOT / "release_specs" / "clinic_visits.toml"
+PLACE = ROOT / "docs" / "pictures"
 RELEASED_AT = "2026-01-15T09:30:00+00:00"
-SIZE = (1120, 1620)
-END = "<h3>Several together</h3>"
 KEY = b"Words"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A part of the report of an example: from ``start`` (None: the top) up to ``end``."""
+
+    name: str
+    spec: str
+    start: str | None
+    end: str
+    size: tuple[int, int]
+
+    @property
+    def file(self) -> Path:
+        """Where it is kept."""
+        return PLACE / f"{self.name}.png"
+
+
+def _section(name: str) -> str:
+    return f'<section aria-labelledby="{name}">'
+
+
+FIRST = Picture("report", "clinic_visits", None, "<h3>Several together</h3>", (1120, 1620))
+GALLERY = (
+    Picture("figures", "clinic_visits", _section("tables"), _section("reading"), (1120, 1000)),
+    Picture("census", "adult_census", _section("tables"), _section("reading"), (1120, 1000)),
+    Picture("price", "best_price", _section("tables"), _section("reading"), (1120, 760)),
+    Picture("budget", "clinic_weights", _section("budget"), _section("data"), (1120, 1000)),
+    Picture("noise", "clinic_gaussian", _section("noise"), _section("budget"), (1120, 1000)),
+)
+PICTURES = (FIRST, *GALLERY)
 
 
 class FixedEntropy:
@@ -43,31 +72,49 @@ class FixedEntropy:
         return hashlib.shake_256(f"picture/{self.reads}".encode()).digest(size)
 
 
-def page() -> str:
-    """The report of the main example."""
+def page(picture: Picture) -> str:
+    """The report of an example, as much of it as the picture is of."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         result = dprelease.run(
-            SPEC, ledger=folder / "ledger.sqlite", output=folder / "out", entropy=FixedEntropy()
+            ROOT / "release_specs" / f"{picture.spec}.toml",
+            ledger=folder / "ledger.sqlite",
+            output=folder / "out",
+            entropy=FixedEntropy(),
         )
     report = result.report
     report["provenance"]["released_at"] = RELEASED_AT
+    report["ledger"]["history"] = [
+        each | {"at": RELEASED_AT} for each in report["ledger"]["history"]
+    ]
     files = [each["file"] for each in report["tables"]]
-    return render_html(PublicReport(report, dict(zip(files, result.output_tables, strict=True))))
+    tables = dict(zip(files, result.output_tables, strict=True))
+    return part(render_html(PublicReport(report, tables)), picture)
 
 
-def words(html: str) -> list[str]:
+def part(html: str, picture: Picture) -> str:
+    """A page from the picture's start on."""
+    if picture.start is None:
+        return html
+    above, found, below = html.partition(picture.start)
+    head, body, _ = above.partition("<main")
+    if not found or not body:
+        raise ValueError(f"the report no longer holds: {picture.start}")
+    return f'{head[: head.index("<body")]}<body><main class="wide">{found}{below}'
+
+
+def words(html: str, picture: Picture) -> list[str]:
     """The words of a page, up to where the picture ends."""
-    shown, found, _ = html.partition(END)
+    shown, found, _ = html.partition(picture.end)
     if not found:
-        raise ValueError(f"the report no longer holds: {END}")
+        raise ValueError(f"the report no longer holds: {picture.end}")
     body = re.sub(r"<style>.*?</style>", " ", shown, flags=re.DOTALL)
     return unescape(re.sub(r"<[^>]*>", " ", body)).split()
 
 
-def digest(html: str) -> bytes:
+def digest(html: str, picture: Picture) -> bytes:
     """What the picture keeps of its words."""
-    return hashlib.sha256(" ".join(words(html)).encode()).hexdigest().encode()
+    return hashlib.sha256(" ".join(words(html, picture)).encode()).hexdigest().encode()
 
 
 def kept(picture: bytes) -> bytes:
@@ -83,17 +130,18 @@ def with_digest(picture: bytes, told: bytes) -> bytes:
     return picture[:33] + chunk + picture[33:]
 
 
-def draw(browser: str) -> bytes:
+def draw(picture: Picture, browser: str) -> bytes:
     """The picture, by a browser."""
-    html = page()
+    html = page(picture)
     with TemporaryDirectory() as name:
         file, shot = Path(name) / "report.html", Path(name) / "report.png"
         file.write_text(html, encoding="utf-8")
-        size = ",".join(map(str, SIZE))
+        size = ",".join(map(str, picture.size))
         options = ("--headless=new", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}")
         subprocess.run([browser, *options, f"--screenshot={shot}", file.as_uri()], check=True)
-        return with_digest(shot.read_bytes(), digest(html))
+        return with_digest(shot.read_bytes(), digest(html, picture))
 
 
 if __name__ == "__main__":
-    PICTURE.write_bytes(draw(*(sys.argv[1:] or ["chromium"])))
+    for each in PICTURES:
+        each.file.write_bytes(draw(each, *(sys.argv[1:] or ["chromium"])))
