@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dprelease.comparing.changes import Change, Kind, Pair, listed, seen_from_spec
-from dprelease.model import Adjacency, Bounding, Privacy, Query
+from dprelease.model import Adjacency, Bounding, Privacy, Query, Release
 
 _ADJACENCY = {
     Adjacency.ADD_REMOVE: (
@@ -36,6 +36,12 @@ def _unit(pair: Pair) -> Iterator[Change]:
             )  # fmt: skip
         kind = Kind.STRONGER if people else Kind.WEAKER
         yield Change(kind, "unit", _protected(old), _protected(new), why, "privacy.unit")
+    elif _defined(pair.releases[0]) != _defined(pair.releases[1]):
+        why = "who counts as one person is worked out otherwise; the losses can't be compared"
+        yield Change(
+            Kind.WEAKER, "unit", "as the column was defined", "as it is now", why,
+            "privacy.unit_column",
+        )  # fmt: skip
     if old.adjacency is not new.adjacency:
         yield Change(
             Kind.WEAKER, "adjacency", str(old.adjacency), str(new.adjacency),
@@ -57,6 +63,15 @@ def _protected(privacy: Privacy) -> str:
     if privacy.unit_column is None:
         return "one row"
     return f"all rows of one {privacy.unit_column}"
+
+
+def _defined(release: Release) -> tuple[str, str] | None:
+    """How the values that tell people apart come about."""
+    column = release.columns.get(release.privacy.unit_column or "")
+    if column is None:
+        return None
+    expression = column.expression.text if column.expression is not None else ""
+    return str(column.type), expression
 
 
 def _bounding(limits: Bounding | None) -> str | None:
@@ -118,8 +133,13 @@ def _books(pair: Pair) -> Iterator[Change]:
 
 def _private_keys(pair: Pair) -> Iterator[Change]:
     old, new = (_keys(plan.release.queries) for plan in (pair.old, pair.new))
-    opened = sorted(name for name in new.keys() & old.keys() if old[name] and not new[name])
-    closed = sorted(name for name in new.keys() & old.keys() if new[name] and not old[name])
+    # one list that is public is enough, whatever other queries do
+    opened = sorted(
+        name for name, kinds in new.items() if False in kinds and old.get(name) == {True}
+    )
+    closed = sorted(
+        name for name, kinds in new.items() if True in kinds and old.get(name) == {False}
+    )
     for name in opened:
         why = "is the list public, and not taken from the data?"
         yield Change(Kind.WEAKER, f"keys of {name}", "private", "public", why, _column(name))
@@ -129,12 +149,12 @@ def _private_keys(pair: Pair) -> Iterator[Change]:
         yield Change(Kind.OTHER, what, "public", "private", why, _column(closed[0]))
 
 
-def _keys(queries: Sequence[Query]) -> dict[str, bool]:
-    """Each grouping column, and whether some query takes its keys for private."""
-    found: dict[str, bool] = {}
+def _keys(queries: Sequence[Query]) -> dict[str, set[bool]]:
+    """Each grouping column, and whether queries take its keys for private (True), or public."""
+    found: dict[str, set[bool]] = {}
     for query in queries:
         for group in query.groups:
-            found[group.column] = found.get(group.column, False) or group.private
+            found.setdefault(group.column, set()).add(group.private)
     return found
 
 

@@ -38,7 +38,7 @@ class Csv(NamedTuple):
 def csv_columns(file: str, written: Csv) -> list[Named]:
     """The columns that the first line names. Raises Failure (exit code 2)."""
     try:
-        descriptor = os.open(file, os.O_RDONLY)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise unreadable(file, "it is no file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from dprelease.starting.header import Named, unreadable
@@ -14,6 +15,8 @@ def parquet_columns(file: str) -> list[Named]:
     """The columns that the schema declares; no row group is opened. Raises Failure (exit 2)."""
     import pyarrow.parquet as pq
 
+    if os.path.exists(file) and not os.path.isfile(file):
+        raise unreadable(file, "it is no file")
     try:
         schema = pq.read_schema(file)
     except FileNotFoundError:

@@ -158,3 +158,10 @@ def test_specs_that_are_no_use_exit_with_2(cli, spec):
         answer = cli("diff", *arguments)
         assert (answer.code, answer.out) == (2, ""), arguments
         assert answer.err
+
+
+def test_people_who_are_told_apart_otherwise_weaken(compared):
+    column = ("[columns.region]", '[columns.who]\ntype = "string"\n\n[columns.region]')
+    number = ("[columns.region]", '[columns.who]\ntype = "integer"\n\n[columns.region]')
+    changes = compared((PEOPLE, BOUNDING, column), (PEOPLE, BOUNDING, number))
+    assert changes["unit"] == "weaker"

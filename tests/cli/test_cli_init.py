@@ -186,3 +186,11 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb\t", "ä 𝄞", "\u2028\u00a0", "#"])
 def test_names_are_quoted_as_toml_reads_them(text):
     assert tomli.loads(f"{quoted(text)} = 1") == {text: 1}
+
+
+@pytest.mark.parametrize("name", ["pipe.csv", "pipe.parquet"])
+def test_a_pipe_is_not_waited_for(cli, folder, name):
+    os.mkfifo(folder / name)
+    answer = cli("init", name)
+    assert answer.code == 2
+    assert "it is no file" in answer.err
