@@ -32,7 +32,7 @@ def _replaceable(file: str, ours: Callable[[str], bool]) -> bool:
         return False
     try:
         return ours(Path(file).read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):  # no text, or no JSON that can be read
         return False
 
 

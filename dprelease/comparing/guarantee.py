@@ -133,13 +133,8 @@ def _books(pair: Pair) -> Iterator[Change]:
 
 def _private_keys(pair: Pair) -> Iterator[Change]:
     old, new = (_keys(plan.release.queries) for plan in (pair.old, pair.new))
-    # one list that is public is enough, whatever other queries do
-    opened = sorted(
-        name for name, kinds in new.items() if False in kinds and old.get(name) == {True}
-    )
-    closed = sorted(
-        name for name, kinds in new.items() if True in kinds and old.get(name) == {False}
-    )
+    opened = sorted(name for name in new.keys() & old.keys() if old[name] and not new[name])
+    closed = sorted(name for name in new.keys() & old.keys() if new[name] and not old[name])
     for name in opened:
         why = "is the list public, and not taken from the data?"
         yield Change(Kind.WEAKER, f"keys of {name}", "private", "public", why, _column(name))
@@ -149,13 +144,9 @@ def _private_keys(pair: Pair) -> Iterator[Change]:
         yield Change(Kind.OTHER, what, "public", "private", why, _column(closed[0]))
 
 
-def _keys(queries: Sequence[Query]) -> dict[str, set[bool]]:
-    """Each grouping column, and whether queries take its keys for private (True), or public."""
-    found: dict[str, set[bool]] = {}
-    for query in queries:
-        for group in query.groups:
-            found.setdefault(group.column, set()).add(group.private)
-    return found
+def _keys(queries: Sequence[Query]) -> dict[str, bool]:
+    """Each grouping column, and whether its keys are private: to all queries, or to none."""
+    return {group.column: group.private for query in queries for group in query.groups}
 
 
 def _column(name: str) -> str:

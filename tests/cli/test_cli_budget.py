@@ -259,10 +259,11 @@ FORMATS = ("html", "md", "json", "registry")
 
 
 @pytest.mark.parametrize("what", ["small.csv", "small.toml", "dprelease-ledger.sqlite",
-                                  "dprelease-ledger.sqlite.witness", "link"])  # fmt: skip
+                                  "dprelease-ledger.sqlite.witness", "link", "deep"])  # fmt: skip
 def test_nothing_of_value_is_written_over(cli, folder, what):
     assert cli("run", "small.toml").code == 0
     (folder / "link").symlink_to("small.csv")
+    (folder / "deep").write_text("[" * 100_000)
     before = (folder / what).read_bytes()
     for command in (
         ("budget", "export", "-o", what),
