@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dprelease.model.queries import Query
 from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
+
+if TYPE_CHECKING:
+    from dprelease.model.records import RecordStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +172,8 @@ class Plan:
     """All that a run will do, fixed before any data is opened.
 
     ``steps`` is what is released; ``reads``, one for each query of the release in order, what is
-    made of that. ``loss`` is what is charged, composed by ``method``; ``basic`` is the plain sum
-    for comparison.
+    made of that. ``records`` are the record-level tables. ``loss`` is what is charged, composed by
+    ``method``; ``basic`` is the plain sum for comparison.
     """
 
     release: Release
@@ -180,6 +184,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     advanced: Loss | None = None  # by advanced composition, for comparison
     reads: tuple[Read, ...] = ()
+    records: tuple[RecordStep, ...] = ()
 
     def step(self, read: Read) -> Step:
         """The step that a query is read from."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from dprelease.errors import Complaint, Place
 from dprelease.model.columns import Column
+from dprelease.model.perturbs import Perturb
 from dprelease.model.queries import Query
 from dprelease.model.settings import About, Data, LedgerSettings, Output, Privacy
 
@@ -27,6 +28,7 @@ class Release:
     period: str | None = None
     warnings: tuple[Complaint, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, repr=False, compare=False)
+    perturbs: tuple[Perturb, ...] = ()
 
     def place(self, key: str) -> Place | None:
         """Where the dotted key path stands, or its nearest enclosing table."""

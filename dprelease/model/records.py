@@ -1,0 +1,167 @@
+"""Record-level tables of the local model: by which laws each cell is perturbed, and what comes out.
+
+Every cell is perturbed on its own, from its own true value alone. A *code* is what stands for a
+cell: of a column with labels the number of its label, or -1 where it has none; of a numeric
+column its grid integer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dprelease.model.perturbs import Mechanism, Perturb, PerturbedColumn
+from dprelease.model.plans import Loss
+from dprelease.model.queries import Group
+from dprelease.model.requests import Bound, InputColumn, Quantity
+from dprelease.model.settings import Source
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Codes = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetLaw:
+    """The answer is a set of ``size`` of ``labels`` labels; with size 1, k-ary randomised response.
+
+    ``keep`` is the chance that the true label is in the set, a multiple of 2^-64. The other labels
+    of the set are a uniform subset of the others. A record without a label (-1) is first given one
+    of all labels, each with the same chance.
+    """
+
+    labels: int
+    size: int
+    keep: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLaw:
+    """Discrete Laplace noise of ``scale`` grid steps on a grid integer; nothing is clamped."""
+
+    scale: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One of ``levels`` levels: those of a window of ``width`` are ``ratio`` times as likely.
+
+    Let P = levels - width >= 1. A grid integer k of a grid from L to U has the place
+    f = (k - L) P / (U - L); the window starts at level floor(f) or, with the chance f - floor(f),
+    one higher. Of the levels 0, 1, ..., each outside the window has the chance
+    1/(levels - width + ratio width), each inside ``ratio`` times that.
+    Level j stands for (L + U)/2 + (2 j - (levels - 1))/2 * gap * (U - L)/2 in grid integers:
+    ``gap`` is the distance of levels in half ranges of the column, and such that what a level
+    stands for is on average exactly k.
+    """
+
+    levels: int
+    width: int
+    ratio: Fraction
+    gap: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLaw:
+    """With the chance ``share`` (a multiple of 2^-64) by ``first``, else by ``second``.
+
+    The answer is a level: those of ``first`` are numbered from 0 on, those of ``second`` from
+    ``first.levels`` on. ``second`` None: always by ``first``, and share is 1.
+    """
+
+    first: Window
+    second: Window | None = None
+    share: Fraction = Fraction(1)
+
+
+Law = SubsetLaw | LaplaceLaw | WindowLaw
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One column and its law. ``loss`` is that of one cell; ``mechanism`` is never AUTO."""
+
+    column: PerturbedColumn
+    mechanism: Mechanism
+    law: Law
+    loss: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStep:
+    """A record-level table as it will be made. ``rows``: so many rows of a unit are kept.
+
+    ``loss`` is that of one unit: ``rows`` times the sum of the columns' losses.
+    """
+
+    perturb: Perturb
+    responses: tuple[Response, ...]
+    rows: int
+    loss: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRequest:
+    """The codes of all records of a source, in any order: none is left out but by ``bound``.
+
+    ``columns`` are read in order: a label's number or -1, a grid integer that is never missing.
+    ``bound``, where units have many rows: ``rows`` of each unit are kept (as of any request whose
+    records all lie in one cell).
+    """
+
+    source: Source
+    inputs: tuple[InputColumn, ...]
+    columns: tuple[Group | Quantity, ...]
+    bound: Bound | None = None
+
+
+class ExactRecords:
+    """A stream of batches of exact codes: one int64 array for each column, all of equal length.
+
+    Private: seen by engines and ``perturbing`` only. It shows nothing of itself.
+    """
+
+    __slots__ = ("_batches",)
+
+    def __init__(self, batches: Iterator[tuple[Codes, ...]]) -> None:
+        self._batches = batches
+
+    def reveal(self) -> Iterator[tuple[Codes, ...]]:
+        """The batches themselves, once: called by ``perturbing`` and by tests of engines only."""
+        return self._batches
+
+    def __repr__(self) -> str:
+        return "<ExactRecords: private>"
+
+    def __reduce__(self) -> str:
+        raise TypeError("exact records can't be pickled")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What is counted of a record-level table: all that its estimates are made of. Public.
+
+    ``rows`` is the number of records. ``labels[column][i]`` is how many answers hold label i.
+    ``sums[column]`` is the exact sum of what the answers of a numeric column stand for, in grid
+    integers. ``pairs[(first, second)][i][j]`` is how many records hold label i of the first and
+    label j of the second column.
+    """
+
+    rows: int
+    labels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    sums: Mapping[str, Fraction] = field(default_factory=dict)
+    pairs: Mapping[tuple[str, str], tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A record-level table that was drawn and kept: where, in which format, and its digest."""
+
+    path: str
+    format: str  # "csv" | "parquet"
+    sha256: str
+    size: int  # bytes
+    tally: Tally
