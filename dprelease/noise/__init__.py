@@ -2,7 +2,8 @@
 
 ``entropy`` is the only place that reads randomness; ``scalar`` the reference samplers in plain
 integers; ``lanes`` the same laws on NumPy lanes; ``responses`` the answers of single records;
-``laws`` what can be said about noise without drawing. No float takes part in a draw. Importing this package does not import NumPy.
+``laws`` what can be said about noise without drawing. No float takes part in a draw. Importing
+this package does not import NumPy.
 """
 
 from dprelease.noise.entropy import Entropy, EntropyError, SystemEntropy
