@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,6 @@ from dprelease.local.store import make_directory
 from dprelease.model import (
     ExactTable,
     NoisyTable,
-    OutputTable,
     Plan,
     Release,
     StoredTable,
@@ -47,10 +45,9 @@ from dprelease.spec import load
 from dprelease.spec.relocation import relocated
 from dprelease.versions import versions
 from dprelease.writers.publish import check_target, publish
-from dprelease.writers.tables import RecordFile
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 Progress = Callable[[str], None]
 
