@@ -1,9 +1,9 @@
 r"""Discrete Laplace noise on one record's grid integer: the least scale for (epsilon, delta).
 
-Let X have P(X = x) proportional to a^|x|, a = e^(-1/s), and let two values be K steps apart, as far
-as the bounds allow. The ratio of P(X = x) to P(X = x - K) is e^((|x-K| - |x|)/s): it falls in x, and
-is e^(K/s) at most. So with e^(K/s) <= e^epsilon the delta is 0, and else the likelier side is x <= t
-where t >= 0 is the last integer with K - 2 t > epsilon s:
+Let X have P(X = x) proportional to a^|x|, a = e^(-1/s), and let two values be K steps apart, as
+far as the bounds allow. The ratio of P(X = x) to P(X = x - K) is e^((|x-K| - |x|)/s): it falls in
+x, and is e^(K/s) at most. So with K/s <= epsilon the delta is 0, and else the likelier side is
+x <= t, where t >= 0 is the last integer with K - 2 t > epsilon s:
 
     delta = P(X <= t) - e^epsilon P(X <= t - K) = 1 - (a^(t+1) + e^epsilon a^(K-t))/(1 + a).
 

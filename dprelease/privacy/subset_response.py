@@ -120,7 +120,7 @@ def best_size(labels: int, epsilon: Fraction, delta: Fraction = ZERO) -> int:
 
 
 def _mean_variance(labels: int, size: int, epsilon: float, delta: float) -> float:
-    """n times the mean variance of shares; in floats that lose nothing at small epsilon."""
+    """Mean variance of the shares of one record; in floats that lose nothing at small epsilon."""
     others, rate = labels - 1, math.exp(-epsilon)
     whole = size + (labels - size) * rate
     lie = max(0.0, (labels - size - delta * others) * rate / whole)
