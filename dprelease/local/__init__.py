@@ -1,1 +1,1 @@
-"""Record-level tables in the local model."""
+"""The local model: tables in which every record was perturbed on its own."""

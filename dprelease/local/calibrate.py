@@ -35,7 +35,7 @@ def respond(
         _check_budget(epsilon, delta)
     if column.group is not None:
         labels = len(column.group.labels)
-        _check(column, _OF_LABELS, "has labels: randomized-response and subset-selection are for")
+        _check(column, _OF_LABELS, "a column with labels")
         if labels == 1:
             law = SubsetLaw(1, 1, Fraction(1))
             return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, NOTHING)
@@ -44,7 +44,7 @@ def respond(
         return _labelled(column, labels, epsilon, delta)
     if column.quantity is None:
         raise ValueError("a perturbed column has labels or a grid")
-    _check(column, _OF_NUMBERS, "is numeric: laplace and piecewise are for")
+    _check(column, _OF_NUMBERS, "a numeric column")
     if truth is not None:
         raise ValueError("the chance of a true answer is for columns with labels only")
     return _numeric(column, column.quantity.grid.width, epsilon, delta)
@@ -55,9 +55,10 @@ def _check_budget(epsilon: Fraction, delta: Fraction) -> None:
         raise ValueError("needs an epsilon above 0 and a delta of at least 0 and below 1")
 
 
-def _check(column: PerturbedColumn, usable: tuple[Mechanism, ...], reason: str) -> None:
+def _check(column: PerturbedColumn, usable: tuple[Mechanism, ...], kind: str) -> None:
     if column.mechanism not in usable:
-        raise ValueError(f"it {reason} it, and {column.mechanism.value} is not")
+        fitting = " or ".join(mechanism.value for mechanism in usable[1:])
+        raise ValueError(f"{kind} is perturbed by {fitting}, not by {column.mechanism.value}")
 
 
 def _loss(epsilon: Fraction, delta: Fraction) -> Loss:

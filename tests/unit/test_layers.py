@@ -51,6 +51,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.finish": VOCABULARY,
     "dprelease.layout": (*VOCABULARY, "dprelease.statistics.reading"),
     "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
+    # Which law perturbs a column, and how far that errs.
+    "dprelease.local": (*VOCABULARY, "dprelease.privacy"),
     "dprelease.planning": (
         *VOCABULARY,
         "dprelease.finish.text",
@@ -66,6 +68,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.privacy.composition_witness",
         "dprelease.privacy.events",
+        "dprelease.privacy.local_witness",
         "dprelease.privacy.quantile_witness",
         "dprelease.privacy.shift",
         "dprelease.privacy.threshold_witness",

@@ -1,11 +1,11 @@
-"""Randomised response: the chances are a law, and exactly as private as they are said to be."""
+"""Subset response: the chances are a law, and exactly as private as they are said to be."""
 
 from fractions import Fraction as F
 
 import mpmath
 import pytest
 
-from dprelease.privacy.randomised_response import chances
+from dprelease.privacy.subset_response import chances
 
 
 @pytest.mark.parametrize("categories", [2, 3, 4, 50])
