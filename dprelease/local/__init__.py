@@ -1,0 +1,1 @@
+"""Record-level tables in the local model."""

@@ -1,0 +1,151 @@
+"""Counting a record-level table: batches of noisy columns in, a ``Tally`` out.
+
+Everything is counted exactly, in memory that does not depend on the number of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+from operator import mul
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dprelease.local.cells import grid_of, level_values
+from dprelease.model.records import (
+    LaplaceLaw,
+    RecordStep,
+    SubsetLaw,
+    Tally,
+    WindowLaw,
+)
+
+MOST_CELLS = 100
+MOST_PAIRS = 10
+_BLOCK = 1 << 15  # records; as floats of 32 bits their counts are exact
+_PAIRINGS = 4  # so many counts of codes are cheaper than a product of matrices
+_LOW = (1 << 32) - 1
+
+Noisy = npt.NDArray[Any]
+Counts = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.float32]
+
+
+def usual_pairs(step: RecordStep) -> tuple[tuple[str, str], ...]:
+    """The pairs of columns with labels whose cross table is small; the first few of them."""
+    labelled = [each for each in step.responses if isinstance(each.law, SubsetLaw)]
+    pairs = [
+        (one.column.name, other.column.name)
+        for one, other in combinations(labelled, 2)
+        if _width(one.law) * _width(other.law) <= MOST_CELLS
+    ]
+    return tuple(pairs[:MOST_PAIRS])
+
+
+class Tallier:
+    """Adds batches up. ``pairs``: of which columns with labels the cross tables are counted.
+
+    A batch has one array for each response of the step: for labels (n, size) label numbers, each
+    row without repetition; for Laplace noise n grid integers; for windows n level numbers.
+    Raises ValueError when a pair names a column that has no labels, or one column twice.
+    """
+
+    def __init__(self, step: RecordStep, pairs: Sequence[tuple[str, str]] = ()) -> None:
+        self._responses = step.responses
+        self._rows = 0
+        self._sums = [0] * len(step.responses)
+        self._counts = [np.zeros(_width(each.law), dtype=np.int64) for each in step.responses]
+        places = {each.column.name: place for place, each in enumerate(step.responses)}
+        self._pairs = {pair: (places.get(pair[0], -1), places.get(pair[1], -1)) for pair in pairs}
+        self._tables: dict[tuple[str, str], Counts] = {}
+        for pair, (one, other) in self._pairs.items():
+            if min(one, other) < 0 or one == other:
+                raise ValueError("a pair is two columns of the table")
+            laws = step.responses[one].law, step.responses[other].law
+            if not all(isinstance(law, SubsetLaw) for law in laws):
+                raise ValueError("a column of a pair has no labels")
+            self._tables[pair] = np.zeros((_width(laws[0]), _width(laws[1])), dtype=np.int64)
+
+    def add(self, columns: Sequence[Noisy]) -> None:
+        """Count one more batch."""
+        rows = len(columns[0])
+        if any(len(each) != rows for each in columns):
+            raise ValueError("columns of unlike lengths")
+        self._rows += rows
+        for place, (response, noisy) in enumerate(zip(self._responses, columns, strict=True)):
+            if isinstance(response.law, LaplaceLaw):
+                self._sums[place] += _sum(noisy)
+            else:
+                counts = self._counts[place]
+                counts += np.bincount(noisy.ravel(), minlength=len(counts))
+        if self._pairs:
+            for start in range(0, rows, _BLOCK):
+                self._add_pairs([each[start : start + _BLOCK] for each in columns])
+
+    def tally(self) -> Tally:
+        """What was counted so far."""
+        labels: dict[str, tuple[int, ...]] = {}
+        sums = {}
+        for place, response in enumerate(self._responses):
+            name, law, counts = response.column.name, response.law, self._counts[place].tolist()
+            if isinstance(law, SubsetLaw):
+                labels[name] = tuple(counts)
+            elif isinstance(law, WindowLaw):
+                values = level_values(law, grid_of(response))
+                sums[name] = sum(map(mul, counts, values), Fraction(0))
+            else:
+                sums[name] = Fraction(self._sums[place])
+        tables = {
+            pair: tuple(tuple(row) for row in table.tolist())
+            for pair, table in self._tables.items()
+        }
+        return Tally(self._rows, labels, sums, tables)
+
+    def _add_pairs(self, columns: Sequence[Noisy]) -> None:
+        marks: dict[int, Marks] = {}
+        for pair, (one, other) in self._pairs.items():
+            table = self._tables[pair]
+            first, second = columns[one], columns[other]
+            if first.shape[1] * second.shape[1] <= _PAIRINGS:
+                table += _paired(first, second, table.shape)
+                continue
+            for place, width in ((one, table.shape[0]), (other, table.shape[1])):
+                if place not in marks:
+                    marks[place] = _marks(columns[place], width)
+            table += (marks[one].T @ marks[other]).astype(np.int64)
+
+
+def _width(law: object) -> int:
+    """How many labels or levels are counted."""
+    if isinstance(law, SubsetLaw):
+        return law.labels
+    if isinstance(law, WindowLaw):
+        return law.first.levels + (law.second.levels if law.second else 0)
+    return 0
+
+
+def _sum(values: Noisy) -> int:
+    """The exact sum of integers of 64 bits: high and low halves can't overflow in a batch."""
+    return (int((values >> 32).sum()) << 32) + int((values & _LOW).sum())
+
+
+def _paired(first: Noisy, second: Noisy, shape: tuple[int, ...]) -> Counts:
+    """How often each label of the first stands with each of the second."""
+    total: Counts = np.zeros(shape, dtype=np.int64)
+    for one in range(first.shape[1]):
+        scaled = first[:, one].astype(np.int64) * shape[1]
+        for other in range(second.shape[1]):
+            found = np.bincount(scaled + second[:, other], minlength=shape[0] * shape[1])
+            total += found.reshape(shape)
+    return total
+
+
+def _marks(codes: Noisy, width: int) -> Marks:
+    """One row for each record, 1 at its labels."""
+    marks: Marks = np.zeros((len(codes), width), dtype=np.float32)
+    starts = np.arange(0, len(codes) * width, width, dtype=np.int64)[:, None]
+    marks.reshape(-1)[(starts + codes).ravel()] = 1
+    return marks
