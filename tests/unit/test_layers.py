@@ -199,6 +199,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.approval",
         "dprelease.comparing",
         "dprelease.ledger",
+        "dprelease.local",
         "dprelease.published",
         "dprelease.report",
         "dprelease.republish",
