@@ -28,6 +28,7 @@ class Counted:
         self.inner, self.sizes = SystemEntropy(), [0]
 
     def read(self, size: int) -> bytes:
+        """Bytes of the system."""
         self.sizes.append(size)
         return self.inner.read(size)
 
