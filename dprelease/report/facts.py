@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
+from dprelease.model import Adjacency, Column, OutputTable, Plan, RecordStep, Release, StoredTable
 from dprelease.report.extremes import plan_warnings
 from dprelease.report.hazards import hazards
 from dprelease.report.meaning import beliefs, group_privacy
@@ -63,10 +63,14 @@ def _perturbed(plan: Plan, outcome: Outcome) -> dict[str, object]:
     interval = plan.release.output.interval
     return {
         "perturb": [
-            perturb_facts(step, outcome.records[step.perturb.name], interval)
-            for step in plan.records
+            perturb_facts(step, _as_published(step, outcome), interval) for step in plan.records
         ]
     }
+
+
+def _as_published(step: RecordStep, outcome: Outcome) -> StoredTable:
+    stored = outcome.records[step.perturb.name]
+    return replace(stored, path=f"{step.perturb.name}.{stored.format}")
 
 
 def planned_facts(plan: Plan) -> dict[str, object]:
