@@ -201,7 +201,9 @@ def _of_both(first: Raw, second: Raw) -> Cumulants:
 
 def _mixed(parts: Sequence[tuple[float, Cumulants]]) -> Cumulants:
     """Cumulants of one record on average, of parts of all records."""
-    second, third, fourth = (sum(part * each[k] for part, each in parts) for k in range(3))
+    second = third = fourth = 0.0
+    for part, (one, two, three) in parts:
+        second, third, fourth = second + part * one, third + part * two, fourth + part * three
     return second, third, fourth
 
 

@@ -14,7 +14,8 @@ from fractions import Fraction
 from math import sqrt
 
 LEAST_TAIL = 1e-300
-_HALVINGS = 44
+_STEPS = 100
+_CLOSE = 1e-13
 
 Cumulants = tuple[float, float, float]  # the second, third and fourth
 
@@ -63,7 +64,8 @@ def scored(
         heavy = max(tails, 0.0) / (spread * sqrt(rows * spread))
         return away - z * sqrt(rows * spread) - third * longer - min(fourth * heavy, unit)
 
-    return Figure(value, _end(excess, at, 1 / rows, -1), _end(excess, at, 1 / rows, 1))
+    wide = (1.2 * z * sqrt(rows * law(min(max(at, 0.0), 1.0))[0]) + unit) / rows
+    return Figure(value, _end(excess, at, wide, -1), _end(excess, at, wide, 1))
 
 
 def _end(excess: Callable[[float], float], at: float, wide: float, sign: int) -> float:
@@ -79,11 +81,21 @@ def _end(excess: Callable[[float], float], at: float, wide: float, sign: int) ->
 
 
 def _crossing(excess: Callable[[float], float], inner: float, outer: float) -> float:
-    """Where it turns positive on the way out, from the side where it is."""
-    for _ in range(_HALVINGS):
-        middle = (inner + outer) / 2
-        inner, outer = (inner, middle) if excess(middle) > 0 else (middle, outer)
-    return outer
+    """Where it turns positive, from the side where it is: regula falsi, as in Illinois."""
+    low, high = excess(inner), excess(outer)
+    side = 0
+    for _ in range(_STEPS):
+        middle = outer - high * (outer - inner) / (high - low)
+        found = excess(middle)
+        if found > 0:
+            outer, high, low = middle, found, low / 2 if side > 0 else low
+            side = 1
+        else:
+            inner, low, high = middle, found, high / 2 if side < 0 else high
+            side = -1
+        if abs(outer - inner) <= _CLOSE * abs(outer) or abs(found) <= _CLOSE:
+            break
+    return outer if side > 0 else inner
 
 
 def _least(excess: Callable[[float], float], left: float, right: float) -> float:
