@@ -12,11 +12,12 @@ from dprelease.errors import Complaint, ExitCode, Failure, Place
 
 if TYPE_CHECKING:
     from dprelease.api import load, plan
-    from dprelease.pipeline import Result, run
+    from dprelease.pipeline import run
+    from dprelease.results import Result
 
 __all__ = ["Complaint", "ExitCode", "Failure", "Place", "Result", "load", "plan", "run"]
 
-_HOMES = {"load": "api", "plan": "api", "run": "pipeline", "Result": "pipeline"}
+_HOMES = {"load": "api", "plan": "api", "run": "pipeline", "Result": "results"}
 
 
 def __dir__() -> list[str]:

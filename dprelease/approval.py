@@ -18,6 +18,7 @@ from typing import Any
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.ledger import run_id
 from dprelease.ledger.identity import canonical_json
+from dprelease.local.detail import record_detail
 from dprelease.model import Plan, Read
 from dprelease.report.steps import step_detail
 from dprelease.saving import save_text
@@ -39,6 +40,7 @@ def digest_of(plan: Plan) -> str:
             for step in plan.steps
         ],
         "reads": [_read(read) for read in plan.reads],
+        **({"records": list(map(record_detail, plan.records))} if plan.records else {}),
     }
     return hashlib.sha256(canonical_json(body).encode("ascii")).hexdigest()
 

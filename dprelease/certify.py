@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from dprelease.certifying.executable import is_executable
 from dprelease.certifying.losses import step_holds
+from dprelease.certifying.records import records_hold
 from dprelease.certifying.totals import total_holds, within_declared
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Plan
@@ -32,6 +33,9 @@ def certify(plan: Plan) -> CertifiedPlan:
     _confirm(is_executable(plan), "that it means what it says")
     for step in plan.steps:
         _confirm(step_holds(step, plan.release.privacy), f'the loss of "{step.query.name}"')
+    for table in plan.records:
+        held = records_hold(table, plan.release.privacy)
+        _confirm(held, f'the loss of "{table.perturb.name}"')
     _confirm(total_holds(plan), "the loss of the release")
     _confirm(within_declared(plan), "that the release stays within its total")
     return CertifiedPlan(plan)

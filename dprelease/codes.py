@@ -41,6 +41,7 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E316", "planning.keys", "no epsilon for the selection of private keys"),
     Code("E317", "planning.targets", "an accuracy that no noise meets"),
     Code("E318", "planning.solve", "the total does not meet the accuracy targets"),
+    Code("E319", "planning.records", "a column that can't be perturbed as asked"),
     Code("E320", "approval", "not the plan that was approved"),
     # E4xx: the data have not the declared structure; nothing was charged
     Code("E401", "engines", "no data file"),
@@ -81,6 +82,8 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E613", "ledger.messages", "not the ledger that its witness or a report has seen"),
     Code("E614", "ledger.messages", "no report to hold a ledger against"),
     Code("E615", "ledger.messages", "exported entries that can't be written"),
+    Code("E616", "local.store", "no folder for record-level tables"),
+    Code("E617", "local.store", "a released record-level table that is gone"),
     # E7xx: interruptions and bugs
     Code("E700", "cli.guard", "interrupted"),
     Code("E701", "cli.guard", "internal error"),

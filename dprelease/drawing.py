@@ -73,6 +73,11 @@ class Look:
         self._entropy = entropy
         self.taken = False
 
+    @property
+    def entropy(self) -> Bytes:
+        """The source, for what is no noise."""
+        return self._entropy
+
     def read(self, size: int) -> bytes:
         """Return ``size`` fresh bytes; from now on the look is taken."""
         drawn = self._entropy.read(size)

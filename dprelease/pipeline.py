@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +24,22 @@ from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_
 from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
 from dprelease.ledger.messages import used_up
 from dprelease.ledger.reservation import guarantee_of, terms_of
-from dprelease.model import ExactTable, NoisyTable, OutputTable, Plan, Release
+from dprelease.local.detail import record_detail
+from dprelease.local.store import make_directory
+from dprelease.model import (
+    ExactTable,
+    NoisyTable,
+    Plan,
+    Release,
+    StoredTable,
+)
 from dprelease.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.privatize import prepare, privatize
 from dprelease.publication import Publication, assemble, file_names
 from dprelease.report.renderers import ready
 from dprelease.report.steps import query_facts, step_detail
 from dprelease.requests import Job, all_inputs, jobs_of
+from dprelease.results import Result
 from dprelease.sealed import Sealed, from_bytes, to_bytes
 from dprelease.spec import load
 from dprelease.spec.relocation import relocated
@@ -39,35 +47,9 @@ from dprelease.versions import versions
 from dprelease.writers.publish import check_target, publish
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run published. ``report`` is the dict of report.json."""
-
-    plan: Plan
-    report: dict[str, Any]
-    output: str
-    files: tuple[str, ...]
-    already_released: bool
-    charged: bool  # by this call: of several that run at once, one is
-    released_at: str
-    output_tables: tuple[OutputTable, ...]
-
-    def __repr__(self) -> str:
-        """Name the release and its tables; all else would fill a screen."""
-        tables = ", ".join(table.name for table in self.output_tables)
-        return f"<Result of {self.plan.release.about.name}: {tables} in {self.output}>"
-
-    @cached_property
-    def tables(self) -> dict[str, pa.Table]:
-        """The published tables by name, as pyarrow tables."""
-        from dprelease.writers.parquet_table import to_arrow
-
-        return {table.name: to_arrow(table) for table in self.output_tables}
 
 
 def run(  # noqa: PLR0913 - all but the spec are optional, and named
@@ -95,6 +77,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved))
     check_target(release.output.path, file_names(certified.plan))
+    if certified.plan.records:
+        make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
         runs = {run.run_id: run for run in book.entries()}
         engine = get(release.data.engine)
@@ -168,6 +152,7 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
             **guarantee_of(release),
             "method": plan.method,
             "steps": [step_detail(step) for step in plan.steps],
+            **({"records": list(map(record_detail, plan.records))} if plan.records else {}),
         },
         parts=terms.parts,
         period=terms.period,
@@ -190,8 +175,9 @@ def _drawn_once(  # noqa: PLR0913, PLR0917 - all that a run has
     look = Look(entropy)
     try:
         noisy = _compute(certified, reservation, engine, entropy, look, tell)
+        records = _record(certified.plan, reservation, engine, look, tell)
         tell("seal")
-        return _seal(book, certified.plan, reservation, noisy, look)
+        return _seal(book, certified.plan, reservation, Sealed(noisy, versions(), records), look)
     except SpoiltLook as spoilt:
         kind = spoilt.kind
     return from_bytes(certified.plan, burn(book, reservation, kind))
@@ -228,6 +214,20 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
     return NoisyTable(values, keys)
 
 
+def _record(
+    plan: Plan, reservation: Reservation, engine: Engine, look: Look, tell: Progress
+) -> Mapping[str, StoredTable]:
+    """Perturb the records and keep them beside the ledger. Only a charged run gets here."""
+    if not plan.records:
+        return {}
+    if reservation.state is not State.CHARGED:
+        raise ValueError("a run reads data only between its charge and its seal")
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.recording import record_all
+
+    return record_all(plan, reservation.run_id, engine.records, look, tell)
+
+
 def _prepare(plan: Plan, failed: list[Exception]) -> None:
     """Make what the plan alone determines of the noise and the files; sees no data.
 
@@ -251,12 +251,9 @@ def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable
     return engine.aggregate(job.request)
 
 
-def _seal(
-    book: Ledger, plan: Plan, reservation: Reservation, noisy: NoisyTable, look: Look
-) -> Sealed:
+def _seal(book: Ledger, plan: Plan, reservation: Reservation, drawn: Sealed, look: Look) -> Sealed:
     """Fix the noisy numbers for good: ours, or those another process has sealed before us."""
     with look.guard():
-        drawn = Sealed(noisy, versions())
         payload = to_bytes(plan, drawn)
     with look.guard(Failure):  # the disk, or another process
         kept = book.seal(reservation, payload)
@@ -266,6 +263,10 @@ def _seal(
 def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
     run = reservation.run
+    if plan.records:
+        from dprelease.recording import located
+
+        kept = located(plan, kept, run.run_id)
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
     made: Publication = assemble(plan, reservation, kept, run.charged_at, book.entries())
@@ -279,4 +280,5 @@ def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -
         charged=reservation.fresh,
         released_at=run.charged_at,
         output_tables=made.tables,
+        records=made.records,
     )

@@ -20,7 +20,8 @@ from dprelease.report.renderers import file_of, render
 from dprelease.sealed import Sealed
 from dprelease.writers.datapackage import datapackage_bytes
 from dprelease.writers.reading import as_in_file
-from dprelease.writers.tables import file_name, write_table
+from dprelease.writers.staging import Content
+from dprelease.writers.tables import RecordFile, file_name, write_table
 
 COUNTS = frozenset({"count", "count_units", "count_distinct", "histogram"})
 
@@ -31,7 +32,8 @@ class Publication:
 
     tables: tuple[OutputTable, ...]
     report: dict[str, Any]
-    files: dict[str, bytes]
+    files: dict[str, Content]
+    records: tuple[RecordFile, ...] = ()
 
 
 def assemble(
@@ -45,22 +47,39 @@ def assemble(
     release = plan.release
     tables = tuple(tables_of(plan, kept.noisy))
     written = [write_table(table, release.output.format) for table in tables]
+    records = _records(plan, kept)
     outcome = Outcome(
         run_id=reservation.run_id,
         released_at=released_at,
         ledger=ledger_facts(plan, reservation) | {"history": _history(reservation.run, runs)},
         versions=kept.versions,
-        files={each.file: each.sha256 for each in written},
+        files={each.file: each.sha256 for each in written}
+        | {each.file: each.sha256 for each in records},
         tables=tuple(table_facts(each.table, each.file) for each in written),
         remarks=tuple(_remarks(plan, tables)),
+        records=kept.records,
     )
     report = build(plan, outcome)
     in_files = {each.file: as_in_file(each.table, each.format) for each in written}
     public = PublicReport(report, in_files)
     others = {file_of(form): render(public, form) for form in release.report_formats}
-    files = {each.file: each.content for each in written} | others
-    files["datapackage.json"] = datapackage_bytes(release, written, others)
-    return Publication(tables, report, files)
+    files: dict[str, Content] = {each.file: each.content for each in written}
+    files |= {each.file: each.stored for each in records}
+    files |= others
+    files["datapackage.json"] = datapackage_bytes(release, [*written, *records], others)
+    return Publication(tables, report, files, tuple(records))
+
+
+def _records(plan: Plan, kept: Sealed) -> list[RecordFile]:
+    if not plan.records:
+        return []
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.local.description import described
+
+    return [
+        RecordFile(described(step, plan.release.about), kept.records[step.perturb.name])
+        for step in plan.records
+    ]
 
 
 def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
@@ -97,6 +116,7 @@ def file_names(plan: Plan) -> list[str]:
     """Name every file that the plan will publish."""
     release = plan.release
     tables = dict.fromkeys(read.query.table for read in plan.reads)
+    tables |= dict.fromkeys(step.perturb.name for step in plan.records)
     return [
         *(file_name(table, release.output.format) for table in tables),
         *(file_of(form) for form in release.report_formats),

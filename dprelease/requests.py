@@ -19,6 +19,8 @@ from dprelease.model import (
     Group,
     InputColumn,
     Measure,
+    RecordRequest,
+    RecordStep,
     Release,
     Step,
 )
@@ -115,6 +117,19 @@ def _bound(release: Release, leading: int, salt: int) -> Bound | None:
     )
 
 
+def record_request(release: Release, step: RecordStep, salt: int = 0) -> RecordRequest:
+    """Ask for the codes of all records that a record-level table is made of."""
+    domains = [each.column.group or each.column.quantity for each in step.responses]
+    bound = _bound(release, 0, salt)
+    wanted = {each.column.name for each in step.responses}
+    return RecordRequest(
+        release.data.source,
+        _read(release, wanted if bound is None else wanted | {bound.column}),
+        tuple(each for each in domains if each is not None),
+        bound,
+    )
+
+
 def inputs_of(release: Release, request: AggregateRequest) -> tuple[InputColumn, ...]:
     """List the columns that are read, those that expressions read included, in declared order."""
     wanted = {group.column for group in request.groups}
@@ -133,11 +148,17 @@ def inputs_of(release: Release, request: AggregateRequest) -> tuple[InputColumn,
     for expression in expressions:
         if expression is not None:
             wanted.update(expression.columns)
-    for name in tuple(wanted):
+    return _read(release, wanted)
+
+
+def _read(release: Release, wanted: set[str]) -> tuple[InputColumn, ...]:
+    """The wanted columns, and those that their expressions read."""
+    more = set(wanted)
+    for name in wanted:
         column = release.columns.get(name)
         if column is not None and column.expression is not None:
-            wanted.update(column.expression.columns)
-    return tuple(each for each in all_inputs(release) if each.name in wanted)
+            more.update(column.expression.columns)
+    return tuple(each for each in all_inputs(release) if each.name in more)
 
 
 def all_inputs(release: Release) -> tuple[InputColumn, ...]:

@@ -1,28 +1,31 @@
 """The noisy integers of a run as bytes, and back: what the ledger seals.
 
 The bytes name the noise they were drawn with, so that a plan that has changed since can't dress
-old numbers in new intervals.
+old numbers in new intervals. Record-level tables are too large to be kept there: what is sealed of
+them is their digest and what was counted of them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.model import Form, NoisyTable, Plan, Step
+from dprelease.local.detail import record_detail, stored_content, stored_from
+from dprelease.model import Form, NoisyTable, Plan, Step, StoredTable
 
 FORM = "dprelease/sealed/1"
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A run's noisy integers and the versions that drew them."""
+    """A run's noisy integers and the versions that drew them; ``records`` by name of the table."""
 
     noisy: NoisyTable
     versions: Mapping[str, str]
+    records: Mapping[str, StoredTable] = field(default_factory=dict)
 
 
 def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
@@ -39,6 +42,7 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
             step.query.name: list(map(_integers, drawn.noisy.values[step.query.name]))
             for step in plan.steps
         },
+        **({"records": _records(plan, drawn)} if plan.records else {}),
         **({"keys": {table: list(map(list, keys[table])) for table in keys}} if keys else {}),
     }
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
@@ -61,7 +65,13 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
         )
     values = {name: tuple(map(_integers, rows)) for name, rows in content["values"].items()}
     keys = {name: tuple(map(_texts, rows)) for name, rows in content.get("keys", {}).items()}
-    return Sealed(NoisyTable(values, keys), content["versions"])
+    records = {name: stored_from(each) for name, each in content.get("records", {}).items()}
+    return Sealed(NoisyTable(values, keys), content["versions"], records)
+
+
+def _records(plan: Plan, drawn: Sealed) -> dict[str, object]:
+    names = [step.perturb.name for step in plan.records]
+    return {name: stored_content(drawn.records[name]) for name in names}
 
 
 def _integers(row: Sequence[object]) -> tuple[int, ...]:
@@ -79,7 +89,10 @@ def _texts(key: Sequence[object]) -> tuple[str, ...]:
 
 def _laws(plan: Plan) -> list[list[object]]:
     """State every step's noise, by name: the order of queries in a spec means nothing."""
-    return sorted((_law(step) for step in plan.steps), key=lambda law: str(law[0]))
+    records: list[list[object]] = [
+        [step.perturb.name, record_detail(step)] for step in plan.records
+    ]
+    return sorted([*(_law(step) for step in plan.steps), *records], key=lambda law: str(law[0]))
 
 
 def _law(step: Step) -> list[object]:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from dprelease.certifying.forms import is_choice, is_numbers, is_quantiles
 from dprelease.certifying.meaning import is_group
 from dprelease.certifying.reads import are_reads
+from dprelease.certifying.records import are_records
 from dprelease.model import (
     Adjacency,
     Form,
@@ -35,7 +36,9 @@ def is_executable(plan: Plan) -> bool:
     release = plan.release
     return (
         _answers(plan)
-        and len({step.query.name for step in plan.steps}) == len(plan.steps) > 0
+        and len({step.query.name for step in plan.steps}) == len(plan.steps)
+        and len(plan.steps) + len(plan.records) > 0
+        and are_records(plan)
         and _privacy(release.privacy)
         and _is_loss(plan.loss)
         and all(_step(step) for step in plan.steps)

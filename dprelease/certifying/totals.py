@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dprelease.certifying.events import events_of
+from dprelease.certifying.records import added
 from dprelease.model import Loss, Plan
 from dprelease.privacy import witness
 from dprelease.privacy.composition_witness import confirms
@@ -20,11 +21,17 @@ def total_holds(plan: Plan) -> bool:
     Whatever it decides, these together are private as if the cells had been given; so the two
     losses add up. Those of the others compose by any one of three arguments, each enough by itself.
     The fourth takes all steps at once: by what they do to the distribution of the privacy loss.
+    Record-level tables are added to that.
     """
-    claimed = plan.loss
     losses = [step.loss for step in plan.steps]
-    if claimed.rho is not None and not _rho_holds(losses, claimed.rho):
+    records = added(plan)
+    if plan.loss.rho is not None and not _rho_holds([*losses, records], plan.loss.rho):
         return False
+    claimed = Loss(plan.loss.epsilon - records.epsilon, plan.loss.delta - records.delta)
+    if claimed.epsilon < 0 or claimed.delta < 0:
+        return False
+    if not plan.steps:
+        return True
     selecting = [step.loss for step in plan.steps if step.threshold is not None]
     others = [step.loss for step in plan.steps if step.threshold is None]
     epsilon = claimed.epsilon - _sum(loss.epsilon for loss in selecting)
@@ -38,7 +45,8 @@ def within_declared(plan: Plan) -> bool:
     """Say whether the plan stays within what ``[privacy]`` declares."""
     privacy = plan.release.privacy
     if privacy.rho is not None:
-        return _rho_holds([step.loss for step in plan.steps], privacy.rho)
+        losses = [step.loss for step in plan.steps]
+        return _rho_holds([*losses, added(plan)], privacy.rho)
     if privacy.epsilon is None:
         return True
     return plan.loss.epsilon <= privacy.epsilon and plan.loss.delta <= privacy.delta

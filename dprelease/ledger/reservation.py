@@ -70,7 +70,8 @@ def guarantee_of(release: Release) -> dict[str, object]:
 def terms_of(plan: Plan) -> Terms:
     """What a run of the plan costs, and when its data are from."""
     release = plan.release
-    parts = parts_of(plan.loss, [step.loss for step in plan.steps], sums=plan.loss == plan.basic)
+    losses = [*(step.loss for step in plan.steps), *(step.loss for step in plan.records)]
+    parts = parts_of(plan.loss, losses, sums=plan.loss == plan.basic)
     return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods)
 
 

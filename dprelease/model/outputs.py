@@ -12,6 +12,7 @@ from dprelease.model.columns import ColumnType
 class OutputColumn:
     """A column of a published table. ``kind``: "key", "integer", "number" or "text".
 
+    Of a table of records also "label", which is no key, and whose values are all that may occur.
     The values of a "number" column are fixed-point integers: ``v`` stands for
     ``v * 10**-decimals``, and exactly ``decimals`` places are printed.
     None is a missing value. ``query`` names the query it belongs to, if any.

@@ -1,8 +1,9 @@
 """Exact integer noise: the ideal discrete laws, drawn from the operating system's entropy.
 
 ``entropy`` is the only place that reads randomness; ``scalar`` the reference samplers in plain
-integers; ``lanes`` the same laws on NumPy lanes; ``laws`` what can be said about them without
-drawing. No float takes part in a draw. Importing this package does not import NumPy.
+integers; ``lanes`` the same laws on NumPy lanes; ``responses`` the answers of single records;
+``laws`` what can be said about noise without drawing. No float takes part in a draw. Importing
+this package does not import NumPy.
 """
 
 from dprelease.noise.entropy import Entropy, EntropyError, SystemEntropy

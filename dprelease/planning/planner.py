@@ -8,40 +8,54 @@ from fractions import Fraction
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.finish.text import as_budget, listing, number
 from dprelease.model import Loss, Plan, Release
+from dprelease.planning.records import added, record_steps, together
 from dprelease.planning.sharing import asked_twice
 from dprelease.planning.solve import best_of
 from dprelease.planning.total import STATED_DELTA, Total, total_of
-from dprelease.privacy.accounting import advanced
+from dprelease.privacy import accounting
+from dprelease.privacy.accounting import BASIC, advanced
 
 
 def make_plan(release: Release, *, numerical: bool = True) -> Plan:
     """Plan a release; without ``numerical`` composition if that is not wanted.
 
-    The composed loss is at most the declared total. Raises Failure (exit code 2) when the
+    The composed loss is at most the declared total. Record-level tables are paid for first, and
+    their losses are added to what the queries come to. Raises Failure (exit code 2) when the
     queries' budgets or accuracy targets do not fit into it.
     """
     total = total_of(release)
     if not numerical and total.accounting == "auto":
         total = replace(total, accounting="plain")
-    if total.accounting in {"zcdp", "pld"} and total.delta == 0:
+    records = record_steps(release)
+    apart = added(records)
+    if not release.queries:
+        _check_total(release, apart, total)
+        notes = _notes(release, total, apart)
+        return Plan(release, (), apart, BASIC, apart, notes, records=records)
+    left = total.without(apart)
+    if (left.epsilon or 0) < 0 or (left.rho or 0) < 0 or left.delta < 0:
+        _check_total(release, apart, total)
+        raise _not_composable(release, total)
+    if left.accounting in {"zcdp", "pld"} and left.delta == 0:
         raise _not_composable(release, total)
     try:
-        found = best_of(release, total)
+        found = best_of(release, left)
     except ValueError:
         raise _not_composable(release, total) from None
     drafts = found.drafts
     steps = tuple(draft.step(found.choices[draft.name]) for draft in drafts)
-    _check_total(release, found.loss, total)
+    loss = together(found.loss, apart) if records else found.loss
+    _check_total(release, loss, total)
     losses = [step.loss for step in steps]
-    basic = Loss(
-        sum((each.epsilon for each in losses), Fraction(0)),
-        sum((each.delta for each in losses), Fraction(0)),
-    )
+    basic = accounting.basic([*losses, *(step.loss for step in records)])
     by_name = {read.query.name: read for draft in drafts for read in draft.reads}
     reads = tuple(by_name[query.name] for query in release.queries)
-    notes = _notes(release, total, found.loss)
-    plain = advanced(losses, total.delta) if total.delta else None
-    return Plan(release, steps, found.loss, found.method, basic, notes, plain, reads)
+    notes = _notes(release, total, loss)
+    plain = advanced(losses, left.delta) if left.delta else None
+    if plain is not None and records:
+        plain = together(plain, apart)
+    basic = Loss(basic.epsilon, basic.delta)
+    return Plan(release, steps, loss, found.method, basic, notes, plain, reads, records)
 
 
 def _not_composable(release: Release, total: Total) -> Failure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dprelease.model import Loss, Release
@@ -45,6 +45,14 @@ class Total:
             return compose(costs, Fraction(0), "pure")
         return compose(costs, self.delta, self.accounting)
 
+    def without(self, loss: Loss) -> Total:
+        """What is left of it beside a loss that adds up with all others; may be negative."""
+        epsilon = None if self.epsilon is None else self.epsilon - loss.epsilon
+        rho = self.rho
+        if rho is not None and loss.rho is not None:
+            rho -= loss.rho
+        return replace(self, epsilon=epsilon, rho=rho, delta=self.delta - loss.delta)
+
     def holds(self, loss: Loss) -> bool:
         """Whether a composed loss is within the total."""
         if self.rho is not None:
@@ -62,6 +70,7 @@ def total_of(release: Release) -> Total:
         delta += sum(
             (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
         )
+        delta += sum((perturb.delta for perturb in release.perturbs), Fraction(0))
         if delta == 0 and (privacy.rho is not None or any(query.rho for query in queries)):
             delta = STATED_DELTA
     return Total(privacy.epsilon, privacy.rho, delta, privacy.accounting)

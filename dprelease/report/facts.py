@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from dprelease.model import Adjacency, Column, OutputTable, Plan, Release
+from dprelease.model import Adjacency, Column, OutputTable, Plan, RecordStep, Release, StoredTable
 from dprelease.report.extremes import plan_warnings
 from dprelease.report.hazards import hazards
 from dprelease.report.meaning import beliefs, group_privacy
@@ -28,6 +28,7 @@ class Outcome:
     files: Mapping[str, str]  # table file -> sha256
     tables: Sequence[Mapping[str, object]]  # of each table its ``table_facts``
     remarks: tuple[str, ...] = ()  # on the published figures
+    records: Mapping[str, StoredTable] = field(default_factory=dict)
 
 
 def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
@@ -36,6 +37,7 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
     return {
         "schema": "dprelease/report/1",
         **planned_facts(plan),
+        **_perturbed(plan, outcome),
         "tables": [dict(each) for each in outcome.tables],
         "ledger": dict(outcome.ledger),
         "notes": [*plan.notes, *outcome.remarks],
@@ -50,6 +52,25 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
             "interval": text(release.output.interval),
         },
     }
+
+
+def _perturbed(plan: Plan, outcome: Outcome) -> dict[str, object]:
+    """State the record-level tables, where there are any."""
+    if not plan.records:
+        return {}
+    from dprelease.report.local_facts import perturb_facts
+
+    interval = plan.release.output.interval
+    return {
+        "perturb": [
+            perturb_facts(step, _as_published(step, outcome), interval) for step in plan.records
+        ]
+    }
+
+
+def _as_published(step: RecordStep, outcome: Outcome) -> StoredTable:
+    stored = outcome.records[step.perturb.name]
+    return replace(stored, path=f"{step.perturb.name}.{stored.format}")
 
 
 def planned_facts(plan: Plan) -> dict[str, object]:

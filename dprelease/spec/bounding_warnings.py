@@ -35,6 +35,7 @@ class _Bounds(NamedTuple):
     groups: int
     within: int | None
     cells: int | None
+    records: bool  # there are record-level tables, with as many rows of a unit
     counts_rows: bool  # some query does more than to count each unit once
     both_ways: bool  # a unit that comes takes the place of another one
 
@@ -45,13 +46,22 @@ class _Bounds(NamedTuple):
 
 
 def warn_of_bounding(
-    part: Part[PrivacySection], queries: Sequence[Query], reporter: Reporter
+    part: Part[PrivacySection], queries: Sequence[Query], records: bool, reporter: Reporter
 ) -> None:
-    """Warn of each bound that is not what it seems; one warning for each."""
+    """Warn of each bound that is not what it seems; one warning for each.
+
+    ``records``: there are record-level tables.
+    """
     section = part.model.bounding
-    if part.model.unit != "column" or section is None or not queries:
+    if part.model.unit != "column" or section is None:
         return
-    bounds = _bounds(part.model, section, queries)
+    if records:
+        _many_records(section, reporter)
+    if not queries:
+        if records:
+            _no_groups(section, reporter)
+        return
+    bounds = _bounds(part.model, section, queries, records)
     if bounds is None or _does_nothing(bounds, reporter):
         return
     _groups_out_of_reach(bounds, reporter)
@@ -61,7 +71,7 @@ def warn_of_bounding(
 
 
 def _bounds(
-    privacy: PrivacySection, section: BoundingSection, queries: Sequence[Query]
+    privacy: PrivacySection, section: BoundingSection, queries: Sequence[Query], records: bool
 ) -> _Bounds | None:
     if section.max_rows_per_unit is None or section.max_groups_per_unit is None:
         return None
@@ -71,9 +81,27 @@ def _bounds(
         section.max_groups_per_unit,
         section.max_rows_per_unit_per_group,
         None if private else max(query.cells for query in queries),
+        records,
         any(_counts_rows(query) for query in queries),
         privacy.adjacency == "replace-one",
     )
+
+
+def _many_records(section: BoundingSection, reporter: Reporter) -> None:
+    rows = section.max_rows_per_unit
+    if rows is not None and rows > LARGE:
+        message = (
+            f"{rows:,} rows of one unit can be in a table of records: each has 1/{rows:,} of the "
+            "table's epsilon, which leaves next to nothing of what it says"
+        )
+        reporter.warn("W213", message, (*_PATH, _ROWS), _USUAL)
+
+
+def _no_groups(section: BoundingSection, reporter: Reporter) -> None:
+    for key in (_GROUPS, _WITHIN):
+        if getattr(section, key) is not None:
+            message = f"{key} has no effect: there is no [[query]], so there are no groups"
+            reporter.warn("W216", message, (*_PATH, key), "leave it out")
 
 
 def _counts_rows(query: Query) -> bool:
@@ -84,7 +112,7 @@ def _does_nothing(bounds: _Bounds, reporter: Reporter) -> bool:
     """Where each unit counts once in each group, or once in all."""
     if bounds.counts_rows:
         return False
-    if bounds.cells == 1 and max(bounds.rows, bounds.groups) > 1:
+    if bounds.cells == 1 and max(bounds.rows, bounds.groups) > 1 and not bounds.records:
         message = "no query is affected by these bounds: each counts a unit once, in a single group"
         hint = "write 1 for both, as nothing more can count; raise them when a query needs it"
         reporter.warn("W214", message, _PATH, hint, "key")
@@ -122,7 +150,7 @@ def _rows_out_of_reach(bounds: _Bounds, reporter: Reporter) -> None:
         reporter.warn("W210", message, (*_PATH, _WITHIN), hint)
         return
     most = bounds.reach(bounds.cells)
-    if most < bounds.rows:
+    if most < bounds.rows and not bounds.records:
         groups = bounds.groups if bounds.cells is None else min(bounds.groups, bounds.cells)
         message = (
             f"{_ROWS} = {bounds.rows:,} can't be reached: {_some(groups, 'group')} with at most "

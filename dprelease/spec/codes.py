@@ -67,6 +67,15 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("E239", "a variance of numbers with too many steps"),
     ("E240", "an impossible accuracy target"),
     ("E241", "disjoint periods that all read the same data"),
+    ("E242", "a record-level table where the number of records is protected"),
+    ("E243", "a mechanism of records that the column can't have"),
+    ("E244", "a mechanism or weight of a column that is not perturbed"),
+    ("E245", "a perturbed column with neither public values nor bounds"),
+    ("E246", "a perturbed column that tells units apart"),
+    ("E247", "a perturbed column with fewer than two labels"),
+    ("E248", "an impossible chance of the true answer"),
+    ("E249", "a record-level table without columns"),
+    ("E250", "a record-level table whose name is taken"),
     # W: the spec works, but deserves a second look
     ("W201", "no budget cap"),
     ("W202", "the unit of privacy is not described"),
@@ -82,6 +91,8 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("W212", "more groups of a unit than any table has"),
     ("W213", "a large bound on a unit, which needs much noise"),
     ("W214", "bounds on a unit that no query is affected by"),
+    ("W215", "neighbours that a record-level table takes as replace-one"),
+    ("W216", "a bound on groups where there are none"),
 )
 
 CODES: dict[str, str] = dict(CODE_TABLE)

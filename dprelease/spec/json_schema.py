@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dprelease.spec import fields, models, numbers, quantiles
+from dprelease.spec import fields, models, numbers, perturb_keys, quantiles
 from dprelease.spec.keys import Choice, Key
 from dprelease.spec.sections import Section
 from dprelease.spec.statistic_keys import INSTEAD, OWN_KEYS, STATISTICS, StatisticKeys
@@ -23,6 +23,10 @@ Fragment = dict[str, Any]
 _REFUSED: Fragment = {"not": {}}
 _VALUE: Fragment = {"type": ["string", "number", "boolean"]}
 _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+
+_WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON}
+_GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
+_MECHANISM: Fragment = {"enum": list(perturb_keys.MECHANISMS)}
 
 
 def _ref(section: type[Section]) -> Fragment:
@@ -48,7 +52,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.scalar: _VALUE,
     numbers.exact: {"type": "number"},
     numbers.budget: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
-    numbers.weight: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
+    numbers.weight: _WEIGHT,
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
     numbers.selection_delta: {
         "type": "number",
@@ -71,6 +75,11 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
             },
         ]
     },
+    perturb_keys.mechanisms: {
+        "oneOf": [_MECHANISM, {"type": "object", "additionalProperties": _MECHANISM}],
+    },
+    perturb_keys.weights: {"type": "object", "additionalProperties": _WEIGHT},
+    perturb_keys.truth: {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
     models.read_bounding: _ref(models.BoundingSection),
     models.read_accuracy: _ref(models.AccuracySection),
     models.read_selection: _ref(models.SelectionSection),
@@ -82,7 +91,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
 
 def spec_schema() -> Fragment:
     """The whole schema."""
-    needed = ("release", "data", "privacy", "query", "output")
+    needed = ("release", "data", "privacy", "output")
     return {
         "$schema": DIALECT,
         "title": "dprelease spec",
@@ -106,10 +115,19 @@ def spec_schema() -> Fragment:
                 "minItems": 1,
                 "items": _ref(models.QuerySection),
             },
+            "perturb": {
+                "type": "array",
+                "description": _words(models.PerturbSection),
+                "minItems": 1,
+                "items": _ref(models.PerturbSection),
+            },
             "output": _ref(models.OutputSection),
             "report": _ref(models.ReportSection),
         },
         "required": list(needed),
+        "anyOf": [{"required": ["query"]}, {"required": ["perturb"]}],
+        "if": {"required": ["query"]},
+        "then": {"properties": {"privacy": {"properties": {"bounding": _GROUPED}}}},
         "additionalProperties": False,
         "$defs": {_name(section): _section(section) for section in _sections()},
     }
@@ -207,6 +225,13 @@ def _takes(keys: StatisticKeys) -> Fragment:
     return {**made, "properties": properties}
 
 
+def _perturb_rules() -> list[Fragment]:
+    others = ("epsilon", "weights")
+    return [
+        {"if": {"required": ["truth"]}, "then": {"properties": dict.fromkeys(others, _REFUSED)}}
+    ]
+
+
 def _when(condition: Fragment, then: Fragment) -> Fragment:
     return {"if": {"properties": condition, "required": list(condition)}, "then": then}
 
@@ -214,4 +239,5 @@ def _when(condition: Fragment, then: Fragment) -> Fragment:
 _RULES: Mapping[type[Section], Callable[[], list[Fragment]]] = {
     models.PrivacySection: _unit_rules,
     models.QuerySection: _statistic_rules,
+    models.PerturbSection: _perturb_rules,
 }

@@ -22,6 +22,7 @@ from dprelease.spec.numbers import (
     weight,
     within,
 )
+from dprelease.spec.perturb_keys import mechanisms, truth, weights
 from dprelease.spec.quantiles import quantiles
 from dprelease.spec.sections import Section, nested
 
@@ -72,10 +73,7 @@ class BoundingSection(Section):
     max_rows_per_unit = Key(
         bound, remedy="how many rows of one unit count in a table; those beyond are left out"
     )
-    max_groups_per_unit = Key(
-        bound,
-        remedy="in how many groups of a table the rows of one unit count; others are left out",
-    )
+    max_groups_per_unit = Key(bound)  # missed by ``spec.units`` where a query can have groups
     max_rows_per_unit_per_group = Key(bound)
 
 
@@ -214,6 +212,18 @@ class QuerySection(Section):
     accuracy = Key(read_accuracy)
     mechanism = Choice[Mechanism](Mechanism, "auto")
     table = Key(safe_name)
+
+
+class PerturbSection(Section):
+    """``[[perturb]]``: a record-level table in the local model."""
+
+    name = Key(safe_name, remedy="it becomes the name of the table")
+    columns = Key(texts, remedy="list the columns of the table, each declared in [columns.NAME]")
+    mechanism = Key(mechanisms)
+    epsilon = Key(budget)
+    delta = Key(probability)
+    truth = Key(truth)
+    weights = Key(weights)
 
 
 class OutputSection(Section):

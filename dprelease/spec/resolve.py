@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from dprelease.model import (
     Data,
     LedgerSettings,
     Output,
+    Perturb,
     Privacy,
     Query,
     Release,
@@ -59,7 +61,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
         for name, part in parts.columns.items()
         if part.model.type is not None and part.model.expression is None
     }
-    check_unit(parts.privacy, columns, data, reporter)
+    check_unit(parts.privacy, columns, data, reporter, grouped=not parts.perturbs_only)
     people = parts.privacy.model.unit == "column"
     unit_column = parts.privacy.model.unit_column if people else None
     context = QueryContext(columns, types, reporter, unit_column, where)
@@ -68,6 +70,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     explicit = {query.number for query in queries if parts.queries[query.number].model.table}
     check_tables(queries, explicit, reporter)
     check_budgets(parts.privacy, parts.queries, paid, reporter)
+    perturbs = _perturbs(parts, context, queries)
     ledger = _ledger(parts, data, base, period, reporter)
     output = _output(parts.output, base, period, reporter)
     formats = _formats(parts.report, reporter)
@@ -76,7 +79,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     if output is not None:
         check_output(output.path, data, [*of_ledger(ledger), *inputs], reporter)
     check_usage(parts, data, reporter)
-    warn_of_bounding(parts.privacy, queries, reporter)
+    warn_of_bounding(parts.privacy, queries, bool(parts.perturbs), reporter)
     reporter.raise_if_any()
     return Release(
         reporter.file,
@@ -91,7 +94,17 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
         period,
         tuple(reporter.warnings),
         reporter.places(),
+        perturbs,
     )
+
+
+def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> tuple[Perturb, ...]:
+    if not parts.perturbs:
+        return ()
+    # Imported here for start-up: most specs have none.
+    from dprelease.spec.perturbing import resolve_perturbs
+
+    return resolve_perturbs(parts, context, queries)
 
 
 def _sure(value: T | None) -> T:
@@ -137,14 +150,14 @@ def _privacy(parts: Parts) -> Privacy:
     model = parts.privacy.model
     return Privacy(
         _sure(model.unit),
-        Adjacency(_sure(model.adjacency)),
+        Adjacency.REPLACE_ONE if parts.perturbs_only else Adjacency(_sure(model.adjacency)),
         model.unit_description,
         model.epsilon,
         model.delta or Fraction(0),
         model.rho,
         model.accounting,
         model.unit_column,
-        bounding_of(model.bounding),
+        bounding_of(model.bounding, grouped=not parts.perturbs_only),
     )
 
 

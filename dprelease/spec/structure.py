@@ -16,6 +16,7 @@ from dprelease.spec.models import (
     DataSection,
     LedgerSection,
     OutputSection,
+    PerturbSection,
     PrivacySection,
     QuerySection,
     ReleaseSection,
@@ -29,9 +30,9 @@ from dprelease.spec.wording import listed, show
 
 NOT_YET = "not available in this version"
 _SECTIONS = (
-    "release", "data", "privacy", "ledger", "columns", "query", "output", "report",
+    "release", "data", "privacy", "ledger", "columns", "query", "perturb", "output", "report",
 )  # fmt: skip
-_LATER_SECTIONS = frozenset({"perturb", "postprocess"})
+_LATER_SECTIONS = frozenset({"postprocess"})
 
 
 class Part(NamedTuple, Generic[SectionType]):
@@ -62,6 +63,8 @@ class Parts(NamedTuple):
     report: Part[ReportSection]
     columns: Mapping[str, Part[ColumnSection]]
     queries: tuple[Part[QuerySection], ...]
+    perturbs: tuple[Part[PerturbSection], ...]
+    perturbs_only: bool  # there is surely no query
 
 
 def take_apart(tree: Mapping[str, object], reporter: Reporter) -> Parts:
@@ -76,6 +79,8 @@ def take_apart(tree: Mapping[str, object], reporter: Reporter) -> Parts:
         _section(ReportSection, tree, "report", reporter),
         _columns(tree.get("columns"), reporter),
         _queries(tree, reporter),
+        _several(PerturbSection, tree, "perturb", reporter),
+        _has(tree, "perturb") and not _has(tree, "query"),
     )
 
 
@@ -118,18 +123,32 @@ def _columns(content: object, reporter: Reporter) -> dict[str, Part[ColumnSectio
 
 
 def _queries(tree: Mapping[str, object], reporter: Reporter) -> tuple[Part[QuerySection], ...]:
-    content = tree.get("query")
-    hint = "add at least one [[query]]; it needs name and statistic"
-    if content is None or content == []:
+    if not _has(tree, "query") and not _has(tree, "perturb"):
+        hint = (
+            "add at least one [[query]]; it needs name and statistic. Or a [[perturb]], which "
+            "makes a table of records"
+        )
         reporter.complain("E110", "the spec has no [[query]]", ("query",), hint, "key")
+    return _several(QuerySection, tree, "query", reporter)
+
+
+def _has(tree: Mapping[str, object], name: str) -> bool:
+    return tree.get(name) is not None and tree[name] != []
+
+
+def _several(
+    model: type[SectionType], tree: Mapping[str, object], name: str, reporter: Reporter
+) -> tuple[Part[SectionType], ...]:
+    """Read an array of tables; there may be none."""
+    content = tree.get(name)
+    if content is None:
         return ()
     if not isinstance(content, list):
-        hint = "write [[query]] with two brackets: there can be several"
-        reporter.complain("E103", "query is not a list of tables", ("query",), hint, "key")
+        hint = f"write [[{name}]] with two brackets: there can be several"
+        reporter.complain("E103", f"{name} is not a list of tables", (name,), hint, "key")
         return ()
     return tuple(
-        _read(QuerySection, each, ("query", number), reporter)
-        for number, each in enumerate(content)
+        _read(model, each, (name, number), reporter) for number, each in enumerate(content)
     )
 
 

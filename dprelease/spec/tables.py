@@ -12,7 +12,7 @@ from dprelease.spec.tree import Path
 from dprelease.spec.wording import show
 
 OVERALL = "overall"
-_RESERVED = frozenset({"report", "datapackage"})
+RESERVED = frozenset({"report", "datapackage"})
 _LONGEST = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -47,7 +47,7 @@ def _path(query: Query, key: str) -> Path:
 
 def _check_name(query: Query, path: Path, reporter: Reporter) -> bool:
     folded = query.table.casefold()
-    if folded in _RESERVED:
+    if folded in RESERVED:
         message = f"{show(query.table)} is the name of a report, not of a table"
         reporter.complain("E220", message, path, "choose another name for the table")
     elif folded == OVERALL and query.groups:

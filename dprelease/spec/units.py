@@ -16,12 +16,25 @@ _BOUNDING_HINT = (
     "add it with max_rows_per_unit, how many rows of one unit count, and max_groups_per_unit, in "
     "how many groups of a table; larger numbers leave less out and need more noise"
 )
+_GROUPS_HINT = "in how many groups of a table the rows of one unit count; others are left out"
+_ROWS_HINT = (
+    "add it with max_rows_per_unit, how many rows of one unit go into a table; each row has that "
+    "part of epsilon, so larger numbers leave less out and need more noise"
+)
 
 
 def check_unit(
-    part: Part[PrivacySection], columns: Collection[str], data: Data | None, reporter: Reporter
+    part: Part[PrivacySection],
+    columns: Collection[str],
+    data: Data | None,
+    reporter: Reporter,
+    *,
+    grouped: bool,
 ) -> None:
-    """Check that the unit is either a row, or a column that can be found, with bounds."""
+    """Check that the unit is either a row, or a column that can be found, with bounds.
+
+    ``grouped``: there are tables with groups, of queries. Without them only rows are bounded.
+    """
     model = part.model
     if model.unit == "row":
         for key in ("unit_column", "bounding"):
@@ -38,14 +51,25 @@ def check_unit(
         reporter.complain("E110", message, ("privacy", "unit"), _COLUMN_HINT)
     if model.bounding is None and part.sound("bounding"):
         message = 'unit = "column" without [privacy.bounding]'
-        reporter.complain("E110", message, ("privacy", "unit"), _BOUNDING_HINT)
+        hint = _BOUNDING_HINT if grouped else _ROWS_HINT
+        reporter.complain("E110", message, ("privacy", "unit"), hint)
+    if model.bounding is not None and model.bounding.max_groups_per_unit is None and grouped:
+        message = "[privacy.bounding] has no `max_groups_per_unit`"
+        reporter.complain("E110", message, ("privacy", "bounding"), _GROUPS_HINT, "key")
 
 
-def bounding_of(section: BoundingSection | None) -> Bounding | None:
-    """Make the bounds on a unit's rows; in one group there are never more rows than in all."""
-    if section is None or section.max_rows_per_unit is None or section.max_groups_per_unit is None:
+def bounding_of(section: BoundingSection | None, *, grouped: bool) -> Bounding | None:
+    """Make the bounds on a unit's rows; in one group there are never more rows than in all.
+
+    Where no table is ``grouped`` the bounds on groups are such that nothing is cut by them.
+    """
+    if section is None or section.max_rows_per_unit is None:
         return None
     rows = section.max_rows_per_unit
+    if not grouped:
+        return Bounding(rows, rows, rows)
+    if section.max_groups_per_unit is None:
+        return None
     per_group = section.max_rows_per_unit_per_group
     return Bounding(
         rows, section.max_groups_per_unit, rows if per_group is None else min(per_group, rows)

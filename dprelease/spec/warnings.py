@@ -34,6 +34,7 @@ def _check_deltas(parts: Parts, reporter: Reporter) -> None:
         (parts.privacy.model.delta, ("privacy", "delta"))
     ]
     sections += [(part.model.delta, (*part.path, "delta")) for part in parts.queries]
+    sections += [(part.model.delta, (*part.path, "delta")) for part in parts.perturbs]
     sections += [
         (part.model.partition_selection.delta, (*part.path, "partition_selection", "delta"))
         for part in parts.queries

@@ -41,6 +41,12 @@ SECTIONS: dict[str, tuple[str, str]] = {
         "numerator = { ... }, denominator = { ... }",
         "What a `ratio` divides: the sum of a column, or without one a number of records.",
     ),
+    "PerturbSection": (
+        "[[perturb]]",
+        "A table of records in the local model: the same columns and one row for each record, each "
+        "cell perturbed on its own. How many records there are is public. State `epsilon` or "
+        "`truth`; a `[[perturb]]` that is all of the spec can have the total.",
+    ),
     "OutputSection": ("[output]", "Where the release is written."),
     "ReportSection": ("[report]", "Which reports are written."),
 }
@@ -99,7 +105,10 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "BoundingSection": {
         "max_rows_per_unit": ("required", "most rows of one unit that count in a table"),
-        "max_groups_per_unit": ("required", "most groups of a table that they lie in"),
+        "max_groups_per_unit": (
+            "required with a query",
+            "most groups of a table that they lie in; without a `[[query]]` there are none",
+        ),
         "max_rows_per_unit_per_group": (
             "as many as in all",
             "most rows of one unit that count in one group",
@@ -213,6 +222,27 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         "column": ("-", "what is summed; needs bounds"),
         "where": ("all records", "which records count"),
         "statistic": ("sum with a column, else count", "`sum` or `count`"),
+    },
+    "PerturbSection": {
+        "name": ("required", "name of the table and its file"),
+        "columns": (
+            "required",
+            "the columns, in order; each needs keys or bins, or bounds, or is boolean. A value "
+            "that is not declared, without `other`, is answered at random",
+        ),
+        "mechanism": (
+            '"auto"',
+            "which noise; auto takes the best for each column: of labels randomized-response or "
+            "subset-selection, of numbers laplace or piecewise; or by column: "
+            '`{ region = "randomized-response" }`',
+        ),
+        "epsilon": ("the total", "what the whole table costs one unit: all columns of its rows"),
+        "delta": ("0", "with `epsilon`, the same"),
+        "truth": (
+            "-",
+            "instead of `epsilon`: the chance of the true answer in each column; labels only",
+        ),
+        "weights": ("1 each", "how much of epsilon each column has: `{ region = 2 }`"),
     },
     "OutputSection": {
         "path": (

@@ -24,7 +24,7 @@ _QUOTED = re.compile(r'[",\r\n]|^[ \t]|[ \t]$|^$')
 
 def csv_bytes(table: OutputTable) -> bytes:
     """The table as CSV. None is an empty field, an empty text is a quoted empty field."""
-    header = ",".join(_field(header_name(each)) for each in table.columns)
+    header = ",".join(field(header_name(each)) for each in table.columns)
     # a blank line would be no record to many readers
     blank = '""' if len(table.columns) == 1 else ""
     rows = chain.from_iterable(zip(*_pieces(table, blank), strict=True))
@@ -78,7 +78,7 @@ def is_escaped(column: OutputColumn) -> bool:
 
 
 def _is_text(column: OutputColumn) -> bool:
-    if column.kind == "key":
+    if column.kind in {"key", "label"}:
         # Of typed keys only numbers can begin with a minus, and they are left alone.
         return published_type(column) is ColumnType.STRING
     return column.kind == "text"
@@ -102,7 +102,7 @@ def _texts(
     written = dict.fromkeys(values, "")  # labels repeat: write each one once
     escape = _is_text(column)
     for each in written:
-        text = blank if each is None else _field(escaped(str(each)) if escape else str(each))
+        text = blank if each is None else field(escaped(str(each)) if escape else str(each))
         written[each] = f"{text}{end}"
     return list(map(written.__getitem__, values))
 
@@ -128,7 +128,8 @@ def _numbers(values: Sequence[int], places: int, end: str) -> list[str]:
     ]
 
 
-def _field(text: str) -> str:
+def field(text: str) -> str:
+    """The text as a field, in quotes where it needs them."""
     if _QUOTED.search(text):
         doubled = text.replace('"', '""')
         return f'"{doubled}"'

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dprelease.model import About, Release
 from dprelease.writers.table_schema import table_schema, texts
-from dprelease.writers.tables import WrittenTable
+from dprelease.writers.tables import RecordFile, WrittenTable
 
 NAME = "datapackage.json"
 GENERATOR = "dprelease"  # marks the directories whose files we may replace and remove
@@ -29,7 +29,9 @@ _EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")
 
 
 def datapackage_bytes(
-    release: Release, tables: Sequence[WrittenTable], others: Mapping[str, bytes]
+    release: Release,
+    tables: Sequence[WrittenTable | RecordFile],
+    others: Mapping[str, bytes],
 ) -> bytes:
     """The descriptor as JSON. ``others`` are the remaining files by name, such as reports.
 
@@ -50,11 +52,11 @@ def datapackage_bytes(
     return (json.dumps(descriptor, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def _table(name: str, written: WrittenTable) -> dict[str, object]:
+def _table(name: str, written: WrittenTable | RecordFile) -> dict[str, object]:
     table, is_csv = written.table, written.format == "csv"
     dialect = {"delimiter": ",", "lineTerminator": "\n", "quoteChar": '"', "header": True}
     return {
-        **_file(name, written.file, len(written.content), written.sha256),
+        **_file(name, written.file, written.size, written.sha256),
         **texts(title=table.title),
         "type": "table",
         "profile": "tabular-data-resource" if is_csv else "data-resource",

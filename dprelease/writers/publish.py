@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.writers.datapackage import NAME
-from dprelease.writers.staging import remove_leftovers, staged, sync_directory
+from dprelease.writers.staging import Content, remove_leftovers, staged, sync_directory
 from dprelease.writers.target import (
     PREFIX,
     bad_names,
@@ -28,7 +28,7 @@ __all__ = ["check_target", "publish"]
 FREE = "the numbers are sealed: running the same release again costs nothing"
 
 
-def publish(directory: str, files: Mapping[str, bytes]) -> dict[str, str]:
+def publish(directory: str, files: Mapping[str, Content]) -> dict[str, str]:
     """Makes the directory hold the files, and returns the SHA-256 (hex) of each by name.
 
     A new directory appears at once and whole. In an existing one each file is replaced whole,
@@ -46,10 +46,14 @@ def publish(directory: str, files: Mapping[str, bytes]) -> dict[str, str]:
     with _disk_errors(target):
         if os.path.lexists(target) or not _appeared(target, files):
             _update(target, files)
-    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    return {name: _digest(content) for name, content in files.items()}
 
 
-def _appeared(target: str, files: Mapping[str, bytes]) -> bool:
+def _digest(content: Content) -> str:
+    return hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else content.sha256
+
+
+def _appeared(target: str, files: Mapping[str, Content]) -> bool:
     """Makes a new directory in one step; False when another process made it meanwhile."""
     parent, prefix = os.path.dirname(target), prefix_beside(target)
     _make_directories(parent)
@@ -66,7 +70,7 @@ def _appeared(target: str, files: Mapping[str, bytes]) -> bool:
     return True
 
 
-def _update(target: str, files: Mapping[str, bytes]) -> None:
+def _update(target: str, files: Mapping[str, Content]) -> None:
     """Replaces what changed in an existing directory, file by file."""
     changed = {name: each for name, each in files.items() if not _holds(target, name, each)}
     foreign = foreign_names(target, files, same=files.keys() - changed.keys())
@@ -87,12 +91,15 @@ def _update(target: str, files: Mapping[str, bytes]) -> None:
         _remove(target, ours - files.keys())
 
 
-def _holds(target: str, name: str, content: bytes) -> bool:
+def _holds(target: str, name: str, content: Content) -> bool:
     path = os.path.join(target, name)
-    if not is_plain_file(path) or os.path.getsize(path) != len(content):
+    size = len(content) if isinstance(content, bytes) else content.size
+    if not is_plain_file(path) or os.path.getsize(path) != size:
         return False
     with open(path, "rb") as source:
-        return source.read() == content
+        if isinstance(content, bytes):
+            return source.read() == content
+        return hashlib.file_digest(source, "sha256").hexdigest() == content.sha256
 
 
 def _remove(target: str, stale: set[str]) -> None:

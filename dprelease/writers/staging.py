@@ -8,6 +8,7 @@ later run knows by it which half-published files are ours.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -16,6 +17,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+from dprelease.model import StoredTable
+
+Content = bytes | StoredTable
+"""What a file holds; a large one is copied from where it is stored."""
 
 _MANIFEST = "manifest.json"
 _CONTENT = "content"
@@ -29,10 +35,14 @@ class Staging:
     path: str
     content: str
 
-    def write(self, files: Mapping[str, bytes]) -> None:
+    def write(self, files: Mapping[str, Content]) -> None:
         """Writes the files, durably. Raises OSError; what is there then is no harm."""
         for name, content in files.items():
-            write_file(os.path.join(self.content, name), content, 0o644)
+            path = os.path.join(self.content, name)
+            if isinstance(content, bytes):
+                write_file(path, content, 0o644)
+            else:
+                copy_file(content, path, 0o644)
         sync_directory(self.content)
 
     def note(self, names: Iterable[str]) -> None:
@@ -93,6 +103,20 @@ def write_file(path: str, content: bytes, mode: int) -> None:
         sink.write(content)
         sink.flush()
         os.fsync(sink.fileno())
+
+
+def copy_file(stored: StoredTable, path: str, mode: int) -> None:
+    """A new file with the content of a stored table, durably; OSError if it isn't that."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    digest = hashlib.sha256()
+    with open(stored.path, "rb") as source, open(os.open(path, flags, mode), "wb") as sink:
+        while chunk := source.read(1 << 20):
+            digest.update(chunk)
+            sink.write(chunk)
+        sink.flush()
+        os.fsync(sink.fileno())
+    if digest.hexdigest() != stored.sha256:
+        raise OSError("a stored table was changed while it was copied")
 
 
 def sync_directory(directory: str) -> None:

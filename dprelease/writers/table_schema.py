@@ -55,7 +55,7 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
 
 
 def _type(column: OutputColumn) -> dict[str, object]:
-    if column.kind != "key":
+    if column.kind not in {"key", "label"}:
         return {"type": _TYPES[column.kind]}
     kind = published_type(column)
     if kind is not ColumnType.TIMESTAMP:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from dprelease.model import OutputTable
+from dprelease.model import OutputTable, StoredTable
 from dprelease.writers.csv_table import csv_bytes
 from dprelease.writers.parquet_table import parquet_bytes
 
@@ -21,6 +21,39 @@ class WrittenTable:
     file: str
     content: bytes
     sha256: str  # of the content, in hex: large tables are hashed once
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFile:
+    """A table of records, whose rows stay in the stored file; ``table`` describes its columns."""
+
+    table: OutputTable
+    stored: StoredTable
+
+    @property
+    def format(self) -> str:
+        """Of the file: "csv" or "parquet"."""
+        return self.stored.format
+
+    @property
+    def file(self) -> str:
+        """The name under which it is published."""
+        return file_name(self.table.name, self.format)
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.stored.size
+
+    @property
+    def sha256(self) -> str:
+        """Of the content, in hex."""
+        return self.stored.sha256
 
 
 def write_table(table: OutputTable, format: str) -> WrittenTable:

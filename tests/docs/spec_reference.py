@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec import fields, models, numbers, quantiles
+from dprelease.spec import fields, models, numbers, perturb_keys, quantiles
 from dprelease.spec.keys import Choice, Key
 from dprelease.spec.sections import Section
 from dprelease.spec.words import SECTIONS, WORDS
@@ -36,6 +36,10 @@ KINDS: dict[Callable[[object], object], str] = {
     numbers.picks: "whole number from 1",
     numbers.selection_delta: "number above 0, to 0.001",
     quantiles.quantiles: "number in (0, 1), or list of them",
+    perturb_keys.mechanisms: " ".join(f'`"{word}"`' for word in perturb_keys.MECHANISMS)
+    + ", or table by column",
+    perturb_keys.weights: "table by column, of numbers above 0",
+    perturb_keys.truth: "number in (0, 1)",
     models.read_bounding: "table, see below",
     models.read_accuracy: "table, see below",
     models.read_selection: "table, see below",

@@ -22,8 +22,8 @@ from dprelease.privacy import (
     laplace_rho,
     optimal_composition,
     pld,
-    randomised_response,
     residual_planner,
+    subset_response,
     threshold,
     zcdp,
 )
@@ -134,9 +134,9 @@ COMPOSED: list[tuple[str, str, Found]] = [
     ("optimal", "4.7745675881", lambda: optimal_composition.epsilon_of(100, F("0.1"), D6)),
 ]
 ANSWERS: list[tuple[str, str, Found]] = [
-    ("2 answers: true", "0.7310585786", lambda: randomised_response.chances(2, F(1)).true),
-    ("4 answers: true", "0.4753668864", lambda: randomised_response.chances(4, F(1)).true),
-    ("4 answers: wrong", "0.1748777045", lambda: randomised_response.chances(4, F(1)).wrong),
+    ("2 answers: true", "0.7310585786", lambda: subset_response.chances(2, F(1)).true),
+    ("4 answers: true", "0.4753668864", lambda: subset_response.chances(4, F(1)).true),
+    ("4 answers: wrong", "0.1748777045", lambda: subset_response.chances(4, F(1)).wrong),
 ]
 KEYS: list[tuple[str, str, Found]] = [
     ("T (1, 1e-5)", "13", lambda: hidden("1", D5)),
@@ -358,5 +358,5 @@ def test_permute_and_flip_has_no_eighth() -> None:
 
 
 def test_randomised_response_reaches_the_rho_of_all_pure_losses() -> None:
-    (true, _), (wrong, _) = randomised_response.chances(2, F(1))
+    (true, _), (wrong, _) = subset_response.chances(2, F(1))
     assert agree(true - wrong, "0.4621171573")

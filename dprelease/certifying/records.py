@@ -1,0 +1,121 @@
+"""Whether record-level tables are what the spec asks, and cost no more than they claim.
+
+A table of records is one answer for each cell, drawn from that cell's true value alone. Two
+tables that differ in the values of one unit's records differ in at most ``rows`` of them, in each
+column by one answer; answers are independent, so that their losses add up. How many records there
+are is published: nothing is claimed for neighbours that differ in that.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.certifying.meaning import is_group, is_quantity
+from dprelease.model import (
+    Adjacency,
+    LaplaceLaw,
+    Loss,
+    Mechanism,
+    PerturbedColumn,
+    Plan,
+    Privacy,
+    RecordStep,
+    Release,
+    Response,
+    SubsetLaw,
+)
+from dprelease.privacy.local_witness import law_holds
+from dprelease.privacy.witness import pure_rho
+
+_MECHANISMS = {
+    Mechanism.RANDOMIZED_RESPONSE: SubsetLaw,
+    Mechanism.SUBSET_SELECTION: SubsetLaw,
+    Mechanism.LAPLACE: LaplaceLaw,
+}
+
+
+def are_records(plan: Plan) -> bool:
+    """Say whether the record-level tables are those of the spec, and each has a meaning."""
+    release = plan.release
+    names = [step.perturb.name for step in plan.records]
+    return (
+        tuple(step.perturb for step in plan.records) == release.perturbs
+        and len({name.casefold() for name in names}) == len(names)
+        and not {*names} & {read.query.table for read in plan.reads}
+        and (not names or release.privacy.adjacency is Adjacency.REPLACE_ONE)
+        and all(_means(step, release) for step in plan.records)
+    )
+
+
+def records_hold(step: RecordStep, privacy: Privacy) -> bool:
+    """Confirm the loss of a record-level table that means what it says."""
+    bounding = privacy.bounding
+    rows = 1 if bounding is None else bounding.rows
+    cells = [each.loss for each in step.responses]
+    epsilon = rows * sum((loss.epsilon for loss in cells), Fraction(0))
+    delta = rows * sum((loss.delta for loss in cells), Fraction(0))
+    claimed = step.loss
+    stated = step.perturb
+    return (
+        step.rows == rows
+        and all(_law_holds(each) for each in step.responses)
+        and epsilon <= claimed.epsilon
+        and delta <= claimed.delta < 1
+        and (stated.epsilon is None or claimed.epsilon <= stated.epsilon)
+        and (stated.epsilon is None or claimed.delta <= stated.delta)
+        and (claimed.rho is None or (delta == 0 and pure_rho(epsilon) <= claimed.rho))
+    )
+
+
+def _law_holds(response: Response) -> bool:
+    quantity = response.column.quantity
+    width = None if quantity is None else quantity.grid.width
+    return law_holds(response.law, width, response.loss)
+
+
+def _means(step: RecordStep, release: Release) -> bool:
+    """Each column is one of the release, answered once, by a law of its kind."""
+    columns = step.perturb.columns
+    return (
+        [each.column for each in step.responses] == list(columns)
+        and len({column.name for column in columns}) == len(columns) > 0
+        and all(_is_column(column, release) for column in columns)
+        and all(_fits(each) for each in step.responses)
+    )
+
+
+def _is_column(column: PerturbedColumn, release: Release) -> bool:
+    known = release.columns.get(column.name)
+    group, quantity = column.group, column.quantity
+    if known is None or (group is None) is (quantity is None):
+        return False
+    if group is not None:
+        return group.column == column.name and not group.private and is_group(group)
+    if quantity is None or quantity.column != column.name or known.grid != quantity.grid:
+        return False
+    return quantity.null_fill is not None and is_quantity(quantity)
+
+
+def _fits(response: Response) -> bool:
+    law, group = response.law, response.column.group
+    if isinstance(law, SubsetLaw) is not (group is not None):
+        return False
+    if group is not None and isinstance(law, SubsetLaw) and law.labels != len(group.labels):
+        return False
+    asked = response.column.mechanism
+    return asked is Mechanism.AUTO or (
+        asked is response.mechanism
+        and isinstance(law, _MECHANISMS.get(asked, type(law)))
+        and (asked is not Mechanism.RANDOMIZED_RESPONSE or getattr(law, "size", 0) == 1)
+    )
+
+
+def added(plan: Plan) -> Loss:
+    """What all record-level tables claim together."""
+    losses = [step.loss for step in plan.records]
+    rhos = [loss.rho for loss in losses if loss.rho is not None]
+    return Loss(
+        sum((loss.epsilon for loss in losses), Fraction(0)),
+        sum((loss.delta for loss in losses), Fraction(0)),
+        sum(rhos, Fraction(0)) if len(rhos) == len(losses) else None,
+    )

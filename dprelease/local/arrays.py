@@ -1,0 +1,155 @@
+"""Noisy columns as Arrow arrays: the cells of a record-level table, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dprelease.local.cells import Cells, LabelCells, NumberCells
+from dprelease.model import ColumnType
+from dprelease.writers.csv_table import field
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Noisy = npt.NDArray[Any]
+
+Maker = Callable[["Noisy"], pa.Array]
+
+_TYPES = {
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.TIMESTAMP: pa.timestamp("us"),
+    ColumnType.STRING: pa.string(),
+}
+_SETS = 1 << 14  # so many different sets have their texts made in advance
+_CODES = 1 << 20
+_PLAIN = 6  # Arrow writes decimals of more places with an exponent where they are small
+
+
+def parquet_type(cells: Cells) -> pa.DataType:
+    """The Arrow type of a column in Parquet."""
+    if isinstance(cells, LabelCells):
+        return _TYPES[cells.type] if cells.size == 1 else pa.string()
+    if cells.parquet == "int64":
+        return pa.int64()
+    return pa.float64() if cells.parquet == "double" else pa.decimal128(38, cells.places)
+
+
+def for_parquet(cells: Cells) -> Maker:
+    """What turns a noisy column into its values in Parquet."""
+    if isinstance(cells, LabelCells):
+        if cells.size > 1:
+            return _sets(cells, cells.labels, quoted=False)
+        return _looked_up(pa.array(cells.values, type=parquet_type(cells)))
+    if cells.levels is not None:
+        values = [_value(cells, each) for each in cells.levels]
+        return _looked_up(pa.array(values, type=parquet_type(cells)))
+    return _numbers(cells)
+
+
+def for_csv(cells: Cells) -> Maker:
+    """What turns a noisy column into the fields of a CSV file, quoted where they must be."""
+    if isinstance(cells, LabelCells):
+        if cells.size > 1:
+            return _sets(cells, cells.csv_labels, quoted=True)
+        return _looked_up(pa.array([field(each) for each in cells.csv_labels], type=pa.string()))
+    if cells.levels is not None:
+        return _looked_up(pa.array([cells.text(each) for each in cells.levels], type=pa.string()))
+    return _texts(cells)
+
+
+def _value(cells: NumberCells, scaled: int) -> int | float | Decimal:
+    if cells.parquet == "int64":
+        return scaled
+    if cells.parquet == "double":
+        return float(Fraction(scaled, 10**cells.places))
+    return Decimal(scaled).scaleb(-cells.places)
+
+
+def _looked_up(values: pa.Array) -> Maker:
+    return lambda noisy: values.take(pa.array(noisy.reshape(-1)))
+
+
+# --- sets of labels ------------------------------------------------------------------------------
+
+
+def _sets(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Maker:
+    """Sets as texts. ``firsts``: the labels as they begin a text."""
+    number, size = len(cells.labels), cells.size
+    if comb(number, size) <= _SETS and number**size <= _CODES:
+        return _tabulated(cells, firsts, quoted=quoted)
+    between = cells.separator or ""
+    wrap = quoted and any(field(each) != each for each in (*cells.labels, between, *firsts))
+    first, others = pa.array(firsts), pa.array(cells.labels)
+
+    def make(noisy: Noisy) -> pa.Array:
+        rest = noisy[:, 1:]
+        offsets = np.arange(len(noisy) + 1, dtype=np.int32) * (size - 1)
+        lists = pa.ListArray.from_arrays(pa.array(offsets), others.take(pa.array(rest.reshape(-1))))
+        joined = pc.binary_join(lists, between)
+        text = pc.binary_join_element_wise(first.take(pa.array(noisy[:, 0])), joined, between)
+        if not wrap:
+            return text
+        doubled = pc.replace_substring(text, '"', '""')
+        return pc.binary_join_element_wise('"', doubled, '"', "")
+
+    return make
+
+
+def _tabulated(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Maker:
+    number, size = len(cells.labels), cells.size
+    places = np.zeros(number**size, dtype=np.int32)
+    weights = number ** np.arange(size, dtype=np.int64)
+    texts = []
+    for at, chosen in enumerate(combinations(range(number), size)):
+        first, *rest = chosen
+        words = [firsts[first], *(cells.labels[each] for each in rest)]
+        text = (cells.separator or "").join(words)
+        texts.append(field(text) if quoted else text)
+        places[int((np.array(chosen) * weights).sum())] = at
+    table = pa.array(texts, type=pa.string())
+    return lambda noisy: table.take(pa.array(places[noisy @ weights]))
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def _numbers(cells: NumberCells) -> Maker:
+    if cells.parquet == "int64":
+        return lambda noisy: pa.array(noisy * cells.factor)
+    if cells.parquet == "double":
+        # both are exact in a double, so that the quotient is the double nearest to the decimal
+        return lambda noisy: pa.array((noisy * cells.factor).astype(np.float64) / 10**cells.places)
+    return lambda noisy: pa.array(
+        [_value(cells, each * cells.factor) for each in noisy.tolist()], type=parquet_type(cells)
+    )
+
+
+def _texts(cells: NumberCells) -> Maker:
+    fits = cells.parquet in {"int64", "double"}
+    if fits and cells.places == 0:
+        return lambda noisy: pa.array(noisy * cells.factor).cast(pa.string())
+    if fits and cells.places <= _PLAIN:
+        kind = pa.decimal128(38, cells.places)
+        return lambda noisy: _decimals(noisy * cells.factor, kind).cast(pa.string())
+    return lambda noisy: pa.array(
+        [cells.text(each * cells.factor) for each in noisy.tolist()], type=pa.string()
+    )
+
+
+def _decimals(scaled: Noisy, kind: pa.Decimal128Type) -> pa.Array:
+    """Whole numbers of the last place as decimals: 128 bits each, the sign in the upper half."""
+    halves = np.empty((len(scaled), 2), dtype=np.int64)
+    halves[:, 0] = scaled
+    halves[:, 1] = scaled >> 63
+    return pa.Array.from_buffers(kind, len(scaled), [None, pa.py_buffer(halves.tobytes())])

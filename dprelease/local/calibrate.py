@@ -1,0 +1,108 @@
+"""Which law a column of a record-level table is perturbed by: the one that errs the least.
+
+Labels: sets of the size with the least mean variance of the labels' shares; of size 1 that is
+randomised response. Numbers: what has the least worst-case variance, of discrete Laplace noise and
+of windows of levels. All laws are calibrated exactly, whatever chose among them.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dprelease.model.perturbs import Mechanism, PerturbedColumn
+from dprelease.model.plans import Loss
+from dprelease.model.records import LaplaceLaw, Response, SubsetLaw, WindowLaw
+from dprelease.privacy import local_laplace, subset_response, window_response
+from dprelease.privacy.zcdp import rho_of_pure
+
+_ZERO = Fraction(0)
+_OF_LABELS = (Mechanism.AUTO, Mechanism.RANDOMIZED_RESPONSE, Mechanism.SUBSET_SELECTION)
+_OF_NUMBERS = (Mechanism.AUTO, Mechanism.LAPLACE, Mechanism.PIECEWISE)
+NOTHING = Loss(_ZERO, _ZERO, _ZERO)
+
+
+def respond(
+    column: PerturbedColumn, epsilon: Fraction, delta: Fraction, truth: Fraction | None = None
+) -> Response:
+    """The response of one cell of a column, whose loss is at most (epsilon, delta).
+
+    With ``truth``, the chance of the true answer, epsilon and delta are not looked at: the loss is
+    what such answers cost. A column with one label costs nothing. ValueError, with a sentence for
+    people, where the column can't be had in this way.
+    """
+    if truth is None:
+        _check_budget(epsilon, delta)
+    if column.group is not None:
+        labels = len(column.group.labels)
+        _check(column, _OF_LABELS, "a column with labels")
+        if labels == 1:
+            law = SubsetLaw(1, 1, Fraction(1))
+            return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, NOTHING)
+        if truth is not None:
+            return _truthful(column, labels, truth)
+        return _labelled(column, labels, epsilon, delta)
+    if column.quantity is None:
+        raise ValueError("a perturbed column has labels or a grid")
+    _check(column, _OF_NUMBERS, "a numeric column")
+    if truth is not None:
+        raise ValueError("the chance of a true answer is for columns with labels only")
+    return _numeric(column, column.quantity.grid.width, epsilon, delta)
+
+
+def _check_budget(epsilon: Fraction, delta: Fraction) -> None:
+    if epsilon <= 0 or not 0 <= delta < 1:
+        raise ValueError("needs an epsilon above 0 and a delta of at least 0 and below 1")
+
+
+def _check(column: PerturbedColumn, usable: tuple[Mechanism, ...], kind: str) -> None:
+    if column.mechanism not in usable:
+        fitting = " or ".join(mechanism.value for mechanism in usable[1:])
+        raise ValueError(f"{kind} is perturbed by {fitting}, not by {column.mechanism.value}")
+
+
+def _loss(epsilon: Fraction, delta: Fraction) -> Loss:
+    return Loss(epsilon, delta, None if delta else rho_of_pure(epsilon))
+
+
+def _truthful(column: PerturbedColumn, labels: int, truth: Fraction) -> Response:
+    """Randomised response with this chance of the true answer, to 2^-64, on the private side."""
+    if column.mechanism is Mechanism.SUBSET_SELECTION:
+        raise ValueError("the chance of a true answer is for randomized-response only")
+    if not 0 < truth < 1:
+        raise ValueError("the chance of a true answer must be above 0 and below 1")
+    even = Fraction(1, labels)
+    units = truth * subset_response.UNIT  # rounded towards 1/k, where an answer says nothing
+    kept = Fraction(math.floor(units) if truth > even else math.ceil(units), subset_response.UNIT)
+    if truth == even or (kept > even) != (truth > even) or kept == even:
+        raise ValueError(f"a true answer as likely as any other of {labels} says nothing")
+    epsilon = subset_response.epsilon_of_truth(labels, truth)
+    law = SubsetLaw(labels, 1, kept)
+    return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, _loss(epsilon, _ZERO))
+
+
+def _labelled(column: PerturbedColumn, labels: int, epsilon: Fraction, delta: Fraction) -> Response:
+    plain = column.mechanism is Mechanism.RANDOMIZED_RESPONSE
+    size = 1 if plain else subset_response.best_size(labels, epsilon, delta)
+    law = SubsetLaw(labels, size, subset_response.keep(labels, size, epsilon, delta))
+    mechanism = Mechanism.RANDOMIZED_RESPONSE if size == 1 else Mechanism.SUBSET_SELECTION
+    return Response(column, mechanism, law, _loss(epsilon, delta))
+
+
+def _numeric(column: PerturbedColumn, width: int, epsilon: Fraction, delta: Fraction) -> Response:
+    if width < 1:
+        raise ValueError("its bounds leave it one value, so that there is nothing to answer")
+    windows: WindowLaw | None = None
+    if column.mechanism is not Mechanism.LAPLACE:
+        windows = window_response.best(width, epsilon, delta)
+    if column.mechanism is Mechanism.PIECEWISE:
+        if windows is None:
+            raise ValueError(
+                "piecewise is out of reach of its grid, epsilon and delta; use laplace"
+            )
+        return Response(column, Mechanism.PIECEWISE, windows, _loss(epsilon, delta))
+    scale = local_laplace.least_scale(width, epsilon, delta)
+    noise = local_laplace.variance(scale) * (2 / width) ** 2  # in squared half ranges
+    if windows is not None and window_response.worst_variance(windows, width) < noise:
+        return Response(column, Mechanism.PIECEWISE, windows, _loss(epsilon, delta))
+    return Response(column, Mechanism.LAPLACE, LaplaceLaw(scale), _loss(epsilon, delta))

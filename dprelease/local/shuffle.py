@@ -1,0 +1,146 @@
+"""Rows in an order that says nothing of the order they came in, at any number of rows.
+
+Each row is sent to one of 256 heaps at random, and each heap is put into a random order by itself:
+given how large the heaps are, every order of all rows is equally likely. What doesn't fit into
+memory waits in a file without a name, which is gone with the process. Only rows that may be
+published come here.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Columns = tuple[npt.NDArray[Any], ...]
+    Rows = npt.NDArray[np.uint8]
+
+HEAPS = 256
+ROOM = 48 * 1024 * 1024
+"""Bytes of rows that are kept in memory before they are written out."""
+
+
+class Bytes(Protocol):
+    """A source of random bytes, as ``noise.entropy`` has it."""
+
+    def read(self, size: int) -> bytes:
+        """Return exactly ``size`` fresh bytes."""
+        ...
+
+
+class _Shape(NamedTuple):
+    """What a column has for each row."""
+
+    kind: np.dtype[Any]
+    each: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return self.kind.itemsize * int(np.prod(self.each, dtype=np.int64))
+
+
+class Shuffler:
+    """Takes batches of columns, and gives them back in a random order, once.
+
+    All batches have the same types; a column has one number for each row, or several.
+    """
+
+    def __init__(self, entropy: Bytes, directory: str, room: int = ROOM) -> None:
+        self._entropy = entropy
+        self._directory = directory
+        self._room = room
+        self._shapes: list[_Shape] = []
+        self._waiting: list[Rows] = []
+        self._held = 0
+        self._file: Any = None
+        self._spilt: list[npt.NDArray[np.int64]] = []  # of each part: where each heap begins
+
+    def add(self, columns: Columns) -> None:
+        """Take a batch. Raises OSError if the disk is full."""
+        if not len(columns[0]):
+            return
+        shapes = [_Shape(each.dtype, each.shape[1:]) for each in columns]
+        self._shapes = self._shapes or shapes
+        if shapes != self._shapes:
+            raise ValueError("all batches have the same types")
+        rows = _packed(columns)
+        self._waiting.append(rows)
+        self._held += rows.nbytes
+        if self._held > self._room:
+            self._spill()
+
+    def drain(self) -> Iterator[Columns]:
+        """All rows, in batches."""
+        if self._file is None:
+            if self._waiting:
+                yield self._unpacked(self._shuffled(self._waiting))
+            return
+        self._spill()
+        with self._file:
+            for heap in range(HEAPS):
+                rows = self._shuffled([self._part(begins, heap) for begins in self._spilt])
+                if len(rows):
+                    yield self._unpacked(rows)
+
+    def _spill(self) -> None:
+        """Write what waits, heap by heap."""
+        if not self._waiting:
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115
+        rows = np.concatenate(self._waiting)
+        self._waiting, self._held = [], 0
+        heaps = np.frombuffer(self._entropy.read(len(rows)), dtype=np.uint8)
+        sizes = np.bincount(heaps, minlength=HEAPS) * rows.shape[1]
+        start = self._file.seek(0, os.SEEK_END)
+        self._spilt.append(start + np.concatenate([[0], np.cumsum(sizes)]))
+        content = memoryview(rows[np.argsort(heaps, kind="stable")].data).cast("B")
+        while content:
+            content = content[self._file.write(content) :]
+
+    def _part(self, begins: npt.NDArray[np.int64], heap: int) -> Rows:
+        start, end = int(begins[heap]), int(begins[heap + 1])
+        content = bytearray()
+        while len(content) < end - start:
+            more = os.pread(self._file.fileno(), end - start - len(content), start + len(content))
+            if not more:
+                raise OSError("a temporary file is shorter than what was written to it")
+            content += more
+        return np.frombuffer(content, dtype=np.uint8).reshape(-1, self._width())
+
+    def _width(self) -> int:
+        return sum(shape.size for shape in self._shapes)
+
+    def _shuffled(self, parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts in a uniformly random order: sorted by keys that all differ."""
+        rows = np.concatenate(parts)
+        while True:
+            keys = np.frombuffer(self._entropy.read(8 * len(rows)), dtype=np.uint64)
+            order = np.argsort(keys)
+            ranked = keys[order]
+            if not (ranked[1:] == ranked[:-1]).any():
+                return rows[order]
+
+    def _unpacked(self, rows: Rows) -> Columns:
+        columns, at = [], 0
+        for shape in self._shapes:
+            end = at + shape.size
+            column = np.ascontiguousarray(rows[:, at:end]).view(shape.kind)
+            columns.append(column.reshape(-1, *shape.each))
+            at = end
+        return tuple(columns)
+
+
+def _packed(columns: Columns) -> Rows:
+    """Rows of bytes: what belongs together stays together."""
+    parts = [
+        np.ascontiguousarray(each).reshape(len(each), -1).view(np.uint8).reshape(len(each), -1)
+        for each in columns
+    ]
+    return np.concatenate(parts, axis=1)

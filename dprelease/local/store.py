@@ -1,0 +1,80 @@
+"""Where drawn record-level tables are kept: beside the ledger, named by run and digest.
+
+A table of records is too large to be sealed in the ledger. Its file is kept here before its digest
+is sealed there, so that a sealed run can be published as often as needed. What is here may be
+published: every cell of it is perturbed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import StoredTable
+
+_OURS = re.compile(r"[0-9a-f]{64}-[0-9a-f]{64}(\.(csv|parquet)){1,2}")
+_CHUNK = 1 << 20
+
+
+def directory_of(ledger: str) -> str:
+    """The folder that keeps the record-level tables of a ledger's runs."""
+    return f"{ledger}.records"
+
+
+def make_directory(ledger: str) -> str:
+    """Make the folder, for this user alone. Raises Failure (exit code 2); nothing was charged."""
+    directory = directory_of(ledger)
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(13, os.strerror(13))
+    except OSError as problem:
+        message = f"the folder {directory} can't be used: {problem.strerror or 'unknown'}"
+        hint = "record-level tables are kept there, beside the ledger: make it writable"
+        raise Failure(ExitCode.SPEC, Complaint("E616", message, hint)) from None
+    return directory
+
+
+def place_of(ledger: str, run_id: str, stored: StoredTable) -> StoredTable:
+    """The stored table with the place where it is kept."""
+    name = f"{run_id}-{stored.sha256}.{stored.format}"
+    return replace(stored, path=os.path.join(directory_of(ledger), name))
+
+
+def tidy(ledger: str, run_id: str, kept: Iterable[StoredTable]) -> None:
+    """Remove what killed or overtaken processes have left of this run."""
+    directory = directory_of(ledger)
+    names = {os.path.basename(each.path) for each in kept}
+    for name in os.listdir(directory):
+        if _OURS.fullmatch(name) and name.startswith(run_id) and name not in names:
+            os.unlink(os.path.join(directory, name))
+
+
+def digest_of(path: str) -> str | None:
+    """The SHA-256 of a plain file in hex; None if there is none."""
+    digest = hashlib.sha256()
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        with open(os.open(path, flags), "rb") as source:
+            while chunk := source.read(_CHUNK):
+                digest.update(chunk)
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+def found(stored: StoredTable, published: str) -> StoredTable:
+    """The table where it is whole: in the store, or where it was published before.
+
+    Raises Failure (exit code 6) if both are gone or were changed.
+    """
+    for path in (stored.path, published):
+        if digest_of(path) == stored.sha256:
+            return replace(stored, path=path)
+    message = f"the record-level table that was released is gone, or was changed: {stored.path}"
+    hint = "restore the file from a backup, or draw and pay anew with --new-noise"
+    raise Failure(ExitCode.LEDGER, Complaint("E617", message, hint))

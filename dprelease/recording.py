@@ -1,0 +1,127 @@
+"""From exact records to a stored table: perturb, count, put in another order, write, keep."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from dprelease.drawing import Look
+from dprelease.errors import Failure
+from dprelease.local.description import described
+from dprelease.local.reading import read_columns
+from dprelease.local.shuffle import Shuffler
+from dprelease.local.store import directory_of, found, place_of, tidy
+from dprelease.local.tally import Tallier, usual_pairs
+from dprelease.local.writing import write_records
+from dprelease.model import ExactRecords, Plan, RecordRequest, RecordStep, Release, StoredTable
+from dprelease.noise.entropy import read_bits
+from dprelease.perturbing import perturb
+from dprelease.requests import record_request
+from dprelease.sealed import Sealed
+from dprelease.writers.staging import remove_leftovers, staged, sync_directory
+from dprelease.writers.tables import file_name
+
+PREFIX = ".dprelease-records-"
+
+
+def record_all(
+    plan: Plan,
+    run_id: str,
+    read: Callable[[RecordRequest], ExactRecords],
+    look: Look,
+    tell: Callable[[str], None],
+) -> dict[str, StoredTable]:
+    """Draw the record-level tables one by one. ``read`` asks the engine of a charged run.
+
+    A full disk and files that can't be read come from outside: they don't use the look up.
+    """
+    release = plan.release
+    bounded = release.privacy.bounding is not None
+    salt = read_bits(look.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
+    tables = {}
+    for step in plan.records:
+        tell(f"perturb the records for {step.perturb.name}")
+        exact = read(record_request(release, step, salt))
+        with look.guard(OSError, Failure):
+            tables[step.perturb.name] = record(step, exact, look, release, run_id)
+    return tables
+
+
+def record(
+    step: RecordStep, exact: ExactRecords, look: Look, release: Release, run_id: str
+) -> StoredTable:
+    """Draw a record-level table and keep it beside the ledger, durably, under its digest.
+
+    In memory that does not depend on the number of records. Raises OSError where the disk doesn't
+    take it, Failure where the data can't be read; then nothing is kept.
+    """
+    directory, form = directory_of(release.ledger.path), release.output.format
+    shuffler = Shuffler(look, directory)
+    tallier = Tallier(step, usual_pairs(step))
+    for columns in perturb(exact, step, look):
+        tallier.add(columns)
+        shuffler.add(columns)
+    remove_leftovers(directory, PREFIX)
+    with staged(directory, PREFIX) as staging:
+        path = os.path.join(staging.content, "table")
+        with open(path, "xb") as sink:
+            write_records(sink, step, described(step, release.about), shuffler.drain(), form)
+            sink.flush()
+            os.fsync(sink.fileno())
+        return _kept(path, form, tallier, release, run_id)
+
+
+def _kept(path: str, form: str, tallier: Tallier, release: Release, run_id: str) -> StoredTable:
+    with open(path, "rb") as source:
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
+    stored = StoredTable("", form, digest, os.path.getsize(path), tallier.tally())
+    stored = place_of(release.ledger.path, run_id, stored)
+    os.chmod(path, 0o600)
+    os.rename(path, stored.path)
+    sync_directory(os.path.dirname(stored.path))
+    return stored
+
+
+def located(plan: Plan, kept: Sealed, run_id: str) -> Sealed:
+    """Find the stored tables of a sealed run, in the format that is asked for now.
+
+    What killed or overtaken processes have left is removed. Raises Failure where one is gone.
+    """
+    if not plan.records:
+        return kept
+    release, ledger = plan.release, plan.release.ledger.path
+    sealed = {name: place_of(ledger, run_id, each) for name, each in kept.records.items()}
+    tidy(ledger, run_id, sealed.values())
+    return replace(kept, records=_in_format(plan, sealed, release.output.format))
+
+
+def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict[str, StoredTable]:
+    release = plan.release
+    tables = {}
+    for step in plan.records:
+        name = step.perturb.name
+        published = os.path.join(release.output.path, file_name(name, sealed[name].format))
+        stored = found(sealed[name], published)
+        tables[name] = stored if stored.format == form else _converted(step, stored, release, form)
+    return tables
+
+
+def _converted(step: RecordStep, stored: StoredTable, release: Release, form: str) -> StoredTable:
+    """Write the same rows in the other format, beside the ones that are sealed."""
+    directory = directory_of(release.ledger.path)
+    path = f"{stored.path}.{form}"
+    with staged(directory, PREFIX) as staging:
+        made = os.path.join(staging.content, "table")
+        with open(stored.path, "rb") as source, open(made, "xb") as sink:
+            rows = read_columns(source, stored.path, stored.format, step)
+            write_records(sink, step, described(step, release.about), rows, form)
+            sink.flush()
+            os.fsync(sink.fileno())
+        with open(made, "rb") as source:
+            digest = hashlib.file_digest(source, "sha256").hexdigest()
+        size = os.path.getsize(made)
+        os.chmod(made, 0o600)
+        os.replace(made, path)
+    return replace(stored, path=path, format=form, sha256=digest, size=size)
