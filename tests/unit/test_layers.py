@@ -53,6 +53,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
     # Record-level tables. Which law perturbs a column, and how far that errs.
     "dprelease.local.calibrate": (*VOCABULARY, "dprelease.privacy"),
+    "dprelease.local.errors": (*VOCABULARY, "dprelease.privacy"),
     # What is exact about them, in JSON values.
     "dprelease.local.detail": VOCABULARY,
     # What their cells say and what they tell, in which order and where they are kept. Never a true
