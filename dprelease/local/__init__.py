@@ -1,1 +1,1 @@
-"""The local model: tables in which every record was perturbed on its own."""
+"""Record-level tables in the local model."""

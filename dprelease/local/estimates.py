@@ -13,14 +13,16 @@ mean of the product of two.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, sqrt
+from math import sqrt
 
 from dprelease.local.cells import grid_of
 from dprelease.local.spread import excess_kurtosis, half_of_few, worst_variance
 from dprelease.model.records import LaplaceLaw, RecordStep, Response, SubsetLaw, Tally, WindowLaw
+
+LEAST_TAIL = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ def chances(law: SubsetLaw) -> tuple[Fraction, Fraction]:
 
     Raises ValueError where they are equal: such answers tell nothing.
     """
+    if law.labels == law.size == law.keep == 1:
+        return Fraction(1), Fraction(0)
     if not 1 <= law.size < law.labels or not 0 <= law.keep <= 1:
         raise ValueError("no law of labels")
     wrong = (law.size - law.keep) / (law.labels - 1)
@@ -180,24 +184,43 @@ def scored(
 ) -> Figure:
     """All shares x with abs(value - x) <= z sqrt(variance(x)/rows) + half/rows, as an interval.
 
-    ``variance`` is that of one record, were the share x. It is constant outside [0, 1], so that
-    the interval holds the value wherever that lies.
+    ``variance`` is that of one record, were the share x: a concave function on [0, 1], constant
+    beyond, so that the interval holds the value wherever that lies.
     """
     at = float(value)
 
-    def far(share: float) -> bool:
-        return abs(at - share) > z * sqrt(variance(share) / rows) + half / rows
+    def excess(share: float) -> float:
+        return abs(at - share) - z * sqrt(variance(share) / rows) - half / rows
 
     ends = []
     for sign in (-1, 1):
-        inner, outer = 0.0, 1 / rows
-        while not far(at + sign * outer):
-            inner, outer = outer, 2 * outer
-        for _ in range(60):
-            middle = (inner + outer) / 2
-            inner, outer = (inner, middle) if far(at + sign * middle) else (middle, outer)
-        ends.append(at + sign * outer)
+        wide = 1 / rows
+        while excess(at + sign * wide) <= 0:
+            wide = 2 * wide
+        end = _crossing(excess, at, at + sign * wide)
+        near, far = (0.0, 1.0) if sign > 0 else (1.0, 0.0)
+        if sign * (near - end) > 0:  # shares may fit though what lies between them does not
+            best = _least(excess, near, far)
+            if excess(best) <= 0:
+                end = _crossing(excess, best, far)
+        ends.append(end)
     return Figure(value, ends[0], ends[1])
+
+
+def _crossing(excess: Callable[[float], float], inner: float, outer: float) -> float:
+    """Where it turns positive on the way out, from the side where it is."""
+    for _ in range(60):
+        middle = (inner + outer) / 2
+        inner, outer = (inner, middle) if excess(middle) > 0 else (middle, outer)
+    return outer
+
+
+def _least(excess: Callable[[float], float], left: float, right: float) -> float:
+    """Where a convex function is least."""
+    for _ in range(80):
+        one, other = left + (right - left) / 3, right - (right - left) / 3
+        left, right = (left, other) if excess(one) <= excess(other) else (one, right)
+    return left
 
 
 def quantile(interval: Fraction) -> float:
@@ -207,8 +230,7 @@ def quantile(interval: Fraction) -> float:
 
     if not 0 < interval < 1:
         raise ValueError("an interval covers between 0 and 1")
-    tail = float((1 - interval) / 2)
-    return inf if tail == 0 else -NormalDist().inv_cdf(tail)
+    return -NormalDist().inv_cdf(max(float((1 - interval) / 2), LEAST_TAIL))
 
 
 def _labelled(response: Response) -> tuple[SubsetLaw, tuple[str, ...]]:
@@ -244,8 +266,3 @@ def _largest(share: float, ends: tuple[Ends, Ends], squares: tuple[Ends, Ends]) 
             each = both * (present * having - 1) + rest * absent * lacking
             found = max(found, each + only * present * lacking + alone * absent * having)
     return found
-
-
-def of_column(found: Sequence[Shares | Mean]) -> Mapping[str, Shares | Mean]:
-    """Estimates by the column's name."""
-    return {each.column: each for each in found}

@@ -25,10 +25,10 @@ def half_of_few(law: LaplaceLaw, rows: int, alpha: Fraction) -> float | None:
 
 
 def excess_kurtosis(law: LaplaceLaw) -> float:
-    """Of discrete Laplace noise: 6 (1 + a^2 + a)/... in short 3 + 1/variance + 0 of its law.
+    """Of discrete Laplace noise: 3 + 1/v, where v is its variance.
 
-    With a = exp(-1/s) the fourth moment is 2 a (1 + 10 a + a^2)/(1 - a)^4 and the variance
-    v = 2 a/(1 - a)^2, so that E[X^4] = v (1 + 6 v).
+    With a = exp(-1/s) the variance is v = 2 a/(1 - a)^2, and the fourth moment
+    2 a (1 + 10 a + a^2)/(1 - a)^4 = v (1 + 6 v).
     """
     found = variance(Noise(NoiseFamily.LAPLACE, law.scale))
     return 3 + 1 / found if found else 0.0

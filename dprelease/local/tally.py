@@ -26,7 +26,7 @@ from dprelease.model.records import (
 MOST_CELLS = 100
 MOST_PAIRS = 10
 _BLOCK = 1 << 15  # records; as floats of 32 bits their counts are exact
-_PAIRINGS = 4  # so many counts of codes are cheaper than a product of matrices
+_PAIRINGS = 25  # so many counts of codes are cheaper than a product of matrices
 _LOW = (1 << 32) - 1
 
 Noisy = npt.NDArray[Any]

@@ -81,6 +81,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.report": (
         *VOCABULARY,
         "dprelease.finish",
+        "dprelease.local",
         "dprelease.planning.whatif",
         "dprelease.statistics.reading",
         "dprelease.statistics.registry",
@@ -104,6 +105,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.requests",
         "dprelease.selected",
         "dprelease.noise",
+    ),
+    # Record-level tables: what their cells say, and what they tell. Never a true value.
+    "dprelease.local": (
+        *VOCABULARY,
+        "dprelease.finish.decimals",
+        "dprelease.noise.laws",
+        "dprelease.writers",
     ),
     # Sealed noisy integers, and the files made of them.
     "dprelease.sealed": VOCABULARY,
@@ -167,6 +175,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.approval",
         "dprelease.comparing",
         "dprelease.ledger",
+        "dprelease.local",
         "dprelease.published",
         "dprelease.report",
         "dprelease.republish",

@@ -1,0 +1,155 @@
+"""Record-level tables in ``report.json``, and read back from it: all that estimates are made of.
+
+Numbers that laws are made of stand exactly, as texts "p/q"; beside them stand numbers for
+people and programs, losses rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from dprelease.local.cells import LabelCells, cells_of
+from dprelease.local.estimates import chances, estimates
+from dprelease.local.figures import estimate_facts
+from dprelease.model import Grid, Loss, PerturbedColumn
+from dprelease.model.records import (
+    LaplaceLaw,
+    Law,
+    RecordStep,
+    Response,
+    StoredTable,
+    SubsetLaw,
+    Window,
+)
+from dprelease.report.numbers import upward
+
+Facts = dict[str, object]
+
+
+def perturb_facts(
+    step: RecordStep,
+    stored: StoredTable,
+    interval: Fraction,
+    errors: Mapping[str, Mapping[str, object]] | None = None,
+) -> Facts:
+    """Describe a table that was drawn: its laws, its file, and what it tells.
+
+    ``errors``: of each column, by name, the expected error and the floor that no local mechanism
+    goes below.
+    """
+    known = errors or {}
+    return {
+        **planned_perturb_facts(step, known),
+        "file": stored.path.rpartition("/")[2],
+        "format": stored.format,
+        "sha256": stored.sha256,
+        "bytes": stored.size,
+        "rows": stored.tally.rows,
+        "estimates": estimate_facts(estimates(step, stored.tally, interval)),
+    }
+
+
+def planned_perturb_facts(
+    step: RecordStep, errors: Mapping[str, Mapping[str, object]] | None = None
+) -> Facts:
+    """What is known of a table before any data is opened."""
+    known = errors or {}
+    asked = step.perturb
+    return {
+        "name": asked.name,
+        "model": "local",
+        "rows_per_unit": step.rows,
+        **loss_facts(step.loss),
+        "asked": {
+            "epsilon": None if asked.epsilon is None else exact(asked.epsilon),
+            "delta": exact(asked.delta),
+            "truth": None if asked.truth is None else exact(asked.truth),
+        },
+        "columns": [column_facts(each, known.get(each.column.name)) for each in step.responses],
+    }
+
+
+def column_facts(response: Response, error: Mapping[str, object] | None) -> Facts:
+    """One column: how it is perturbed, exactly, and how its cells are written."""
+    column = response.column
+    return {
+        "name": column.name,
+        "mechanism": str(response.mechanism),
+        **loss_facts(response.loss),
+        "weight": exact(column.weight),
+        "null_chosen": column.null_chosen,
+        "labels": _labels(response),
+        "grid": _grid(column),
+        "law": _law(response.law),
+        "truth": _truth(response.law),
+        "error": None if error is None else dict(error),
+    }
+
+
+def loss_facts(loss: Loss) -> Facts:
+    """A loss: rounded up, and exactly."""
+    return {
+        "epsilon": upward(loss.epsilon),
+        "epsilon_exact": exact(loss.epsilon),
+        "delta": upward(loss.delta),
+        "delta_exact": exact(loss.delta),
+    }
+
+
+def exact(value: Fraction) -> str:
+    """The number itself, as "p/q"."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def _labels(response: Response) -> Facts | None:
+    group, cells = response.column.group, cells_of(response)
+    if group is None or not isinstance(cells, LabelCells):
+        return None
+    return {
+        "type": str(group.type),
+        "labels": list(group.labels),
+        "keys": None if group.keys is None else len(group.keys),
+        "bins": None if group.edges is None else list(group.edges),
+        "other": group.other,
+        "null_label": group.null_label,
+        "separator": cells.separator,
+    }
+
+
+def _grid(column: PerturbedColumn) -> Facts | None:
+    if column.quantity is None:
+        return None
+    grid: Grid = column.quantity.grid
+    return {
+        "step": exact(grid.step),
+        "lower": grid.lower,
+        "upper": grid.upper,
+        "null_fill": column.quantity.null_fill,
+    }
+
+
+def _law(law: Law) -> Facts:
+    if isinstance(law, SubsetLaw):
+        return {"law": "subset", "labels": law.labels, "size": law.size, "keep": exact(law.keep)}
+    if isinstance(law, LaplaceLaw):
+        return {"law": "laplace", "scale": exact(law.scale)}
+    windows = [law.first] if law.second is None else [law.first, law.second]
+    return {"law": "windows", "share": exact(law.share), "windows": list(map(_window, windows))}
+
+
+def _window(window: Window) -> Facts:
+    return {
+        "levels": window.levels,
+        "width": window.width,
+        "ratio": exact(window.ratio),
+        "gap": exact(window.gap),
+    }
+
+
+def _truth(law: Law) -> Facts | None:
+    """Of an answer with labels: the chance that it holds the true one, and a given other one."""
+    if not isinstance(law, SubsetLaw):
+        return None
+    own, other = chances(law)
+    return {"own": float(own), "given_other": float(other), "labels_in_answer": law.size}
