@@ -23,6 +23,7 @@ from functools import lru_cache
 
 from dprelease.privacy.enclosure import ZERO, exp_bounds, ln_bounds
 
+_WIDE, _LARGE = 1 << 40, 500  # beyond, the continuous law is a good guess
 _BITS = 36  # scales are searched among multiples of a power of two 2^-36 of them or less
 
 
@@ -54,7 +55,7 @@ def least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fracti
     pure = width / epsilon
     if delta == 0:
         return pure
-    guess = width / (epsilon - 2 * ln_bounds(1 - delta)[0])
+    guess = _guess(width, epsilon, delta)
     exponent = guess.numerator.bit_length() - guess.denominator.bit_length() - _BITS
     step = Fraction(2) ** exponent
 
@@ -64,6 +65,23 @@ def least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fracti
     good = _first(valid, max(1, math.floor(guess / step)), math.ceil(pure / step))
     found = good * step
     return min(found, pure)
+
+
+def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """About the least scale, in floats: where the search begins. Nothing rests on it."""
+    pure = width / epsilon
+    continuous = width / (epsilon - 2 * ln_bounds(1 - delta)[0])
+    if width > _WIDE or epsilon > _LARGE:
+        return continuous
+    span, loss, target = float(width), float(epsilon), float(delta)
+    low, high = float(continuous), float(pure)
+    for _ in range(_BITS):
+        scale = (low + high) / 2
+        last = math.ceil((span - loss * scale) / 2) - 1
+        kept = math.exp(-(last + 1) / scale) + math.exp(min(0.0, loss - (span - last) / scale))
+        enough = span <= loss * scale or 1 - kept / (1 + math.exp(-1 / scale)) <= target
+        low, high = (low, scale) if enough else (scale, high)
+    return Fraction(high)
 
 
 def _first(valid: Callable[[int], bool], start: int, end: int) -> int:

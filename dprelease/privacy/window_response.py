@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dprelease.model.records import Window, WindowLaw
-from dprelease.privacy.enclosure import ZERO, exp_bounds
+from dprelease.privacy.enclosure import ZERO, exp_bounds, round_down
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,6 +48,7 @@ _FEW = 512  # a grid of at most so many steps is looked at value by value
 _HAIR = 1e-6
 _TINY = 1e-300
 _STEPS = 8
+_FACTOR_DIGITS = 30
 
 
 def delta_of(window: Window, epsilon: Fraction) -> Fraction:
@@ -62,7 +63,7 @@ def delta_of(window: Window, epsilon: Fraction) -> Fraction:
 @lru_cache(maxsize=64)
 def _least_factor(epsilon: Fraction) -> Fraction:
     """A lower bound of e^epsilon, which may be large."""
-    return 1 / exp_bounds(-epsilon)[1]
+    return round_down(1 / exp_bounds(-epsilon)[1], _FACTOR_DIGITS)
 
 
 def law_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:

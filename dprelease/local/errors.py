@@ -1,0 +1,163 @@
+"""How far one answer errs, how far it must, and what that makes of estimates: for reports.
+
+Figures are floats and public: they depend on the law and the column's declaration alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, floor
+
+import numpy as np
+import numpy.typing as npt
+
+from dprelease.model.columns import Grid
+from dprelease.model.records import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
+from dprelease.privacy import error_floors, local_laplace, window_response
+
+Floats = npt.NDArray[np.float64]
+_MANY = 4096  # of a finer grid so many numbers stand for all, where a mean over it is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Of one answer, over its own randomness, for the value that is worst unless said otherwise.
+
+    Labels: ``error`` is the chance of a wrong answer: of an answer of several labels, that one of
+    them picked at random is wrong. Numbers: ``error`` is the mean distance from the truth, in units
+    of the column. ``floor`` is below what any mechanism with the same epsilon and delta has of it.
+
+    The variance of an estimate from n records is ``variance``/n at most: of the share of a label,
+    or of the mean of a numeric column in squared units of it. ``typical``, likewise: the mean over
+    all labels, which is the same whatever the shares are; or over all numbers of the grid.
+
+    Numbers only: ``scale`` is that of Laplace noise, where this is the law, and ``classical`` the
+    one that diameter/(epsilon - ln(1 - delta)) gives; both in units of the column.
+    """
+
+    error: float
+    floor: float
+    variance: float
+    typical: float
+    scale: float | None = None
+    classical: float | None = None
+
+
+def expected(response: Response) -> Expected:
+    """The figures of one response. ValueError if its law doesn't fit its column."""
+    law, column, loss = response.law, response.column, response.loss
+    if isinstance(law, SubsetLaw):
+        least = error_floors.wrong_label(law.labels, loss.epsilon, loss.delta)
+        return _of_labels(law, float(least))
+    if column.quantity is None:
+        raise ValueError("a law of numbers needs a column with a grid")
+    grid = column.quantity.grid
+    step, diameter = float(grid.step), grid.width * grid.step
+    least = error_floors.distance(diameter, loss.epsilon, loss.delta)
+    classical = local_laplace.classical_scale(grid.width, loss.epsilon, loss.delta) * grid.step
+    if isinstance(law, LaplaceLaw):
+        variance = local_laplace.variance(law.scale) * step**2
+        return Expected(
+            local_laplace.mean_distance(law.scale) * step,
+            float(least),
+            variance,
+            variance,
+            float(law.scale * grid.step),
+            float(classical),
+        )
+    half = float(diameter) / 2
+    every = np.linspace(-1, 1, min(grid.width, _MANY) + 1)
+    return Expected(
+        _worst(law, grid, lambda places: _distances(law, places)) * half,
+        float(least),
+        _worst(law, grid, lambda places: window_response.variances(law, places)) * half**2,
+        float(window_response.variances(law, every).mean()) * half**2,
+        None,
+        float(classical),
+    )
+
+
+def _of_labels(law: SubsetLaw, least: float) -> Expected:
+    if law.labels == law.size:
+        return Expected(1 - 1 / law.size, least, 0.0, 0.0)
+    others = law.labels - 1
+    wrong = (law.size - law.keep) / others
+    gain = (law.keep - wrong) ** 2
+    true_part, wrong_part = law.keep * (1 - law.keep) / gain, wrong * (1 - wrong) / gain
+    return Expected(
+        float(1 - law.keep / law.size),
+        least,
+        float(max(true_part, wrong_part)),
+        float((true_part + others * wrong_part) / law.labels),
+    )
+
+
+def _worst(law: WindowLaw, grid: Grid, curve: Callable[[Floats], Floats]) -> float:
+    """The largest value on the grid of a curve that is quadratic between the law's bends.
+
+    There it is largest at a bend, or where its derivative is 0, or next to that on the grid.
+    """
+    bends = _bends(law)
+    marks = list(bends)
+    middles = [(a + b) / 2 for a, b in pairwise(bends)]
+    ends, between = curve(np.array(bends)), curve(np.array(middles))
+    for i, (a, b) in enumerate(pairwise(bends)):
+        bent = ends[i] - 2 * between[i] + ends[i + 1]
+        if bent < 0:
+            top = (ends[i] - ends[i + 1]) / (4 * bent)
+            marks.append(min(b, max(a, middles[i] + (b - a) * top)))
+    width = grid.width
+    numbers = {
+        min(width, max(0, near))
+        for mark in marks
+        for exact in [(mark + 1) / 2 * width]
+        for near in (floor(exact), ceil(exact))
+    }
+    return float(curve(np.array([2 * number / width - 1 for number in sorted(numbers)])).max())
+
+
+def _bends(law: WindowLaw) -> list[float]:
+    """Where a window starts at a level, and what levels stand for, in half ranges from -1 to 1."""
+    found: set[float] = set()
+    for window in _windows(law):
+        starts = window.levels - window.width
+        found.update(2 * start / starts - 1 for start in range(starts + 1))
+        found.update(value for value in _values(window).tolist() if -1 < value < 1)
+    return sorted(found)
+
+
+def _windows(law: WindowLaw) -> list[Window]:
+    return [law.first] if law.second is None else [law.first, law.second]
+
+
+def _values(window: Window) -> Floats:
+    """What levels stand for, in half ranges from the middle."""
+    found: Floats = (np.arange(window.levels) - (window.levels - 1) / 2) * float(window.gap)
+    return found
+
+
+def _distances(law: WindowLaw, places: Floats) -> Floats:
+    """The mean distance of answers from the numbers x."""
+    shares = [float(law.share), 1 - float(law.share)]
+    found: Floats = np.zeros(len(places))
+    for window, share in zip(_windows(law), shares, strict=False):
+        apart = np.abs(_values(window)[None, :] - places[:, None])
+        found = found + share * (_chances(window, places) * apart).sum(axis=1)
+    return found
+
+
+def _chances(window: Window, places: Floats) -> Floats:
+    """The chance of each level (columns) for each number x (rows)."""
+    starts, above = window.levels - window.width, float(window.ratio - 1)
+    place = (places + 1) / 2 * starts
+    start = np.minimum(np.floor(place), starts - 1)
+    part = (place - start)[:, None]
+    level = np.arange(window.levels)[None, :] - start[:, None]
+    here = (level >= 0) & (level < window.width)
+    after = (level >= 1) & (level <= window.width)
+    found: Floats = (1 + above * ((1 - part) * here + part * after)) / (
+        window.levels + above * window.width
+    )
+    return found
