@@ -99,6 +99,13 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E821", "republish", "a report.json that is none of ours"),
     Code("E822", "republish", "a table that is not as it was released"),
     Code("E823", "cli.report", "a page or report that can't be written"),
+    # E83x: estimates from a record-level table
+    Code("E830", "cli.estimate_source", "a record-level table that can't be opened"),
+    Code("E831", "cli.estimate_source", "no report that tells of the table"),
+    Code("E832", "cli.estimate_source", "a table that is not record-level"),
+    Code("E833", "cli.estimate_source", "not the record-level table that was released"),
+    Code("E834", "local.reading", "a record-level table that can't be read"),
+    Code("E835", "cli.estimate", "columns that no cross table can be made of"),
     Code("W801", "published", "a released table that is not as it was released"),
     # W3xx: the plan works, but deserves a second look
     Code("W301", "report.extremes", "a minimum or maximum that says nothing in small groups"),

@@ -27,7 +27,7 @@ def test_each_command_has_help_with_an_example(cli, command):
     assert "Example" in answer.out
 
 
-@pytest.mark.parametrize("command", ["audit", "estimate"])
+@pytest.mark.parametrize("command", ["audit"])
 def test_what_is_not_built_is_not_offered(cli, command):
     assert f"\n  {command} " not in cli("--help").out
     assert cli(command).code == 2

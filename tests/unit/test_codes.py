@@ -39,7 +39,7 @@ RANGES = {
     "E5": ("engines", "cli.run", "drawing", "pipeline"),
     "E6": ("ledger", "sealed"),
     "E7": ("cli.guard", "certify"),
-    "E8": ("writers", "republish", "cli.report"),
+    "E8": ("writers", "republish", "cli.report", "cli.estimate", "cli.estimate_source", "local"),
     "W2": ("spec",),
     "W3": ("report",),
     "W8": ("published",),

@@ -1,0 +1,198 @@
+"""Cells of a released record-level table as label numbers, grid integers and level numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dprelease.local.cells import Cells, LabelCells, NumberCells
+from dprelease.model import ColumnType
+from dprelease.writers.csv_table import escaped
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Noisy = npt.NDArray[Any]
+
+_TYPES = {
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.TIMESTAMP: pa.timestamp("us"),
+    ColumnType.STRING: pa.string(),
+}
+_EXACT = 2 * 10**15  # whole numbers up to here come back from doubles
+
+
+class Unreadable(ValueError):
+    """Some cell is none that the release could hold."""
+
+
+def decoder(cells: Cells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
+    """What turns a column of the file into a noisy column; it raises ``Unreadable``.
+
+    Of CSV the columns are texts.
+    """
+    if isinstance(cells, LabelCells):
+        if cells.size > 1:
+            return _sets(cells, as_csv=as_csv)
+        kind = pa.string() if as_csv else _TYPES[cells.type]
+        return _one_of(
+            pa.array(cells.csv_labels if as_csv else cells.values, type=kind), np.uint32, 1
+        )
+    if cells.levels is not None:
+        texts = [cells.text(each) for each in cells.levels]
+        if as_csv:
+            return _one_of(pa.array(texts, type=pa.string()), np.int16, 0)
+        return _one_of(_typed(cells, cells.levels), np.int16, 0)
+    return _texts_of_grid(cells) if as_csv else _numbers_of_grid(cells)
+
+
+def number_type(cells: NumberCells) -> pa.DataType:
+    """The type of a numeric column in Parquet."""
+    kinds = {"int64": pa.int64(), "double": pa.float64()}
+    return kinds.get(cells.parquet) or pa.decimal128(38, cells.places)
+
+
+def _typed(cells: NumberCells, levels: tuple[int, ...]) -> pa.Array:
+    if cells.parquet == "int64":
+        return pa.array(levels, type=pa.int64())
+    if cells.parquet == "double":
+        return pa.array([each / 10**cells.places for each in levels], type=pa.float64())
+    exact = [Decimal(cells.text(each)) for each in levels]
+    return pa.array(exact, type=number_type(cells))
+
+
+def _one_of(values: pa.Array, kind: type, width: int) -> Callable[[pa.Array], Noisy]:
+    """Cells that are one of these, by the place of the first one like it."""
+    firsts = np.arange(len(values))
+    distinct = values.unique()
+    if len(distinct) < len(values):  # levels of two windows can stand for the same
+        at = pc.index_in(values, value_set=distinct).to_numpy(zero_copy_only=False)
+        firsts = np.array([int(np.argmax(at == each)) for each in range(len(distinct))])
+
+    def decode(column: pa.Array) -> Noisy:
+        found = pc.index_in(_of_type(column, distinct.type), value_set=distinct, skip_nulls=True)
+        places: Noisy = firsts[_whole(found)].astype(kind)
+        return places.reshape(-1, width) if width else places
+
+    return decode
+
+
+def _whole(found: pa.Array) -> Noisy:
+    if found.null_count:
+        raise Unreadable
+    places: Noisy = found.to_numpy(zero_copy_only=False)
+    return places
+
+
+def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if column.type == kind:
+        return column
+    if pa.types.is_large_string(column.type) and pa.types.is_string(kind):
+        return column.cast(kind)
+    raise Unreadable
+
+
+def _sets(cells: LabelCells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
+    labels = pa.array(cells.labels, type=pa.string())
+    firsts = pa.array(
+        list(map(escaped, cells.labels)) if as_csv else cells.labels, type=pa.string()
+    )
+    size, between = cells.size, cells.separator or ""
+
+    def decode(column: pa.Array) -> Noisy:
+        column = _of_type(column, pa.string())
+        if column.null_count:
+            raise Unreadable
+        parts = pc.split_pattern(column, between)
+        lengths = pc.list_value_length(parts).to_numpy(zero_copy_only=False)
+        if not (lengths == size).all():
+            raise Unreadable
+        words = parts.flatten()
+        first = pa.array(np.arange(0, len(words), size))
+        codes = pc.index_in(words, value_set=labels)
+        heads = _whole(pc.index_in(words.take(first), value_set=firsts))
+        sets = pc.fill_null(codes, -1).to_numpy(zero_copy_only=False).reshape(-1, size).copy()
+        sets[:, 0] = heads
+        if len(sets) and not (sets.min() >= 0 and (np.diff(sets, axis=1) > 0).all()):
+            raise Unreadable
+        chosen: Noisy = sets.astype(np.uint32)
+        return chosen
+
+    return decode
+
+
+def _texts_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
+    places = cells.places
+    fraction = rf"\.[0-9]{{{places}}}" if places else ""
+    pattern = rf"^-?(0|[1-9][0-9]{{0,40}}){fraction}$"
+
+    def decode(column: pa.Array) -> Noisy:
+        column = _of_type(column, pa.string())
+        if not pc.all(pc.match_substring_regex(column, pattern), skip_nulls=False).as_py():
+            if len(column):
+                raise Unreadable
+            return np.zeros(0, dtype=np.int64)
+        digits = pc.replace_substring(column, ".", "", max_replacements=1) if places else column
+        try:
+            return _steps(digits.cast(pa.int64()).to_numpy(), cells.factor)
+        except pa.ArrowInvalid:  # beyond 64 bits: what they stand for may still be within
+            return _large([int(each) for each in digits.to_pylist()], cells.factor)
+
+    return decode
+
+
+def _numbers_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
+    kind, unit = number_type(cells), 10**cells.places
+
+    def decode(column: pa.Array) -> Noisy:
+        column = _of_type(column, kind)
+        if column.null_count:
+            raise Unreadable
+        if cells.parquet == "int64":
+            return _steps(column.to_numpy(), cells.factor)
+        if cells.parquet == "double":
+            values = column.to_numpy()
+            scaled = np.rint(values * unit)
+            if not ((np.abs(scaled) <= _EXACT) & (scaled / unit == values)).all():
+                raise Unreadable
+            return _steps(scaled.astype(np.int64), cells.factor)
+        return _large([_unscaled(each, cells.places) for each in column.to_pylist()], cells.factor)
+
+    return decode
+
+
+def _unscaled(value: Decimal, places: int) -> int:
+    """Decimals of Parquet have the places of their type, all of them."""
+    sign, digits, exponent = value.as_tuple()
+    if -int(exponent) != places:
+        raise Unreadable
+    whole = int("".join(map(str, digits)))
+    return -whole if sign else whole
+
+
+def _steps(scaled: Noisy, factor: int) -> Noisy:
+    """Grid integers of which these are the multiples by ``factor``."""
+    if factor == 1:
+        return scaled
+    if factor > np.iinfo(np.int64).max:
+        return _large(scaled.tolist(), factor)
+    found: Noisy = scaled // factor
+    if not (found * factor == scaled).all():
+        raise Unreadable
+    return found
+
+
+def _large(scaled: list[int], factor: int) -> Noisy:
+    found = [divmod(each, factor) for each in scaled]
+    if any(rest or not -(2**63) <= steps < 2**63 for steps, rest in found):
+        raise Unreadable
+    return np.array([steps for steps, _ in found], dtype=np.int64)
