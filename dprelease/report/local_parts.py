@@ -133,6 +133,10 @@ def processing_words(plan: Plan) -> Iterator[str]:
         "fresh randomness. Rows are put in a random order, every order as likely."
     )
     yield (
+        "No record is left out of a record-level table for what it lacks: a cell that a query "
+        "would drop is answered all the same, as is said of its column."
+    )
+    yield (
         "Estimates from a record-level table are post-processing: from counts and sums of its "
         "answers, without looking at the data again."
     )
