@@ -97,7 +97,7 @@ def column_rows(part: Facts) -> list[Row]:
         (
             column["name"],
             column["mechanism"],
-            _answer(column),
+            answer_of(column),
             "-" if column["truth"] is None else percent(column["truth"]["own"]),
             error_of(column, "expected"),
             error_of(column, "floor"),
@@ -117,7 +117,8 @@ def error_of(column: Facts, which: str) -> str:
     return f"{_digits(value)} off"
 
 
-def _answer(column: Facts) -> str:
+def answer_of(column: Facts) -> str:
+    """Say what kind of thing an answer is."""
     if column["labels"] is None:
         return "a number" if column["law"]["law"] == "laplace" else "a level"
     size, labels = column["law"]["size"], len(column["labels"]["labels"])
