@@ -10,7 +10,7 @@ from dataclasses import replace
 from dprelease.drawing import Look
 from dprelease.errors import Failure
 from dprelease.local.description import described
-from dprelease.local.reading import read_records
+from dprelease.local.reading import read_columns
 from dprelease.local.shuffle import Shuffler
 from dprelease.local.store import directory_of, found, place_of, tidy
 from dprelease.local.tally import Tallier, usual_pairs
@@ -114,8 +114,8 @@ def _converted(step: RecordStep, stored: StoredTable, release: Release, form: st
     path = f"{stored.path}.{form}"
     with staged(directory, PREFIX) as staging:
         made = os.path.join(staging.content, "table")
-        with open(made, "xb") as sink:
-            rows = read_records(stored.path, stored.format, step)
+        with open(stored.path, "rb") as source, open(made, "xb") as sink:
+            rows = read_columns(source, stored.path, stored.format, step)
             write_records(sink, step, described(step, release.about), rows, form)
             sink.flush()
             os.fsync(sink.fileno())

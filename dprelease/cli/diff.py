@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Weaker is any one of: a larger epsilon, delta or cap (rho, where the budget is
-one); rows protected instead of persons, or other persons; other neighbours;
-private keys declared public; periods declared disjoint; another ledger or
-dataset. Nothing makes up for it.
+one), in all or of a table of records; rows protected instead of persons, or
+other persons; other neighbours; private keys declared public; periods declared
+disjoint; another ledger or dataset. Nothing makes up for it.
 
 \b
 Example:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from dprelease.cli.numbers import rounded_up
 from dprelease.cli.tables import new_table
 from dprelease.report.local_columns import percent
-from dprelease.report.local_reading import answer_of, error_of, halfwidth_head, halfwidth_rows
+from dprelease.report.local_reading import (
+    amount,
+    answer_of,
+    error_of,
+    halfwidth_head,
+    halfwidth_rows,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,7 +44,7 @@ def _what(perturbs: Sequence[Facts]) -> Table:
     for part in perturbs:
         table.add_row(part["name"], "", "", "")
         for column in part["columns"]:
-            least = error_of(column, "floor").removeprefix("wrong in ").removesuffix(" off")
+            least = amount(column, column["error"]["floor"])
             table.add_row(
                 f"  {column['name']}", answer_of(column), error_of(column, "expected"), least
             )
@@ -95,7 +101,5 @@ def what_if_rows(
                 if known is None:
                     cells.append("too little")
                     continue
-                error = known[part["name"]][column["name"]]
-                chance = column["error"]["of"] == "chance"
-                cells.append(percent(error) if chance else rounded_up(error))
+                cells.append(amount(column, known[part["name"]][column["name"]]))
             yield f"{part['name']}: {column['name']}", cells

@@ -120,9 +120,7 @@ def _how(steps: Sequence[Facts]) -> Table:
     return table
 
 
-def _what_if(
-    options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[Facts]
-) -> Table:
+def _what_if(options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[Facts]) -> Table:
     """The expected errors at other totals: one column for each."""
     kind = str(options[0]["total"]).split()[0]
     table = new_table(

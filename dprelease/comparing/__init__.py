@@ -3,7 +3,8 @@
 **When the guarantee weakens.** Any one of these makes a change weaker; nothing makes up for it:
 
 - a figure of it grows: the epsilon or delta that a run is charged, its rho where the budget is one
-  of rho, or the cap of the dataset's epsilon or delta (no cap is the largest);
+  of rho, the cap of the dataset's epsilon or delta (no cap is the largest), or what a
+  record-level table costs one unit;
 - it is about something else: another unit or unit column (from one column to rows, or to another
   column), or other neighbours. From rows to the rows of a person it is stronger;
 - it stands on a claim that is new, and that nobody can compute: keys that were private are

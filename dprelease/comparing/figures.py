@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dprelease.comparing.changes import Change, Kind, Pair, Value, listed, seen_from_spec
+from dprelease.comparing.perturbs import perturb_changes
 from dprelease.model import Column, Plan
 from dprelease.report.steps import query_facts
 
@@ -19,6 +20,7 @@ def figure_changes(pair: Pair) -> Iterator[Change]:
     yield from _data(pair)
     yield from _columns(pair)
     yield from _queries(pair)
+    yield from perturb_changes(pair)
     yield from _output(pair)
 
 

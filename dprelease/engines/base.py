@@ -6,16 +6,23 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.model import AggregateRequest, ExactTable, InputColumn, Source
+from dprelease.model import (
+    AggregateRequest,
+    ExactRecords,
+    ExactTable,
+    InputColumn,
+    RecordRequest,
+    Source,
+)
 
 
 class Engine(Protocol):
-    """Answers one aggregate request with exact integers.
+    """Answers one request with exact integers.
 
     ``inspect`` looks at structure only (names, types, headers) and fails with exit code 4.
-    ``aggregate`` runs after the charge. No value in the data makes it fail; it fails, with exit
-    code 5, only when the files can't be read at all, or memory runs out. What is a bug of
-    ours is an InternalError, before and after the charge.
+    ``aggregate`` and ``records`` run after the charge. No value in the data makes them fail; they
+    fail, with exit code 5, only when the files can't be read at all, or memory runs out. What is a
+    bug of ours is an InternalError, before and after the charge.
     """
 
     @property
@@ -29,6 +36,15 @@ class Engine(Protocol):
 
     def aggregate(self, request: AggregateRequest) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        ...
+
+    def records(self, request: RecordRequest) -> ExactRecords:
+        """The codes of every record, in batches and in any order, in bounded memory.
+
+        Nothing is read before the first batch is asked for; taking a batch raises
+        Failure(AFTER_CHARGE), also after the last one: only a stream that has ended by itself was
+        read from files that did not change meanwhile. A stream that is dropped is closed.
+        """
         ...
 
 

@@ -15,7 +15,7 @@ from dprelease.engines.duckdb_cells import Cells, Part, locate
 from dprelease.engines.duckdb_giants import Looks
 from dprelease.engines.duckdb_labels import put_labels
 from dprelease.engines.duckdb_layers import only
-from dprelease.engines.duckdb_lists import MOST_ROWS, listed
+from dprelease.engines.duckdb_lists import listed, packing_for
 from dprelease.engines.duckdb_measures import (
     candidates_table,
     gathered,
@@ -23,9 +23,9 @@ from dprelease.engines.duckdb_measures import (
     points_of,
     scores_of,
 )
-from dprelease.engines.duckdb_packing import Packing, packing_of
+from dprelease.engines.duckdb_packing import Packing
 from dprelease.engines.duckdb_parts import first_parts
-from dprelease.engines.duckdb_rows import Fields, Rows, build_rows
+from dprelease.engines.duckdb_rows import Fields, build_rows
 from dprelease.engines.duckdb_sql import fits_narrow, probe, statement
 from dprelease.engines.duckdb_tables import Dense, Row, Tallies, tallies_of
 from dprelease.engines.duckdb_windows import windowed
@@ -78,6 +78,31 @@ def ask(connection: DuckDBPyConnection, request: AggregateRequest, reading: Read
     return _Asking(connection, request, reading).answer()
 
 
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How the rows that are kept of each unit are found; ``run`` runs a statement at once.
+
+    With ``everything`` rows of no cell account for those that aren't kept.
+    """
+
+    request: AggregateRequest
+    packing: Packing | None
+    run: Callable[[Sql], object]
+    everything: bool
+
+    def of(self, cells: Cells, effort: int) -> Cells:
+        """The rows that are kept of a part, asked in ``effort`` times more parts than at first."""
+        request, bound = self.request, self.request.bound
+        if bound is None:
+            return cells
+        if effort >= FRUGAL:
+            looks = Looks(request, bound, cells, self.everything)
+            return looks.taken(self.run, many=effort >= VERY_FRUGAL)
+        if self.packing is not None:
+            return listed(request, bound, cells, self.packing, self.everything)
+        return windowed(request, bound, cells, self.everything)
+
+
 class _Asking:
     def __init__(
         self,
@@ -93,7 +118,7 @@ class _Asking:
             texts = list(request.scores.texts)
             connection.execute(candidates_table(request.scores), [texts])
         self.rows = build_rows(request, reading.fields)
-        self.packing = _packing(request, self.rows)
+        self.packing = packing_for(request, self.rows)
         self.parts = 1
         if request.bound is not None and reading.counted:
             self.parts = first_parts(connection, request, reading.fields, self.rows, self.packing)
@@ -207,16 +232,10 @@ class _Asking:
 
     def _cells(self, part: Part) -> Cells:
         """The rows of a part, no more of each unit than may be kept."""
-        request, bound = self.request, self.request.bound
-        if bound is None:
+        if self.request.bound is None:
             return self._located(part, *self._grouped())
-        cells, everything = self._located(part, "u"), self.reading.everything
-        if part.of >= FRUGAL * self.parts:
-            looks = Looks(request, bound, cells, everything)
-            return looks.taken(self._run, many=part.of >= VERY_FRUGAL * self.parts)
-        if self.packing is not None:
-            return listed(request, bound, cells, self.packing, everything)
-        return windowed(request, bound, cells, everything)
+        keeping = Keeping(self.request, self.packing, self._run, self.reading.everything)
+        return keeping.of(self._located(part, "u"), part.of // self.parts)
 
     def _grouped(self) -> tuple[str, ...]:
         """What rows are grouped by."""
@@ -255,12 +274,6 @@ class _Asking:
             found = self._run(probe(self.rows, SAMPLE, hopeful)).fetchall()
             grouped_first = bool(found[0][0] < MANY)
         return grouped_first
-
-
-def _packing(request: AggregateRequest, rows: Rows) -> Packing | None:
-    """How rows are packed for lists; None if that won't do."""
-    bounded = request.bound is not None and request.bound.rows <= MOST_ROWS
-    return packing_of(request, rows) if bounded else None
 
 
 def in_parts(run: Callable[[Part], None], first: int = 1) -> None:

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from dprelease.engines.base import columns_read, lost, out_of_memory
+from dprelease.engines.base import columns_read, lost
 from dprelease.engines.csv_scan import LineScan
 from dprelease.engines.duckdb_errors import (
     CSV_FIELDS,
     PARQUET_VALUES,
     Stream,
-    explained,
+    after_charge,
     means,
-    since_inspected,
     stopped,
 )
 from dprelease.engines.duckdb_session import (
@@ -26,12 +25,14 @@ from dprelease.engines.duckdb_session import (
 from dprelease.engines.files import Layout, lay_out, resolve
 from dprelease.engines.parquet_files import check_readable, physical_types
 from dprelease.engines.values import parse_number
-from dprelease.errors import Failure, InternalError
+from dprelease.errors import InternalError
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
+    ExactRecords,
     ExactTable,
     InputColumn,
+    RecordRequest,
     Source,
 )
 
@@ -63,24 +64,15 @@ class DuckDB:
 
     def aggregate(self, request: AggregateRequest) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
-        import duckdb
-
-        try:
+        with after_charge(request.source):
             answer = _parquet(request) if request.source.format == "parquet" else _csv(request)
-        except duckdb.Error as problem:
-            raise explained(problem, request.source) from None
-        except Failure as problem:
-            raise since_inspected(problem) from None
-        except OSError:
-            raise lost() from None
-        except MemoryError:
-            raise out_of_memory() from None
-        except RuntimeError as problem:
-            # What DuckDB makes of Ctrl-C; Python's own are of other classes, or come of another.
-            if type(problem) is RuntimeError and problem.__context__ is None:
-                raise KeyboardInterrupt from None
-            raise InternalError(type(problem).__name__) from None
         return answer.table
+
+    def records(self, request: RecordRequest) -> ExactRecords:
+        """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
+        from dprelease.engines.duckdb_records import batches
+
+        return ExactRecords(batches(request))
 
 
 ENGINE = DuckDB()

@@ -9,6 +9,7 @@ slower reader that happens to ask in another way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.base import lost, out_of_memory
@@ -80,6 +81,28 @@ def since_inspected(problem: Failure) -> Failure | InternalError:
         return problem
     of_spec = any(each.code in OF_THE_SPEC for each in problem.complaints)
     return InternalError(type(problem).__name__) if of_spec else lost()
+
+
+@contextmanager
+def after_charge(source: Source) -> Iterator[None]:
+    """What comes of reading after the charge: a Failure, an InternalError or an interruption."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as problem:
+        raise explained(problem, source) from None
+    except Failure as problem:
+        raise since_inspected(problem) from None
+    except OSError:
+        raise lost() from None
+    except MemoryError:
+        raise out_of_memory() from None
+    except RuntimeError as problem:
+        # What DuckDB makes of Ctrl-C; Python's own are of other classes, or come of another.
+        if type(problem) is RuntimeError and problem.__context__ is None:
+            raise KeyboardInterrupt from None
+        raise InternalError(type(problem).__name__) from None
 
 
 def _there(source: Source) -> bool:

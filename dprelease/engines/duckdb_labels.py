@@ -79,12 +79,12 @@ def numbered(groups: Sequence[Group], places: Sequence[int]) -> Sql:
                 present = some if present is None else binary(present, "AND", some)
             continue
         scaled = binary(total, "*", number(len(group.labels)))
-        total = binary(scaled, "+", _label(index, group))
+        total = binary(scaled, "+", place_of_label(index, group))
     total = cast(total, "BIGINT")
     return total if present is None else case([(present, total)])
 
 
-def _label(index: int, group: Group) -> Sql:
+def place_of_label(index: int, group: Group) -> Sql:
     """Position of the record's label in the group, or NULL."""
     value = name("g", index)
     if group.edges is not None:

@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from dprelease.engines.duckdb_cells import Cells, public_cells
 from dprelease.engines.duckdb_layers import layer, replaced
-from dprelease.engines.duckdb_packing import Packing
+from dprelease.engines.duckdb_packing import Packing, packing_of
+from dprelease.engines.duckdb_rows import Rows
 from dprelease.engines.duckdb_sampling import Cut, digest_of, places, start_of
 from dprelease.expressions.sqltext import (
     COUNT_ALL,
@@ -39,6 +40,12 @@ MOST_ROWS = 1000  # kept: looking for the first row of a cell takes the square o
 
 LIST, COUNT, DIGEST = identifier("l"), identifier("n"), identifier("d")
 X, PLACE = identifier("x"), identifier("i")
+
+
+def packing_for(request: AggregateRequest, rows: Rows) -> Packing | None:
+    """How rows are packed for lists; None if that won't do."""
+    bounded = request.bound is not None and request.bound.rows <= MOST_ROWS
+    return packing_of(request, rows) if bounded else None
 
 
 def listed(

@@ -6,16 +6,31 @@ It shares nothing with the fast path but the definition of text in ``values`` an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_derived, columns_read, lost
 from dprelease.engines.files import BOM, LINE_LIMIT, Layout, lay_out
 from dprelease.engines.reference_answers import answer
+from dprelease.engines.reference_codes import batches
 from dprelease.engines.reference_parquet import check_parquet, parquet_records
 from dprelease.engines.reference_values import Record, declared, text_record
 from dprelease.errors import Failure
 from dprelease.expressions import tree
 from dprelease.expressions.evaluate import evaluate
-from dprelease.model import AggregateRequest, Dialect, ExactTable, InputColumn, Source
+from dprelease.model import (
+    AggregateRequest,
+    Dialect,
+    ExactRecords,
+    ExactTable,
+    InputColumn,
+    RecordRequest,
+    Source,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Codes = npt.NDArray[Any]
 
 
 class Reference:
@@ -37,11 +52,22 @@ class Reference:
         except (OSError, Failure):
             raise lost() from None
 
+    def records(self, request: RecordRequest) -> ExactRecords:
+        """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
+        return ExactRecords(_batches(request))
+
 
 ENGINE = Reference()
 
 
-def _records(request: AggregateRequest) -> Iterator[Record]:
+def _batches(request: RecordRequest) -> Iterator[tuple[Codes, ...]]:
+    try:
+        yield from batches(request, _records(request))
+    except (OSError, Failure):
+        raise lost() from None
+
+
+def _records(request: AggregateRequest | RecordRequest) -> Iterator[Record]:
     read = columns_read(request.inputs)
     types = {each.name: each.type for each in request.inputs}
     derived = [

@@ -49,10 +49,10 @@ def bounded(rows: Iterable[Row], request: AggregateRequest) -> Iterator[Row]:
         units[row.unit].append(row)
     order = _order_of(request)
     for own in units.values():
-        yield from _kept(sorted(own, key=order), request.bound)
+        yield from kept(sorted(own, key=order), request.bound)
 
 
-def _kept(own: list[Row], bound: Bound) -> Iterator[Row]:
+def kept(own: list[Row], bound: Bound) -> Iterator[Row]:
     """The choice for one unit, from its rows in canonical order."""
     seeds = seeds_of(bound.salt, text_of(own[0].record.values[bound.column]))
     rows = [own[place] for place in sampled(len(own), bound.rows, seeds.rows)]

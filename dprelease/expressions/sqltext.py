@@ -189,6 +189,11 @@ def create(name: str, query: Sql) -> Sql:
     return Sql(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {query}")
 
 
+def drop(name: str) -> Sql:
+    """A statement that forgets such a table, if there is one."""
+    return Sql(f"DROP TABLE IF EXISTS {identifier(name)}")
+
+
 def insert(name: str, query: Sql) -> Sql:
     """A statement that adds the rows of a query to such a table."""
     return Sql(f"INSERT INTO {identifier(name)} {query}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from fractions import Fraction
 
 from dprelease.model import (
@@ -22,6 +22,8 @@ from dprelease.model import (
     Column,
     Data,
     Expression,
+    Perturb,
+    PerturbedColumn,
     Privacy,
     Query,
     Release,
@@ -43,6 +45,10 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     Column: frozenset({"source", "step_chosen"}),
     # Queries are told apart by their unique names, not by their order in the file.
     Query: frozenset({"number"}),
+    # Record-level tables too, but the order of their columns is that of what is published.
+    Perturb: frozenset({"number"}),
+    # What stands for a null counts, whoever chose it.
+    PerturbedColumn: frozenset({"null_chosen"}),
     Expression: frozenset({"columns"}),
 }
 
@@ -57,15 +63,25 @@ def run_id(release: Release, attempt: int = 0) -> str:
 
 def canonical_form(release: Release, attempt: int = 0) -> str:
     """Canonical JSON of what determines the released numbers: sorted keys, ASCII, no floats."""
-    body = _plain(release)
+    perturbs = tuple(map(_with_shares, release.perturbs))
+    body = _plain(replace(release, perturbs=perturbs))
     if not isinstance(body, dict):
         raise TypeError("a release is a dataclass")
     if release.data.source.format != "csv":
         body["data"]["source"].pop("dialect", None)
     body["dataset"] = release.ledger.dataset
     body["queries"] = sorted(body.get("queries", []), key=canonical_json)
+    if perturbs:
+        body["perturbs"] = sorted(body["perturbs"], key=canonical_json)
     again = {"attempt": attempt} if attempt else {}
     return canonical_json({"format": FORMAT, "release": body, **again})
+
+
+def _with_shares(perturb: Perturb) -> Perturb:
+    """The table with weights that add up to 1: only their ratios count."""
+    whole = sum((column.weight for column in perturb.columns), Fraction(0))
+    columns = (replace(column, weight=column.weight / whole) for column in perturb.columns)
+    return replace(perturb, columns=tuple(columns))
 
 
 def canonical_json(value: object) -> str:

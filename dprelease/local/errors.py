@@ -124,7 +124,7 @@ def _bends(law: WindowLaw) -> list[float]:
     for window in _windows(law):
         starts = window.levels - window.width
         found.update(2 * start / starts - 1 for start in range(starts + 1))
-        found.update(value for value in _values(window).tolist() if -1 < value < 1)
+        found.update(float(value) for value in _values(window) if -1 < value < 1)
     return sorted(found)
 
 
@@ -134,18 +134,17 @@ def _windows(law: WindowLaw) -> list[Window]:
 
 def _values(window: Window) -> Floats:
     """What levels stand for, in half ranges from the middle."""
-    found: Floats = (np.arange(window.levels) - (window.levels - 1) / 2) * float(window.gap)
-    return found
+    gap, middle = float(window.gap), (window.levels - 1) / 2
+    return np.array([(level - middle) * gap for level in range(window.levels)])
 
 
 def _distances(law: WindowLaw, places: Floats) -> Floats:
     """The mean distance of answers from the numbers x."""
-    shares = [float(law.share), 1 - float(law.share)]
-    found: Floats = np.zeros(len(places))
-    for window, share in zip(_windows(law), shares, strict=False):
+    total: Floats = np.zeros(len(places))
+    for window, share in zip(_windows(law), (law.share, 1 - law.share), strict=False):
         apart = np.abs(_values(window)[None, :] - places[:, None])
-        found = found + share * (_chances(window, places) * apart).sum(axis=1)
-    return found
+        total += float(share) * np.einsum("ij,ij->i", _chances(window, places), apart)
+    return total
 
 
 def _chances(window: Window, places: Floats) -> Floats:

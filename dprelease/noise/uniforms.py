@@ -21,6 +21,7 @@ from dprelease.noise.cuts import Lanes, Words, words
 from dprelease.noise.entropy import Entropy
 
 Bools = npt.NDArray[np.bool_]
+Integers = npt.NDArray[Any]
 
 CHANCE_BITS = 64  # chances are multiples of 2^-64
 _FIRST = 16
@@ -35,11 +36,15 @@ def below(bound: int, size: int, entropy: Entropy) -> Lanes:
 
     Exact. int64. Raises ValueError for another bound, EntropyError if the source fails.
     """
+    return draw_below(bound, size, entropy).astype(np.int64, copy=False)
+
+
+def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
+    """As ``below``, in an integer type that holds them: of 32 or 64 bits."""
     if not 1 <= bound < _HALF:
         raise ValueError("the bound of uniform integers is positive and fits 63 bits")
-    values = np.zeros(size, dtype=np.int64)
     if bound == 1:
-        return values
+        return np.zeros(size, dtype=np.uint32)
     bits = next((b for b in (16, 32) if bound << _SPARE <= 1 << b), 64)
     values, again = _propose(bound, bits, size, entropy)
     while again.size:
@@ -49,18 +54,17 @@ def below(bound: int, size: int, entropy: Entropy) -> Lanes:
     return values
 
 
-def _propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Lanes, npt.NDArray[Any]]:
+def _propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Lanes]:
     """Values, uniform on the lanes that aren't listed; those listed are to be drawn again."""
-    drawn = words(entropy, f"<u{bits // 8}", size).astype(np.uint64, copy=False)
+    drawn = words(entropy, f"<u{bits // 8}", size)
     if bits == 64:  # no room for products: the value is the rest of the word, below a multiple
         rest = np.uint64((1 << 64) % bound)
         values = drawn % np.uint64(bound)
-        again = np.flatnonzero(drawn > np.uint64((1 << 64) - 1) - rest)
-        return values.astype(np.int64), again
-    product = drawn * np.uint64(bound)
-    low = product & np.uint64((1 << bits) - 1)
-    again = np.flatnonzero(low < np.uint64((1 << bits) % bound))
-    return (product >> np.uint64(bits)).astype(np.int64), again
+        return values, np.flatnonzero(drawn > np.uint64((1 << 64) - 1) - rest)
+    kind, half = (np.uint32, np.uint16) if bits == 16 else (np.uint64, np.uint32)
+    product = np.multiply(drawn, kind(bound), dtype=kind)
+    again = np.flatnonzero(product.astype(half) < half((1 << bits) % bound))  # its lower half
+    return np.right_shift(product, kind(bits)), again
 
 
 def chance(probability: Fraction, size: int, entropy: Entropy) -> Bools:

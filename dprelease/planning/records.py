@@ -63,9 +63,10 @@ def _response(
 ) -> Response:
     try:
         return respond(column, epsilon, delta, perturb.truth)
-    except ValueError as problem:
+    except ValueError:
         key = f"perturb[{perturb.number}]"
-        message = f'"{column.name}" can\'t be perturbed so: {problem}'
-        hint = "give it a larger epsilon, a coarser step, or another mechanism"
+        kind = "labels" if column.group is not None else "a grid"
+        message = f'"{column.name}" has {kind} that "{column.mechanism}" can\'t answer so'
+        hint = "give it a larger epsilon, a coarser step, or let its mechanism be auto"
         complaint = Complaint("E319", message, hint, release.place(key), key)
         raise Failure(ExitCode.SPEC, complaint) from None

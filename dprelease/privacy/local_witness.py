@@ -52,7 +52,7 @@ def _rho_holds(loss: Loss) -> bool:
 
 def _factor(epsilon: Fraction) -> Fraction:
     """A lower bound of e^epsilon."""
-    return numbers.exp(min(epsilon, Fraction(_FAR)))[0]
+    return numbers.exp(min(epsilon, Fraction(_FAR)))[0] if epsilon else Fraction(1)
 
 
 # --- sets of labels -----------------------------------------------------------------------------

@@ -115,9 +115,7 @@ def _page(report: Facts, level: float, **more: Any) -> str:
                 (row["units"], written(row["epsilon"]), written(shortened(row["delta"])))
                 for row in meaning["groups"]
             ],
-            budget=budget_chart(
-                report["queries"], report["accounting"], report.get("perturb", ())
-            ),
+            budget=budget_chart(report["queries"], report["accounting"], report.get("perturb", ())),
             costs=" ".join(costs(report)),
             records=_records(report, f"{level:g}"),
             noise_charts=_drawn(

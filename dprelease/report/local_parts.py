@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -31,11 +32,13 @@ def perturb_parts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
 def _part(plan: Plan, step: RecordStep, records: Mapping[str, StoredTable] | None) -> Facts:
     interval = plan.release.output.interval
     errors = error_facts(step, interval)
-    found: Facts = (
-        planned_perturb_facts(step, errors)
-        if records is None
-        else perturb_facts(step, records[step.perturb.name], interval, errors)
-    )
+    found: Facts
+    if records is None:
+        found = planned_perturb_facts(step, errors)
+    else:
+        kept = records[step.perturb.name]
+        published = replace(kept, path=f"{step.perturb.name}.{kept.format}")
+        found = perturb_facts(step, published, interval, errors)
     found["explained"] = list(_table_words(plan, step))
     for column in found["columns"]:
         column["explained"] = column_words(column)

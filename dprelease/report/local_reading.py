@@ -111,10 +111,13 @@ def column_rows(part: Facts) -> list[Row]:
 
 def error_of(column: Facts, which: str) -> str:
     """Write the expected error of an answer, or the least one: a chance, or a distance."""
-    value = column["error"][which]
-    if column["error"]["of"] == "chance":
-        return f"wrong in {percent(value)}"
-    return f"{_digits(value)} off"
+    said = amount(column, column["error"][which])
+    return f"wrong in {said}" if column["error"]["of"] == "chance" else f"{said} off"
+
+
+def amount(column: Facts, value: float) -> str:
+    """Write an error of a column without words, in few digits."""
+    return percent(value) if column["error"]["of"] == "chance" else _digits(value)
 
 
 def answer_of(column: Facts) -> str:

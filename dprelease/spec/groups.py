@@ -12,6 +12,8 @@ from dprelease.spec.reporter import Reporter
 from dprelease.spec.tree import Path, dotted
 from dprelease.spec.wording import show
 
+_LONGEST = 80  # of a header that is shown
+
 
 def find_column(
     name: str, columns: Mapping[str, Known | None], path: Path, reporter: Reporter
@@ -19,11 +21,10 @@ def find_column(
     """Look a declared column up; complain and give None when there is none."""
     if name not in columns:
         close = nearest(name, columns)
-        hint = (
-            f"did you mean {show(close)}?"
-            if close
-            else f"declare it: [{dotted(('columns', name))}]"
-        )
+        header = dotted(("columns", name))
+        hint = f"declare it: [{header if len(header) <= _LONGEST else 'columns.NAME'}]"
+        if close:
+            hint = f"did you mean {show(close)}?"
         reporter.complain("E216", f"column {show(name)} is not declared", path, hint)
         return None
     return columns[name]

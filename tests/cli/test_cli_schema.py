@@ -104,6 +104,37 @@ CHANGES = [
 ]
 
 
+LAST = '[output]\npath = "out"'
+TABLE = '[[perturb]]\nname = "t"\ncolumns = ["region"]\nepsilon = 0.5\n'
+CHANGES += [
+    (LAST, TABLE.replace('name = "t"', "") + LAST, "perturb.0"),
+    (LAST, TABLE.replace('["region"]', '"region"') + LAST, "perturb.0.columns"),
+    (LAST, f'{TABLE}mechanism = "none"\n{LAST}', "perturb.0.mechanism"),
+    (LAST, f'{TABLE}mechanism = {{ region = "none" }}\n{LAST}', "perturb.0.mechanism"),
+    (LAST, f"{TABLE}weights = {{ region = 0 }}\n{LAST}", "perturb.0.weights.region"),
+    (LAST, f"{TABLE}truth = 0.5\n{LAST}", "perturb.0.epsilon"),
+    (LAST, f"{TABLE.replace('epsilon', 'truth').replace('0.5', '1')}{LAST}", "perturb.0.truth"),
+    (LAST, f"{TABLE}where = 'days > 3'\n{LAST}", "perturb.0"),
+    (
+        'unit = "row"',
+        'unit = "column"\nunit_column = "who"\nbounding = { max_rows_per_unit = 3 }',
+        "privacy.bounding",
+    ),
+]
+
+
+@pytest.mark.parametrize("bounding", ["", "bounding = { max_rows_per_unit = 3 }\n"])
+def test_a_table_of_records_alone_is_valid(spec, folder, bounding):
+    text = (folder / spec()).read_text(encoding="utf-8")
+    start, end = text.index("[[query]]"), text.index("[output]")
+    text = f"{text[:start]}{TABLE}mechanism = {{ region = 'auto' }}\n{text[end:]}"
+    if bounding:
+        text = text.replace('unit = "row"', f'unit = "column"\nunit_column = "who"\n{bounding}')
+    assert mistakes(text) == set()
+    (folder / "table.toml").write_text(text, encoding="utf-8")
+    assert dprelease.load(folder / "table.toml").perturbs
+
+
 @pytest.mark.parametrize(("old", "new", "place"), CHANGES)
 def test_typical_mistakes_are_seen_where_they_are_and_by_the_loader_too(
     spec, folder, old, new, place

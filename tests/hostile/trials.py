@@ -217,6 +217,54 @@ SPECS = [
     Trial("no period", put('"data.csv"', '"{period}.csv"'), 2, "E226"),
 ]  # fmt: skip
 
+
+def table(text: str) -> str:
+    """The good spec with a table of records, of neighbours that go with one."""
+    return put("add-remove", "replace-one").replace("[output]", f"[[perturb]]\n{text}\n[output]")
+
+
+REGION = 'name = "t"\ncolumns = ["region"]\n'
+PAID = 'name = "t"\ncolumns = ["paid"]\n'
+TABLES = [
+    Trial(f"table of records {number}", table(text), 2, code)
+    for number, (text, code) in enumerate(
+        (
+            ("", "E110"), ("epsilon = 1", "E110"), (REGION, "E223"),
+            (REGION + "epsilon = 0", "E203"),
+            (REGION + "epsilon = nan", "E203"), (REGION + "epsilon = 1e30", "E203"),
+            (REGION + 'epsilon = "1"', "E203"), (REGION + "rho = 1", "E102"),
+            (REGION + "epsilon = 1\ndelta = 1", "E204"), (REGION + "delta = 1e-9", "E224"),
+            (REGION + "epsilon = 1\ntruth = 0.5", "E224"), (REGION + "truth = 0", "E248"),
+            (REGION + "truth = 1", "E248"), (REGION + "truth = -1e400", "E248"),
+            (PAID + "truth = 0.5", "E248"), (REGION + "weight = 1", "E102"),
+            (REGION + "epsilon = 1\nwhere = 'ok'", "E102"),
+            (REGION + 'epsilon = 1\nmechanism = "none"', "E105"),
+            (REGION + 'epsilon = 1\nmechanism = "laplace"', "E243"),
+            (REGION + 'epsilon = 1\nmechanism = ["auto"]', "E105"),
+            (REGION + 'epsilon = 1\nmechanism = { who = "auto" }', "E244"),
+            (REGION + "epsilon = 1\nweights = { region = 1e99 }", "E203"),
+            (REGION + "epsilon = 1\nweights = 3", "E103"),
+            (PAID + 'epsilon = 1\nmechanism = "subset-selection"', "E243"),
+            ('name = "t"\nepsilon = 1\ncolumns = []', "E249"),
+            ('name = "t"\nepsilon = 1\ncolumns = ["who"]', "E246"),
+            ('name = "t"\nepsilon = 1\ncolumns = ["town"]', "E245"),
+            ('name = "t"\nepsilon = 1\ncolumns = ["day"]', "E245"),
+            ('name = "t"\nepsilon = 1\ncolumns = ["ok", "ok"]', "E231"),
+            ('name = "t"\nepsilon = 1\ncolumns = ["' + "x" * 100_000 + '"]', "E216"),
+            ('name = "t"\nepsilon = 1\ncolumns = ' + "[" * 500 + "]" * 500, "E004"),
+            ('name = "../t"\nepsilon = 1\ncolumns = ["ok"]', "E106"),
+            ('name = "report"\nepsilon = 1\ncolumns = ["ok"]', "E220"),
+            ('name = "BY_REGION"\nepsilon = 1\ncolumns = ["ok"]', "E250"),
+            ('name = "records"\nepsilon = 1\ncolumns = ["ok"]', "E250"),
+        )
+    )
+] + [
+    Trial("table of records, add-remove", table(REGION + "epsilon = 1").replace(
+        "replace-one", "add-remove"), 2, "E242"),
+    Trial("table of one label", table(REGION + "epsilon = 1").replace(
+        '"north", "south"]\nother = "elsewhere"', '"north"]'), 2, "E247"),
+]  # fmt: skip
+
 PLACES = [
     *(
         Trial(f"data at {place[:20]}", at(place), code, complaint, prepare)
@@ -291,4 +339,4 @@ DATA = [
     Trial("Parquet of numbers", PARQUET, 4, "E412", parquet(day=pa.array([86420975]))),
 ]  # fmt: skip
 
-TRIALS = [*EXPRESSIONS, *NAMES, *SPECS, *PLACES, *DATA]
+TRIALS = [*EXPRESSIONS, *NAMES, *SPECS, *TABLES, *PLACES, *DATA]

@@ -37,7 +37,7 @@ RANGES = {
     "E3": ("ledger", "planning", "approval"),
     "E4": ("engines",),
     "E5": ("engines", "cli.run", "drawing", "pipeline"),
-    "E6": ("ledger", "sealed"),
+    "E6": ("ledger", "sealed", "local.store"),
     "E7": ("cli.guard", "certify"),
     "E8": ("writers", "republish", "cli.report", "cli.estimate", "cli.estimate_source", "local"),
     "W2": ("spec",),

@@ -183,7 +183,8 @@ def test_only_the_command_line_writes_to_streams() -> None:
 def test_only_the_lazy_doors_import_by_name() -> None:
     doors = {"__init__.py", "cli/app.py", "engines/__init__.py"}
     assert found(hidden_imports, [file for file in FILES if name_of(file) not in doors]) == []
-    assert {home.split(".")[0] for home in dprelease._HOMES.values()} == {"api", "pipeline"}
+    homes = {home.split(".")[0] for home in dprelease._HOMES.values()}
+    assert homes == {"api", "pipeline", "results"}
     assert all(module.startswith("dprelease.engines.") for module in ENGINES.values())
 
 

@@ -51,11 +51,22 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.finish": VOCABULARY,
     "dprelease.layout": (*VOCABULARY, "dprelease.statistics.reading"),
     "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
-    # Which law perturbs a column, and how far that errs.
-    "dprelease.local": (*VOCABULARY, "dprelease.privacy"),
+    # Record-level tables. Which law perturbs a column, and how far that errs.
+    "dprelease.local.calibrate": (*VOCABULARY, "dprelease.privacy"),
+    # What is exact about them, in JSON values.
+    "dprelease.local.detail": VOCABULARY,
+    # What their cells say and what they tell, in which order and where they are kept. Never a true
+    # value: all of this sees perturbed cells.
+    "dprelease.local": (
+        *VOCABULARY,
+        "dprelease.finish.decimals",
+        "dprelease.noise.laws",
+        "dprelease.writers",
+    ),
     "dprelease.planning": (
         *VOCABULARY,
         "dprelease.finish.text",
+        "dprelease.local.calibrate",
         "dprelease.mechanisms",
         "dprelease.noise.laws",
         "dprelease.privacy",
@@ -90,6 +101,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.approval": (
         *VOCABULARY,
         "dprelease.ledger",
+        "dprelease.local.detail",
         "dprelease.report",
         "dprelease.saving",
     ),
@@ -106,15 +118,22 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.selected",
         "dprelease.noise",
     ),
-    # Record-level tables: what their cells say, and what they tell. Never a true value.
-    "dprelease.local": (
+    # The same for tables of records.
+    "dprelease.perturbing": (*VOCABULARY, "dprelease.noise"),
+    # From exact records to a stored table.
+    "dprelease.recording": (
         *VOCABULARY,
-        "dprelease.finish.decimals",
-        "dprelease.noise.laws",
+        "dprelease.drawing",
+        "dprelease.local",
+        "dprelease.noise.entropy",
+        "dprelease.perturbing",
+        "dprelease.requests",
+        "dprelease.sealed",
         "dprelease.writers",
     ),
     # Sealed noisy integers, and the files made of them.
-    "dprelease.sealed": VOCABULARY,
+    "dprelease.sealed": (*VOCABULARY, "dprelease.local.detail"),
+    "dprelease.results": (*VOCABULARY, "dprelease.local", "dprelease.writers"),
     "dprelease.versions": (),
     # Names every code; nothing needs it but tests and people.
     "dprelease.codes": (),
@@ -125,6 +144,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.finish.blank",
         "dprelease.layout",
         "dprelease.ledger",
+        "dprelease.local.description",
         "dprelease.report",
         "dprelease.sealed",
         "dprelease.writers",
@@ -158,17 +178,21 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.drawing",
         "dprelease.engines",
         "dprelease.ledger",
+        "dprelease.local.detail",
+        "dprelease.local.store",
         "dprelease.noise.entropy",
         "dprelease.privatize",
         "dprelease.publication",
+        "dprelease.recording",
         "dprelease.report",
         "dprelease.requests",
+        "dprelease.results",
         "dprelease.sealed",
         "dprelease.spec",
         "dprelease.versions",
         "dprelease.writers",
     ),
-    API: (*VOCABULARY, "dprelease.api", "dprelease.pipeline"),
+    API: (*VOCABULARY, "dprelease.api", "dprelease.pipeline", "dprelease.results"),
     "dprelease.cli": (
         *VOCABULARY,
         API,
@@ -190,7 +214,13 @@ SAMPLERS = ("dprelease.noise.entropy", "dprelease.noise.sample")
 # The command line imports its commands by name, one when it is asked for: see test_house_rules.
 PIPELINE = {"dprelease.pipeline", API, "dprelease.cli"}
 MAY_REACH_ENGINES = {*PIPELINE, "dprelease.engines"}
-MAY_REACH_SAMPLERS = {*PIPELINE, "dprelease.noise", "dprelease.privatize"}
+MAY_REACH_SAMPLERS = {
+    *PIPELINE,
+    "dprelease.noise",
+    "dprelease.privatize",
+    "dprelease.perturbing",
+    "dprelease.recording",
+}
 
 # Of the code below the planner the certifier shares the types of shifts and of events, not what
 # computes one.

@@ -23,9 +23,13 @@ from dprelease.model import (
     Group,
     KeySelection,
     LedgerSettings,
+    Mechanism,
     Output,
     Part,
+    Perturb,
+    PerturbedColumn,
     Privacy,
+    Quantity,
     Query,
     Release,
     Source,
@@ -210,6 +214,78 @@ SAME = {
 }
 
 
+REGION = Group("region", ColumnType.STRING, ("n", "s"), keys=("n", "s"))
+PAY = Quantity("pay", Grid(Fraction(1, 2), 0, 20), 10)
+
+
+def perturbed(*columns: PerturbedColumn, **changes: object) -> Release:
+    """A release of one record-level table of these columns; by default of two."""
+    chosen = columns or (PerturbedColumn("region", REGION), PerturbedColumn("pay", None, PAY))
+    table = Perturb("rows", chosen, Fraction(1))
+    return replace(a_release(), perturbs=(replace(table, **changes),))
+
+
+def of_columns(region: dict[str, object], pay: dict[str, object] | None = None) -> Release:
+    """Changes of the two columns."""
+    first, second = perturbed().perturbs[0].columns
+    return perturbed(replace(first, **region), replace(second, **(pay or {})))
+
+
+SECOND = Perturb("more", (PerturbedColumn("pay", None, PAY),), Fraction(1), number=1)
+PERTURBED = {
+    "none": a_release(),
+    "name": perturbed(name="other"),
+    "epsilon": perturbed(epsilon=Fraction(2)),
+    "the total": perturbed(epsilon=None),
+    "delta": perturbed(delta=Fraction(1, 10**6)),
+    "truth": perturbed(epsilon=None, truth=Fraction(3, 4)),
+    "column dropped": perturbed(PerturbedColumn("region", REGION)),
+    "order of columns": perturbed(*perturbed().perturbs[0].columns[::-1]),
+    "column name": of_columns({"name": "place"}),
+    "labels": of_columns({"group": replace(REGION, other="rest")}),
+    "null label": of_columns({"group": replace(REGION, null_label="s")}),
+    "no labels": of_columns({"group": None}),
+    "no number": of_columns({}, {"quantity": None}),
+    "number": of_columns({}, {"quantity": replace(PAY, column="wage")}),
+    "grid": of_columns({}, {"quantity": replace(PAY, grid=Grid(Fraction(1, 2), 0, 21))}),
+    "nulls": of_columns({}, {"quantity": replace(PAY, null_fill=9)}),
+    "mechanism": of_columns({"mechanism": Mechanism.SUBSET_SELECTION}),
+    "weight": of_columns({"weight": Fraction(2)}),
+    "weights": of_columns({"weight": Fraction(2)}, {"weight": Fraction(3)}),
+    "second table": replace(perturbed(), perturbs=(*perturbed().perturbs, SECOND)),
+}
+PERTURBED_SAME = {
+    "again": perturbed(),
+    "number": perturbed(number=7),
+    "who chose what stands for nulls": of_columns({}, {"null_chosen": True}),
+    "weights in the same ratio": of_columns({"weight": Fraction(5)}, {"weight": Fraction(5)}),
+    "mechanism as written": of_columns({"mechanism": Mechanism("auto")}),
+}
+
+
+@pytest.mark.parametrize("what", PERTURBED)
+def test_what_changes_a_table_of_records_changes_the_id(what: str) -> None:
+    assert run_id(PERTURBED[what]) != run_id(perturbed())
+
+
+def test_no_two_tables_of_records_share_an_id() -> None:
+    assert len({run_id(each) for each in PERTURBED.values()}) == len(PERTURBED)
+
+
+@pytest.mark.parametrize("what", PERTURBED_SAME)
+def test_what_leaves_a_table_of_records_alone_leaves_the_id(what: str) -> None:
+    assert run_id(PERTURBED_SAME[what]) == run_id(perturbed())
+
+
+def test_tables_of_records_have_no_order() -> None:
+    both = PERTURBED["second table"]
+    assert run_id(replace(both, perturbs=both.perturbs[::-1])) == run_id(both)
+
+
+def test_a_table_of_records_keeps_its_id_between_versions() -> None:
+    assert run_id(perturbed()) == "e05e1e17640ef88b10398a22280038d1924735da318385f43521a1ae47768f1b"
+
+
 def test_the_id_is_a_sha256_of_the_canonical_form() -> None:
     release = a_release()
     assert run_id(release) == hashlib.sha256(canonical_form(release).encode()).hexdigest()
@@ -262,7 +338,7 @@ def test_every_field_left_out_exists() -> None:
 def test_every_field_is_tried_above() -> None:
     # A new field of the model must be put on one of the two lists on purpose.
     tried = {
-        Release: 12,
+        Release: 13,
         About: 8,
         Data: 4,
         Source: 3,
@@ -279,6 +355,9 @@ def test_every_field_is_tried_above() -> None:
         Group: 8,
         Expression: 2,
         LedgerSettings: 6,
+        Perturb: 6,
+        PerturbedColumn: 6,
+        Quantity: 3,
     }
     assert {kind: len(fields(kind)) for kind in tried} == tried
 

@@ -112,6 +112,21 @@ statistic = "proportion"
 where = "paid > 1"
 """
 )
+TABLES = """
+[[perturb]]
+name = "answers"
+columns = ["region", "paid"]
+mechanism = { region = "subset-selection" }
+weights = { paid = 0.5 }
+epsilon = 0.5
+delta = 1e-9
+
+[[perturb]]
+name = "guesses"
+columns = ["age"]
+mechanism = "auto"
+truth = 0.5
+"""
 MISSING = object()
 OFTEN = {"name", "by", "column", "mechanism"}  # in the other queries too
 ODD = [
@@ -156,9 +171,13 @@ def people(simple):
     return simple.replace('unit = "row"', UNIT) + PEOPLE
 
 
+def records(simple):
+    return simple.replace('"add-remove"', '"replace-one"') + EXTRA + TABLES
+
+
 def test_the_spec_to_spoil_is_good(simple, tmp_path):
     file = tmp_path / "spec.toml"
-    for text in (simple + EXTRA, people(simple)):
+    for text in (simple + EXTRA, people(simple), records(simple)):
         file.write_text(text)
         assert outcome(file) == []
 
@@ -207,6 +226,17 @@ def test_any_odd_value_in_the_bounds_of_a_unit(simple):
             outcome(spoilt(whole, ("privacy", *path), value))
 
 
+@pytest.mark.parametrize("alone", [False, True])
+def test_any_odd_value_in_a_table_of_records(simple, alone):
+    whole = tomli.loads(records(simple), parse_float=Decimal)
+    if alone:
+        del whole["query"]
+        whole["privacy"]["adjacency"] = "add-remove"
+    for path in leaves({"perturb": whole["perturb"]}):
+        for value in [MISSING, "laplace", "subset-selection", *([] if alone else ODD)]:
+            outcome(spoilt(whole, path, value))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
@@ -235,14 +265,15 @@ def test_any_damage_to_the_text(edits, folder):
         assert 1 <= place.column <= len(lines[place.line - 1]) + 1
 
 
-TEXT = """\
+TEXT = (
+    """\
 [release]
 name = "r"
 [data]
 path = "staff.csv"
 [privacy]
 unit = "row"
-adjacency = "add-remove"
+adjacency = "replace-one"
 epsilon = 1.0
 [columns.region]
 type = "string"
@@ -262,4 +293,7 @@ column = "pay scale"
 epsilon = 0.6
 [output]
 path = "out/staff"
-""" + EXTRA.replace("[columns.age]", '[columns . "age"]')
+"""
+    + EXTRA.replace("[columns.age]", '[columns . "age"]')
+    + TABLES
+)

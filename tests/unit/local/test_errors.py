@@ -1,0 +1,137 @@
+"""What reports say of one answer's error, from the exact law of answers."""
+
+import math
+from fractions import Fraction as F
+
+import pytest
+
+from dprelease.local.calibrate import respond
+from dprelease.local.errors import expected
+from dprelease.model import Grid
+from dprelease.model.columns import ColumnType
+from dprelease.model.perturbs import Mechanism, PerturbedColumn
+from dprelease.model.queries import Group
+from dprelease.model.records import Response, WindowLaw
+from dprelease.model.requests import Quantity
+
+BUDGETS = [(F("0.1"), F("0.1")), (F(1), F(0)), (F(4), F("1e-6")), (F(11), F("0.7"))]
+
+
+def labelled(count: int, mechanism: Mechanism = Mechanism.AUTO) -> PerturbedColumn:
+    labels = tuple(f"label {i}" for i in range(count))
+    group = Group("region", ColumnType.STRING, labels, keys=labels)
+    return PerturbedColumn("region", group=group, mechanism=mechanism)
+
+
+def numeric(
+    width: int, mechanism: Mechanism = Mechanism.AUTO, step: F = F(1), lower: int = 0
+) -> PerturbedColumn:
+    quantity = Quantity("age", Grid(step, lower, lower + width), lower)
+    return PerturbedColumn("age", quantity=quantity, mechanism=mechanism)
+
+
+def answers(law: WindowLaw, number: int, width: int) -> list[tuple[F, F]]:
+    """What is answered for a number from 0 to ``width``, in grid integers, and its chance."""
+    found = []
+    for window, share in ((law.first, law.share), (law.second, 1 - law.share)):
+        if window is None:
+            continue
+        starts = window.levels - window.width
+        start, part = divmod(F(number * starts, width), 1)
+        total = starts + window.ratio * window.width
+        for j in range(window.levels):
+            low, high = start <= j < start + window.width, start < j <= start + window.width
+            weight = 1 + (window.ratio - 1) * ((1 - part) * low + part * high)
+            value = F(width, 2) * (1 + F(2 * j - (window.levels - 1), 2) * window.gap)
+            found.append((value, share * weight / total))
+    return found
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 23])
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+def test_windows_number_by_number(width: int, epsilon: F, delta: F) -> None:
+    response = respond(numeric(width, Mechanism.PIECEWISE, F(1, 4), -7), epsilon, delta)
+    assert isinstance(response.law, WindowLaw)
+    distances, spreads = [], []
+    for k in range(width + 1):
+        law = answers(response.law, k, width)
+        assert sum(value * chance for value, chance in law) == k
+        distances.append(sum(abs(value - k) * chance for value, chance in law) / 4)
+        spreads.append(sum((value - k) ** 2 * chance for value, chance in law) / 16)
+    found = expected(response)
+    assert found.error == pytest.approx(float(max(distances)), rel=1e-9)
+    assert found.variance == pytest.approx(float(max(spreads)), rel=1e-9)
+    assert found.typical == pytest.approx(float(sum(spreads) / len(spreads)), rel=1e-9)
+    assert found.scale is None
+
+
+@pytest.mark.parametrize("width", [1, 2, 2996, 2**53 - 1])
+@pytest.mark.parametrize("kind", [Mechanism.LAPLACE, Mechanism.PIECEWISE])
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+def test_nothing_is_below_its_floor(width: int, kind: Mechanism, epsilon: F, delta: F) -> None:
+    found = expected(respond(numeric(width, kind), epsilon, delta))
+    assert 0 < found.floor <= found.error
+    assert found.error**2 <= found.variance * (1 + 1e-9) or kind is Mechanism.PIECEWISE
+    assert 0 < found.typical <= found.variance * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+@pytest.mark.parametrize("labels", [2, 3, 10, 48, 500])
+def test_no_answer_of_labels_is_below_its_floor(labels: int, epsilon: F, delta: F) -> None:
+    for kind in (Mechanism.AUTO, Mechanism.RANDOMIZED_RESPONSE):
+        found = expected(respond(labelled(labels, kind), epsilon, delta))
+        assert 0 < found.floor <= found.error * (1 + 1e-12)
+        if kind is Mechanism.RANDOMIZED_RESPONSE:
+            assert found.floor == pytest.approx(found.error, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "classical", "floor"),
+    [
+        ("0.1", "0.1", "14588.98", "640.42"),
+        ("2", "0.5", "1112.45", "89.28"),
+        ("11", "0.7", "245.49", "0.0075"),
+    ],
+)
+def test_known_numbers(epsilon: str, delta: str, classical: str, floor: str) -> None:
+    fine = numeric(299600, Mechanism.LAPLACE, F(1, 100))
+    found = expected(respond(fine, F(epsilon), F(delta)))
+    assert found.classical is not None
+    assert found.scale is not None
+    assert f"{found.classical:.2f}" == classical
+    assert f"{found.floor:.{len(floor.split('.')[1])}f}" == floor
+    least = 2996 / (float(epsilon) - 2 * math.log1p(-float(delta)))
+    assert found.scale == pytest.approx(least, rel=1e-6)
+    assert found.scale < found.classical
+    assert found.error == pytest.approx(found.scale, rel=1e-6)  # E|X| of the continuous law
+    assert found.variance == pytest.approx(2 * found.scale**2, rel=1e-6)
+
+
+def test_what_must_be_reached() -> None:
+    assert expected(respond(labelled(10), F(1), F(0))).typical <= 3.0
+    response = respond(numeric(2 * 10**6, step=F(1, 10**6), lower=-(10**6)), F(1), F(0))
+    assert response.mechanism is Mechanism.PIECEWISE
+    assert 4.2 < expected(response).variance <= 4.4
+
+
+def test_frequencies_of_ten_labels() -> None:
+    """By p and q: a share f has the variance (f p (1-p) + (1-f) q (1-q))/(p-q)^2."""
+    response: Response = respond(labelled(10), F(1), F(0))
+    p = 3 * math.e / (3 * math.e + 7)
+    q = (2 * p + 3 * (1 - p)) / 9
+    found = expected(response)
+    spread = [p * (1 - p), q * (1 - q)]
+    assert found.typical == pytest.approx((spread[0] + 9 * spread[1]) / 10 / (p - q) ** 2)
+    assert found.variance == pytest.approx(max(spread) / (p - q) ** 2)
+    assert found.error == pytest.approx(1 - p / 3)
+
+
+def test_one_label_is_never_wrong() -> None:
+    found = expected(respond(labelled(1), F(1), F(0)))
+    assert (found.error, found.floor, found.variance, found.typical) == (0, 0, 0, 0)
+
+
+def test_a_law_of_numbers_needs_numbers() -> None:
+    response = respond(numeric(4), F(1), F(0))
+    with pytest.raises(ValueError, match="grid"):
+        expected(Response(labelled(4), response.mechanism, response.law, response.loss))

@@ -1,0 +1,91 @@
+"""Rows in a random order: all there, each whole, every order as likely as any other."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dprelease.local.shuffle import Shuffler
+
+
+class Stream:
+    """Bytes by counter, the same in every run."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.count = name, 0
+
+    def read(self, size: int) -> bytes:
+        self.count += 1
+        return hashlib.shake_256(f"{self.name}:{self.count}".encode()).digest(size)
+
+
+def columns(rows: int, start: int = 0) -> tuple[np.ndarray, ...]:
+    numbers = np.arange(start, start + rows, dtype=np.int64)
+    sets = np.stack([numbers % 7, numbers % 11], axis=1).astype(np.uint16)
+    return numbers, sets, (numbers % 5).astype(np.int16)
+
+
+@pytest.mark.parametrize("room", [1, 1000, 10**9])
+def test_every_row_comes_out_once_and_whole(tmp_path: Path, room: int) -> None:
+    shuffler = Shuffler(Stream("rows"), str(tmp_path), room)
+    for start in range(0, 3000, 300):
+        shuffler.add(columns(300, start))
+    shuffler.add(columns(0))
+    batches = list(shuffler.drain())
+    numbers, sets, small = (np.concatenate(each) for each in zip(*batches, strict=True))
+    assert sorted(numbers.tolist()) == list(range(3000))
+    assert numbers.tolist() != list(range(3000))
+    expected = columns(3000)
+    assert (sets == expected[1][numbers]).all()
+    assert (small == expected[2][numbers]).all()
+    assert [each.dtype for each in batches[0]] == [each.dtype for each in expected]
+    assert list(tmp_path.iterdir()) == []  # the file that it waited in has no name
+
+
+def test_nothing_comes_of_nothing(tmp_path: Path) -> None:
+    assert list(Shuffler(Stream("none"), str(tmp_path)).drain()) == []
+
+
+def test_batches_of_other_types_are_refused(tmp_path: Path) -> None:
+    shuffler = Shuffler(Stream("types"), str(tmp_path))
+    shuffler.add(columns(3))
+    with pytest.raises(ValueError, match="same types"):
+        shuffler.add((np.zeros(2), *columns(2)[1:]))
+
+
+@pytest.mark.parametrize(("room", "draws"), [(1, 300), (10**9, 3000)])
+def test_all_orders_are_alike(tmp_path: Path, room: int, draws: int) -> None:
+    """3 rows have 6 orders: chi-square with 5 degrees of freedom, false alarm below 1e-6."""
+    seen: Counter[tuple[int, ...]] = Counter()
+    for draw in range(draws):
+        shuffler = Shuffler(Stream(f"{room}:{draw}"), str(tmp_path), room)
+        for row in range(3):
+            shuffler.add((np.array([row]),))
+        seen[tuple(int(row) for batch in shuffler.drain() for row in batch[0])] += 1
+    assert set(seen) == set(itertools.permutations(range(3)))
+    even = draws / 6
+    assert sum((each - even) ** 2 / even for each in seen.values()) < 38
+
+
+def test_equal_sort_keys_are_drawn_again(tmp_path: Path) -> None:
+    class Twice:
+        def __init__(self) -> None:
+            self.reads = 0
+
+        def read(self, size: int) -> bytes:
+            self.reads += 1
+            if self.reads == 1:
+                return bytes(size)
+            return np.array([2, 1], dtype=np.uint64).tobytes()
+
+    source = Twice()
+    shuffler = Shuffler(source, str(tmp_path))
+    shuffler.add((np.array([10, 20]),))
+    ((order,),) = shuffler.drain()
+    assert order.tolist() == [20, 10]
+    assert source.reads == 2

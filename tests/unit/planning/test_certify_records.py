@@ -1,0 +1,242 @@
+"""Plans of record-level tables: what they cost, and that no plan is certified that costs more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dprelease import Failure, load
+from dprelease.certify import certify
+from dprelease.model import (
+    Adjacency,
+    LaplaceLaw,
+    Loss,
+    Mechanism,
+    Plan,
+    RecordStep,
+    Response,
+    SubsetLaw,
+    WindowLaw,
+)
+from dprelease.planning.planner import make_plan
+
+COLUMNS: dict[str, Any] = {
+    "g": {"type": "string", "keys": ["a", "b", "c", "d", "e", "f"], "source": "p"},
+    "x": {"type": "integer", "lower": 0, "upper": 1000, "source": "p"},
+    "y": {"type": "decimal", "lower": -1, "upper": 1, "step": 0.01, "source": "p"},
+    "u": {"type": "boolean", "source": "p"},
+}
+
+
+def spec_of(perturb: list[dict[str, Any]], **privacy: Any) -> dict[str, Any]:
+    return {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out/r"},
+        "privacy": {"unit": "row", "adjacency": "replace-one"} | privacy,
+        "columns": COLUMNS,
+        "perturb": perturb,
+    }
+
+
+def plan_of(perturb: list[dict[str, Any]], **privacy: Any) -> Plan:
+    return make_plan(load(spec_of(perturb, **privacy)))
+
+
+def usual() -> Plan:
+    laplace = {"name": "s", "columns": ["x"], "epsilon": 1, "delta": 0.01, "mechanism": "laplace"}
+    mixed = {"name": "r", "columns": ["g", "x", "y", "u"], "epsilon": 4}
+    return plan_of([mixed, laplace])
+
+
+def with_response(plan: Plan, table: int, column: int, change: Callable[[Any], Any]) -> Plan:
+    step = plan.records[table]
+    responses = list(step.responses)
+    responses[column] = change(responses[column])
+    return with_step(plan, table, replace(step, responses=tuple(responses)))
+
+
+def with_step(plan: Plan, table: int, step: RecordStep) -> Plan:
+    records = list(plan.records)
+    records[table] = step
+    return replace(plan, records=tuple(records))
+
+
+def refused(plan: Plan) -> None:
+    with pytest.raises(Failure) as failure:
+        certify(plan)
+    assert failure.value.complaints[0].code == "E702"
+
+
+def test_what_is_planned_is_certified() -> None:
+    plan = usual()
+    assert certify(plan).plan is plan
+    assert plan.loss == Loss(Fraction(5), Fraction(1, 100))
+    assert plan.method == "basic"
+    assert plan.basic == plan.loss
+
+
+def test_columns_share_by_weight_and_rows_of_a_unit_share_evenly() -> None:
+    weights = {"g": 3, "x": 1}
+    perturb = {"name": "t", "columns": ["g", "x"], "epsilon": 8, "delta": 0.08, "weights": weights}
+    bounding = {"max_rows_per_unit": 4, "max_groups_per_unit": 4}
+    plan = plan_of([perturb], unit="column", unit_column="who", bounding=bounding)
+    (step,) = plan.records
+    assert step.rows == 4
+    losses = [(each.loss.epsilon, each.loss.delta) for each in step.responses]
+    assert losses == [
+        (Fraction(3, 2), Fraction(15, 1000)),
+        (Fraction(1, 2), Fraction(5, 1000)),
+    ]
+    assert (plan.loss.epsilon, plan.loss.delta) == (8, Fraction(8, 100))
+    certify(plan)
+    refused(with_step(plan, 0, replace(step, rows=3)))
+    refused(with_step(plan, 0, replace(step, loss=replace(step.loss, epsilon=Fraction(7)))))
+
+
+def test_alone_it_takes_the_total() -> None:
+    plan = plan_of([{"name": "t", "columns": ["g"]}], epsilon=3, delta=0.001)
+    assert (plan.loss.epsilon, plan.loss.delta) == (3, Fraction(1, 1000))
+    certify(plan)
+
+
+@pytest.mark.parametrize(
+    ("truth", "epsilon"), [(0.75, 1.098612), (0.25, 1.098612), (0.9, 2.197224)]
+)
+def test_by_the_chance_of_a_true_answer(truth: float, epsilon: float) -> None:
+    plan = plan_of([{"name": "t", "columns": ["u"], "truth": truth}])
+    assert float(plan.loss.epsilon) == pytest.approx(epsilon, abs=1e-6)
+    law = plan.records[0].responses[0].law
+    assert isinstance(law, SubsetLaw)
+    assert float(law.keep) == pytest.approx(truth)
+    certify(plan)
+
+
+def test_the_total_is_kept() -> None:
+    perturb = {"name": "t", "columns": ["g"], "epsilon": 3}
+    with pytest.raises(Failure) as failure:
+        plan_of([perturb, {**perturb, "name": "s"}], epsilon=5)
+    assert failure.value.complaints[0].code == "E311"
+    assert failure.value.exit_code == 2
+
+
+def test_queries_have_what_records_leave() -> None:
+    spec = spec_of([{"name": "t", "columns": ["g"], "epsilon": 3, "delta": 1e-7}], epsilon=5)
+    spec["privacy"]["delta"] = 1e-6
+    spec["query"] = [{"name": f"n{each}", "statistic": "count", "by": ["g"]} for each in range(3)]
+    plan = make_plan(load(spec))
+    certify(plan)
+    assert Fraction(499, 100) < plan.loss.epsilon <= 5
+    assert plan.loss.delta <= Fraction(1, 10**6)
+    refused(replace(plan, loss=replace(plan.loss, epsilon=plan.loss.epsilon - Fraction(1, 2))))
+    refused(replace(plan, loss=replace(plan.loss, delta=Fraction(1, 10**8))))
+
+
+def test_nothing_is_left_for_queries() -> None:
+    spec = spec_of([{"name": "t", "columns": ["g"], "epsilon": 5}], epsilon=5)
+    spec["query"] = [{"name": "n", "statistic": "count", "by": ["g"]}]
+    with pytest.raises(Failure) as failure:
+        make_plan(load(spec))
+    assert failure.value.exit_code == 2
+
+
+def test_totals_in_rho() -> None:
+    plan = plan_of([{"name": "t", "columns": ["u"], "epsilon": 1}], rho=0.5)
+    assert plan.loss.rho is not None
+    assert plan.loss.rho <= Fraction(1, 2)
+    certify(plan)
+    with pytest.raises(Failure):
+        plan_of([{"name": "t", "columns": ["u"], "epsilon": 2}], rho=0.5)
+
+
+# --- tampered plans ------------------------------------------------------------------------------
+
+
+def kept_more(response: Response) -> Response:
+    assert isinstance(response.law, SubsetLaw)
+    return replace(response, law=replace(response.law, keep=response.law.keep + Fraction(1, 2**40)))
+
+
+def one_label_less(response: Response) -> Response:
+    assert isinstance(response.law, SubsetLaw)
+    return replace(response, law=replace(response.law, labels=response.law.labels - 1))
+
+
+def less_noise(response: Response) -> Response:
+    assert isinstance(response.law, LaplaceLaw)
+    return replace(response, law=LaplaceLaw(response.law.scale * Fraction(999_999, 1_000_000)))
+
+
+def sharper(response: Response) -> Response:
+    assert isinstance(response.law, WindowLaw)
+    first = replace(response.law.first, ratio=response.law.first.ratio * Fraction(101, 100))
+    return replace(response, law=replace(response.law, first=first))
+
+
+def cheaper(response: Response) -> Response:
+    return replace(
+        response, loss=replace(response.loss, epsilon=response.loss.epsilon / 2, rho=None)
+    )
+
+
+def other_column(response: Response) -> Response:
+    return replace(response, column=replace(response.column, name="u"))
+
+
+def other_grid(response: Response) -> Response:
+    quantity = response.column.quantity
+    assert quantity is not None
+    grid = replace(quantity.grid, upper=quantity.grid.upper // 2)
+    return replace(response, column=replace(response.column, quantity=replace(quantity, grid=grid)))
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "change"),
+    [
+        (0, 0, kept_more),
+        (0, 3, kept_more),
+        (0, 0, one_label_less),
+        (1, 0, less_noise),
+        (0, 1, sharper),
+        (0, 2, sharper),
+        (0, 0, cheaper),
+        (0, 1, cheaper),
+        (1, 0, cheaper),
+        (0, 0, other_column),
+        (0, 1, other_grid),
+    ],
+)
+def test_better_than_true_is_refused(
+    table: int, column: int, change: Callable[[Response], Response]
+) -> None:
+    refused(with_response(usual(), table, column, change))
+
+
+def test_other_tables_than_the_spec_has_are_refused() -> None:
+    plan = usual()
+    first, second = plan.records
+    refused(replace(plan, records=(first,)))
+    refused(replace(plan, records=(second, first)))
+    refused(replace(plan, records=(first, second, second)))
+    privacy = replace(plan.release.privacy, adjacency=Adjacency.ADD_REMOVE)
+    refused(replace(plan, release=replace(plan.release, privacy=privacy)))
+
+
+def test_more_than_the_table_asks_is_refused() -> None:
+    plan = usual()
+    step = plan.records[0]
+    dearer = replace(step, loss=Loss(step.loss.epsilon + 1))
+    refused(replace(with_step(plan, 0, dearer), loss=Loss(Fraction(6), Fraction(1, 100))))
+
+
+def test_a_mechanism_that_was_not_asked_for_is_refused() -> None:
+    plan = usual()
+
+    def relabelled(response: Response) -> Response:
+        return replace(response, mechanism=Mechanism.PIECEWISE)
+
+    refused(with_response(plan, 1, 0, relabelled))

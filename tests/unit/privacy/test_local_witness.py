@@ -1,0 +1,169 @@
+"""The witness of record-level laws: what is calibrated holds, what was tampered with doesn't."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction as F
+
+import pytest
+
+from dprelease.model.plans import Loss
+from dprelease.model.records import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
+from dprelease.privacy import local_laplace, local_witness, subset_response, window_response
+from dprelease.privacy.local_witness import law_holds
+from dprelease.privacy.zcdp import rho_of_pure
+
+NOTCH = F(1, 2**64)
+BUDGETS = [
+    (F(epsilon), F(delta))
+    for epsilon in ("0.001", "1", "7.3", "20")
+    for delta in ("0", "1e-12", "0.1", "0.9")
+]
+
+
+def subset(labels: int, size: int, epsilon: F, delta: F) -> SubsetLaw:
+    return SubsetLaw(labels, size, subset_response.keep(labels, size, epsilon, delta))
+
+
+def windows(width: int, epsilon: F, delta: F = F(0)) -> WindowLaw:
+    law = window_response.best(width, epsilon, delta)
+    assert law is not None
+    return law
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+def test_calibrated_laws_hold_and_one_notch_less_noise_does_not(epsilon: F, delta: F) -> None:
+    loss = Loss(epsilon, delta)
+    for labels, size in ((2, 1), (3, 2), (10, 3), (48, 1), (1000, 64), (10**5, 20)):
+        law = subset(labels, size, epsilon, delta)
+        assert law_holds(law, None, loss)
+        if law.keep + NOTCH < 1:
+            assert not law_holds(replace(law, keep=law.keep + NOTCH), None, loss)
+    for width in (1, 2, 33, 10**6, 2**53 - 1, 2**60):
+        scale = local_laplace.least_scale(width, epsilon, delta)
+        assert law_holds(LaplaceLaw(scale), width, loss)
+        assert not law_holds(LaplaceLaw(scale * (1 - F(1, 10**9))), width, loss) or delta == F(
+            "1e-12"
+        )
+        assert not law_holds(LaplaceLaw(scale * F(99, 100)), width, loss)
+        assert law_holds(windows(width, epsilon, delta), width, loss)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+def test_a_smaller_claim_is_refused(epsilon: F, delta: F) -> None:
+    less = Loss(epsilon * (1 - F(1, 10**8)), delta)
+    if epsilon < 10:
+        assert not law_holds(subset(10, 1, epsilon, delta), None, less)
+    if delta == 0:
+        assert not law_holds(LaplaceLaw(local_laplace.least_scale(9, epsilon, delta)), 9, less)
+    if delta > F(1, 100):
+        less = Loss(epsilon, delta * F(999, 1000))
+        assert not law_holds(subset(10, 1, epsilon, delta), None, less)
+        assert not law_holds(LaplaceLaw(local_laplace.least_scale(9, epsilon, delta)), 9, less)
+        if epsilon < 5:
+            assert not law_holds(windows(9, epsilon, delta), 9, less)
+
+
+GOOD = windows(100, F(1))
+TAMPERED: list[Callable[[Window], Window]] = [
+    lambda window: replace(window, gap=window.gap - F(1, 10**5)),
+    lambda window: replace(window, gap=window.gap + F(1, 10**5)),
+    lambda window: replace(window, ratio=window.ratio * F(1001, 1000)),
+    lambda window: replace(window, ratio=window.ratio * F(999, 1000)),
+    lambda window: replace(window, ratio=1 / window.ratio, gap=-window.gap),
+    lambda window: replace(window, width=window.levels),
+    lambda window: replace(window, width=0),
+    lambda window: replace(window, levels=window.levels + 1),
+    lambda window: replace(window, ratio=F(1)),
+]
+
+
+@pytest.mark.parametrize("change", TAMPERED)
+def test_a_window_that_was_tampered_with_is_refused(change: Callable[[Window], Window]) -> None:
+    loss = Loss(F(1))
+    assert GOOD.second is not None
+    assert law_holds(GOOD, 100, loss)
+    assert not law_holds(replace(GOOD, first=change(GOOD.first)), 100, loss)
+    assert not law_holds(replace(GOOD, second=change(GOOD.second)), 100, loss)
+
+
+def test_a_less_noisy_window_that_is_right_on_average_is_refused() -> None:
+    for window in (GOOD.first, GOOD.second):
+        assert window is not None
+        starts = window.levels - window.width
+        gap = window.gap - F(1, 10**5)
+        beta = 2 / (gap * starts)
+        ratio = (window.width + beta * starts) / (window.width * (1 - beta))
+        law = WindowLaw(replace(window, gap=gap, ratio=ratio))
+        assert not law_holds(law, 100, Loss(F(1)))
+        assert law_holds(law, 100, Loss(F(1) + F(1, 1000)))
+
+
+@pytest.mark.parametrize(
+    ("law", "width"),
+    [
+        (replace(GOOD, share=F(1, 3)), 100),
+        (replace(GOOD, share=F(-1, 4)), 100),
+        (replace(GOOD, share=F(5, 4)), 100),
+        (replace(GOOD, second=None, share=F(1, 2)), 100),
+        (GOOD, None),
+        (GOOD, 0),
+        (GOOD, 2**61),
+        (SubsetLaw(3, 1, F(1, 3)), None),
+        (SubsetLaw(4, 1, F(1, 4)), 10),
+        (SubsetLaw(4, 0, F(1, 4)), None),
+        (SubsetLaw(4, 5, F(1)), None),
+        (SubsetLaw(4, 4, F(1, 2)), None),
+        (SubsetLaw(4, 1, F(1)), None),
+        (SubsetLaw(4, 1, F(0)), None),
+        (SubsetLaw(4, 1, F(5, 4)), None),
+        (SubsetLaw(4, 3, F(0)), None),
+        (LaplaceLaw(F(0)), 10),
+        (LaplaceLaw(F(-10)), 10),
+        (LaplaceLaw(F(10**9)), None),
+        (LaplaceLaw(F(10**9)), 0),
+    ],
+)
+def test_what_is_no_law_of_its_column_is_refused(law: Law, width: int | None) -> None:
+    assert not law_holds(law, width, Loss(F(1)))
+
+
+def test_laws_that_say_nothing_or_lie_hold() -> None:
+    nothing = Loss(F(0), F(0), F(0))
+    assert law_holds(SubsetLaw(1, 1, F(1)), None, nothing)
+    assert law_holds(SubsetLaw(3, 3, F(1)), None, nothing)
+    assert law_holds(SubsetLaw(4, 1, F(1, 4)), None, nothing)
+    assert not law_holds(SubsetLaw(4, 1, F(1, 4) - NOTCH), None, nothing)
+    lies = SubsetLaw(2, 1, F(1, 4))
+    assert law_holds(lies, None, Loss(subset_response.epsilon_of_truth(2, F(1, 4))))
+    assert not law_holds(lies, None, Loss(F("1.0986")))
+    assert law_holds(SubsetLaw(5, 4, F(1)), None, Loss(F(0), F(1, 4)))
+    assert not law_holds(SubsetLaw(5, 4, F(1)), None, Loss(F(50), F(1, 4) - NOTCH))
+
+
+def test_claims_that_are_none_are_refused() -> None:
+    law = SubsetLaw(4, 1, F(1, 4))
+    assert not law_holds(law, None, Loss(F(-1)))
+    assert not law_holds(law, None, Loss(F(1), F(1)))
+    assert not law_holds(law, None, Loss(F(1), F(-1)))
+
+
+@pytest.mark.parametrize("epsilon", [F(1, 1000), F(1), F(20), F(9000), F(10**5)])
+def test_rho(epsilon: F) -> None:
+    law, rho = SubsetLaw(4, 1, F(1, 4)), rho_of_pure(epsilon)
+    assert law_holds(law, None, Loss(epsilon, F(0), rho))
+    assert not law_holds(law, None, Loss(epsilon, F(0), rho * (1 - F(1, 10**12))))
+    assert not law_holds(law, None, Loss(epsilon, F(1, 10), rho))
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 30])
+@pytest.mark.parametrize("epsilon", ["0.05", "1", "6"])
+def test_two_derivations_of_one_delta(width: int, epsilon: str) -> None:
+    for scale in (F(1, 3), F(2), F(17, 3), F(90)):
+        own = local_witness._laplace_delta(scale, width, F(epsilon))
+        assert abs(own - local_laplace.delta_of(scale, width, F(epsilon))) < F(1, 10**60)
+    for shape in ((2, 1), (5, 2), (7, 5), (32, 10)):
+        window = window_response.window_of(*shape, F(epsilon), F(1, 100))
+        assert window is not None
+        for claim in (F(epsilon), F(epsilon) / 2, F(0)):
+            own = local_witness._windows_delta(WindowLaw(window), claim)
+            assert abs(own - window_response.delta_of(window, claim)) < F(1, 10**25)
