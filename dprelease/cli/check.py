@@ -100,11 +100,15 @@ def _summary(plan: Plan) -> str:
     from dprelease.cli.numbers import rounded_up
     from dprelease.report.numbers import upward
 
-    tables = len({query.table for query in plan.release.queries})
+    tables = len({query.table for query in plan.release.queries}) + len(plan.records)
     delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
     queries = sum(not query.implied for query in plan.release.queries)
+    asked = [_counted(queries, "query", "queries")] if queries or not plan.records else []
+    if plan.records:
+        columns = sum(len(step.responses) for step in plan.records)
+        asked.append(_counted(columns, "perturbed column", "perturbed columns"))
     return (
-        f"{_counted(queries, 'query', 'queries')}, {_counted(tables, 'table', 'tables')}, "
+        f"{', '.join(asked)}, {_counted(tables, 'table', 'tables')}, "
         f"epsilon {rounded_up(upward(plan.loss.epsilon))}{delta}"
     )
 

@@ -28,12 +28,22 @@ def write_plan(plan: Facts) -> None:
     answer(_folded(_unit(plan), 0) + "\n")
     percent = float(100 * Fraction(plan["interval"]))
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
-    tables = [(_what(steps), caption), (_how(steps), "")]
+    tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
+    perturbs = plan.get("perturb", ())
+    if perturbs:
+        from dprelease.cli.plan_records import record_tables
+
+        tables += record_tables(perturbs, percent)
     if plan.get("what_if"):
-        tables.append((_what_if(plan["what_if"], steps), ""))
+        tables.append((_what_if(plan["what_if"], steps, perturbs), ""))
     answer(rendered(tables))
-    answer("Why the sensitivity is what it is")
-    answer(_folded(_why(steps), 2) + "\n")
+    if steps:
+        answer("Why the sensitivity is what it is")
+        answer(_folded(_why(steps), 2) + "\n")
+    if perturbs:
+        answer("What one unit loses in tables of records")
+        said = [f"{part['name']}: {' '.join(part['explained'])}" for part in perturbs]
+        answer(_folded(said, 2) + "\n")
     answer(_folded(_totals(plan), 9))
 
 
@@ -110,7 +120,7 @@ def _how(steps: Sequence[Facts]) -> Table:
     return table
 
 
-def _what_if(options: Sequence[Facts], steps: Sequence[Facts]) -> Table:
+def _what_if(options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[Facts]) -> Table:
     """The expected errors at other totals: one column for each."""
     kind = str(options[0]["total"]).split()[0]
     table = new_table(
@@ -118,7 +128,7 @@ def _what_if(options: Sequence[Facts], steps: Sequence[Facts]) -> Table:
         if kind == "times"
         else f"Expected error at other totals ({kind})"
     )
-    table.add_column("query", overflow="fold")
+    table.add_column("query" if steps else "table and column", overflow="fold")
     for option in options:
         here = " (planned)" if option["times"] == "1" else ""
         total = str(option["total"]).split()[1]
@@ -131,6 +141,11 @@ def _what_if(options: Sequence[Facts], steps: Sequence[Facts]) -> Table:
             for option in options
         ]
         table.add_row(step["name"], *cells)
+    if perturbs:
+        from dprelease.cli.plan_records import what_if_rows
+
+        for name, cells in what_if_rows(options, perturbs):
+            table.add_row(name, *cells)
     return table
 
 

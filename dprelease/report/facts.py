@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dprelease.model import Adjacency, Column, OutputTable, Plan, RecordStep, Release, StoredTable
+from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
 from dprelease.report.extremes import plan_warnings
 from dprelease.report.hazards import hazards
 from dprelease.report.meaning import beliefs, group_privacy
 from dprelease.report.numbers import text, upward, written
 from dprelease.report.processing import processing
+from dprelease.report.record_words import record_facts, record_words
 from dprelease.report.steps import MECHANISM_WORDS, accounting_facts, query_facts
 from dprelease.report.units import bounding_words, protected, unit_facts, unit_of
 from dprelease.statistics.reading import views
@@ -36,8 +37,7 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
     release = plan.release
     return {
         "schema": "dprelease/report/1",
-        **planned_facts(plan),
-        **_perturbed(plan, outcome),
+        **planned_facts(plan, outcome.records),
         "tables": [dict(each) for each in outcome.tables],
         "ledger": dict(outcome.ledger),
         "notes": [*plan.notes, *outcome.remarks],
@@ -54,44 +54,29 @@ def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _perturbed(plan: Plan, outcome: Outcome) -> dict[str, object]:
-    """State the record-level tables, where there are any."""
-    if not plan.records:
-        return {}
-    from dprelease.report.local_facts import perturb_facts
-
-    interval = plan.release.output.interval
-    return {
-        "perturb": [
-            perturb_facts(step, _as_published(step, outcome), interval) for step in plan.records
-        ]
-    }
-
-
-def _as_published(step: RecordStep, outcome: Outcome) -> StoredTable:
-    stored = outcome.records[step.perturb.name]
-    return replace(stored, path=f"{step.perturb.name}.{stored.format}")
-
-
-def planned_facts(plan: Plan) -> dict[str, object]:
-    """State what is known of a release before any data is opened."""
+def planned_facts(
+    plan: Plan, records: Mapping[str, StoredTable] | None = None
+) -> dict[str, object]:
+    """State what is known of a release before any data is opened, and of ``records`` if drawn."""
     release = plan.release
+    local = record_words(plan)
     return {
         "deployment": _deployment(release, plan),
-        "guarantee": _guarantee(plan),
-        "bounding": bounding_words(release),
+        "guarantee": _guarantee(plan) + local.guarantee,
+        "bounding": [*(bounding_words(release) if plan.reads else ()), *local.bounding],
         "queries": [query_facts(plan, read) for read in plan.reads],
+        **record_facts(plan, records),
         "accounting": accounting_facts(plan),
         "meaning": {
             "beliefs": _beliefs(plan),
             "of": unit_of(release.privacy).one,
             "groups": group_privacy(plan.loss.epsilon, plan.loss.delta),
         },
-        "not_protected": _not_protected(release, plan),
+        "not_protected": [*_not_protected(release, plan), *local.unprotected],
         "data": _data(release),
         "columns": [_column(column, _private(plan)) for column in release.columns.values()],
-        "processing": processing(plan),
-        "hazards": hazards(release, plan),
+        "processing": processing(plan, local.processing),
+        "hazards": hazards(release, plan, local.hazards),
     }
 
 
@@ -149,13 +134,23 @@ def _deployment(release: Release, plan: Plan) -> dict[str, object]:
             "delta": upward(plan.loss.delta),
             "rho": None if plan.loss.rho is None else upward(plan.loss.rho),
         },
-        "model": "central",
+        "model": _model(plan),
         "accounting": {"composition": plan.method},
         "implementation": {
             "tool": "dprelease",
-            "mechanisms": sorted({MECHANISM_WORDS[step.noise.family] for step in plan.steps}),
+            "mechanisms": [
+                *sorted({MECHANISM_WORDS[step.noise.family] for step in plan.steps}),
+                *record_words(plan).mechanisms,
+            ],
         },
     }
+
+
+def _model(plan: Plan) -> str:
+    """Where noise is added: to figures of the whole table, or to each record."""
+    if not plan.records:
+        return "central"
+    return "central and local" if plan.reads else "local"
 
 
 def _guarantee(plan: Plan) -> str:

@@ -6,6 +6,8 @@ should look. ``attested``: outside the tool's reach, the curator vouches for it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dprelease.model import NoiseFamily, Plan, Release
 from dprelease.report.hazards_of_figures import figure_hazards
 from dprelease.report.numbers import upward, written
@@ -15,13 +17,15 @@ HIGH_EPSILON = 3
 HIGH_DELTA_DENOMINATOR = 100_000
 
 
-def hazards(release: Release, plan: Plan) -> list[dict[str, str]]:
-    """Go through the hazards for this release."""
+def hazards(
+    release: Release, plan: Plan, records: Sequence[tuple[str, str, str]] = ()
+) -> list[dict[str, str]]:
+    """Go through the hazards for this release; ``records`` are those of record-level tables."""
     return [
         *_parameters(release, plan),
         *_declared(release, plan),
         *_built_in(plan),
-        *(_row(*each) for each in figure_hazards(plan)),
+        *(_row(*each) for each in (*figure_hazards(plan), *records)),
         *_attested(),
     ]
 
@@ -60,7 +64,9 @@ def _keys(plan: Plan) -> dict[str, str]:
         return _row(
             hazard,
             "pass",
-            "every cell of the public domain is published, each with a noise draw of its own",
+            "every cell of the public domain is published, each with a noise draw of its own"
+            if plan.reads
+            else "nothing is counted by group; each record has a row",
         )
     return _row(
         hazard,
@@ -143,12 +149,22 @@ def _declared(release: Release, plan: Plan) -> list[dict[str, str]]:
 
 def _built_in(plan: Plan) -> list[dict[str, str]]:
     exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
+    exact += [f"the number of rows of {step.perturb.name}" for step in plan.records]
     return [
-        _row("floating point", "pass", "exact integer noise on a public grid; integer sums"),
+        _row(
+            "floating point",
+            "pass",
+            "exact integer noise on a public grid; integer sums"
+            if plan.reads
+            else "exact laws on labels and on a public grid",
+        ),
         _row(
             "sensitivity",
             "pass",
-            "derived from the bounds, then derived again by a second path before anything is read",
+            "derived from the bounds, then derived again by a second path before anything is read"
+            if plan.reads
+            else "a cell's loss follows from its law and bounds; it is derived again by a second "
+            "path before anything is read",
         ),
         _keys(plan),
         _row("noise truncated or drawn again", "pass", "never done"),

@@ -17,7 +17,8 @@ FEW_VALUES = 100
 
 def figure_hazards(plan: Plan) -> Iterator[Row]:
     """Give hazard, status and note of what this release has."""
-    yield from _bounding(plan)
+    if plan.reads:
+        yield from _bounding(plan)
     chosen = [step for step in views(plan) if step.query.axis or step.query.candidates]
     if chosen:
         yield (

@@ -24,7 +24,7 @@ from dprelease.report.html_parts import (
     query_rows,
 )
 from dprelease.report.html_tables import shown_tables
-from dprelease.report.markdown_review import statistic_words
+from dprelease.report.markdown_review import costs, statistic_words
 from dprelease.report.numbers import shortened, written
 from dprelease.report.public import PublicReport
 from dprelease.report.reading_words import reading_words
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from dprelease.report.charts.drawing import Chart
+    from dprelease.report.html_records import RecordsSection
 
 Facts = Mapping[str, Any]
 
@@ -54,7 +55,7 @@ def render_html(public: PublicReport) -> str:
         released=True,
         tables=tables,
         left_out=left_out,
-        reading=list(reading_words(report)),
+        reading=list(reading_words(report)) if report["queries"] else [],
         ledger_charts=_drawn(ledger_chart(ledger), spending_chart(ledger)),
         ledger=ledger,
         provenance=provenance_rows(report),
@@ -114,7 +115,9 @@ def _page(report: Facts, level: float, **more: Any) -> str:
                 (row["units"], written(row["epsilon"]), written(shortened(row["delta"])))
                 for row in meaning["groups"]
             ],
-            budget=budget_chart(report["queries"], report["accounting"]),
+            budget=budget_chart(report["queries"], report["accounting"], report.get("perturb", ())),
+            costs=" ".join(costs(report)),
+            records=_records(report, f"{level:g}"),
             noise_charts=_drawn(
                 dots_chart(report["queries"], level),
                 error_chart(
@@ -136,6 +139,15 @@ def _page(report: Facts, level: float, **more: Any) -> str:
         )
         + "\n"
     )
+
+
+def _records(report: Facts, level: str) -> RecordsSection | None:
+    if "perturb" not in report:
+        return None
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.report.html_records import records_section
+
+    return records_section(report, level)
 
 
 def _drawn(*charts: Chart | None) -> list[Chart]:

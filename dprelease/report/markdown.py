@@ -29,9 +29,9 @@ def render(report: Facts, tables: Mapping[str, OutputTable]) -> str:
             if report["bounding"]
             else []
         ),
-        _tables(tables),
-        _reading(report),
-        review.queries(report),
+        *([_tables(tables), _reading(report)] if report["queries"] else []),
+        *(_records(report) if "perturb" in report else []),
+        *([review.queries(report)] if report["queries"] else []),
         review.accounting(report),
         review.columns(report),
         review.bullets("What happens to the data before and after", report["processing"]),
@@ -149,6 +149,13 @@ def _reading(report: Facts) -> Iterator[str]:
     yield ""
     for line in reading_words(report):
         yield f"- {line}"
+
+
+def _records(report: Facts) -> list[Iterator[str]]:
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.report.markdown_records import records
+
+    return [records(report)]
 
 
 def _percent(share: float) -> str:

@@ -16,10 +16,7 @@ def accounting(report: Facts) -> Iterator[str]:
     spent, ledger = report["accounting"], report["ledger"]
     yield "## The budget"
     yield ""
-    yield (
-        f"Composition: {cell(spent['method'])}. The cells of a table are disjoint: a query "
-        f"costs what one {report['meaning']['of']} can change in them, not a sum over the cells."
-    )
+    yield " ".join((f"Composition: {cell(spent['method'])}.", *costs(report)))
     yield ""
     rows = [
         ("this release", spent["epsilon"], spent["delta"]),
@@ -40,6 +37,21 @@ def accounting(report: Facts) -> Iterator[str]:
         yield (
             f"Declared: each {report['meaning']['of']} has records in one period only. The "
             "dataset's figures are those of the periods that cost most together."
+        )
+
+
+def costs(report: Facts) -> Iterator[str]:
+    """Say what a query costs, and a record-level table."""
+    one = report["meaning"]["of"]
+    if report["queries"]:
+        yield (
+            f"The cells of a table are disjoint: a query costs what one {one} can change in them, "
+            "not a sum over the cells."
+        )
+    if "perturb" in report:
+        yield (
+            f"A record-level table costs what all answers about one {one} lose together: those of "
+            f"its columns{' and rows' if one == 'person' else ''} add up, those of others don't."
         )
 
 

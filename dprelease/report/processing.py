@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dprelease.model import Form, Plan
 from dprelease.statistics.reading import views
 
 
-def processing(plan: Plan) -> list[str]:
-    """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
-    release = plan.release
+def processing(plan: Plan, records: Sequence[str] = ()) -> list[str]:
+    """Say how values are bounded, rounded, left out, and how figures are read from noisy ones.
+
+    ``records`` is what there is to say of record-level tables.
+    """
+    said = [*(_figures(plan) if plan.reads else ()), *records]
+    if plan.release.data.source.format == "csv":
+        said.append(
+            "A CSV record is one line. A line that cannot be read as a record counts as a record "
+            "without values."
+        )
+    return said
+
+
+def _figures(plan: Plan) -> list[str]:
     used = {step.query.statistic for step in views(plan)}
     said = [
         "Values outside a column's bounds count as the nearest bound; that biases sums and means "
@@ -32,9 +46,4 @@ def processing(plan: Plan) -> list[str]:
         said.append("Quantiles are values of the column's grid; nulls have no rank.")
     if "best" in used:
         said.append("Scores above `score_upper` count as that, scores below 0 and null ones as 0.")
-    if release.data.source.format == "csv":
-        said.append(
-            "A CSV record is one line. A line that cannot be read as a record counts as a record "
-            "without values."
-        )
     return said

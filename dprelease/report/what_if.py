@@ -19,7 +19,8 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
 
     ``total`` is the one declared, "epsilon 2" or "rho 0.1"; without one "times 2", by which what
     queries state is multiplied. ``errors`` and ``epsilon``, what the plan takes of the total, are
-    None where no plan is possible. Empty for plans of very many queries.
+    None where no plan is possible. Empty for plans of very many queries. With record-level tables
+    ``perturb`` has what an answer of each of their columns errs (see ``local_errors``).
     """
     if len(plan.release.queries) > MOST_QUERIES:
         return []
@@ -35,9 +36,25 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
                 read.query.name: reading.expected_error(read, found.step(read), interval)
                 for read in found.reads
             },
+            **({"perturb": _answers(found)} if plan.records else {}),
         }
         for factor, found in what_if(plan)
     ]
+
+
+def _answers(found: Plan | None) -> dict[str, dict[str, object]] | None:
+    """The expected error of an answer, by table and column."""
+    if found is None:
+        return None
+    from dprelease.report.local_errors import error_facts
+
+    interval = found.release.output.interval
+    return {
+        step.perturb.name: {
+            name: facts["expected"] for name, facts in error_facts(step, interval).items()
+        }
+        for step in found.records
+    }
 
 
 def _total(plan: Plan, factor: Fraction) -> str:

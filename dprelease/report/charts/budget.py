@@ -16,12 +16,16 @@ Facts = Mapping[str, Any]
 MOST_BARS = 12
 
 
-def paid(queries: Sequence[Facts], method: str) -> tuple[str, list[tuple[str, float]]]:
+def paid(
+    queries: Sequence[Facts], method: str, perturbs: Sequence[Facts] = ()
+) -> tuple[str, list[tuple[str, float]]]:
     """List what is paid for once, with its cost: queries that share a release are one.
 
-    The costs are rho where the composition adds up rho, else epsilon.
+    The costs are rho where the composition adds up rho, else epsilon. Of record-level tables
+    ``perturbs`` each column is paid for, for all rows of a unit.
     """
-    in_rho = method == "zcdp" and all(query["rho"] is not None for query in queries)
+    in_rho = method == "zcdp" and not perturbs
+    in_rho = in_rho and all(query["rho"] is not None for query in queries)
     name = "rho" if in_rho else "epsilon"
     found: dict[str, tuple[list[str], float]] = {}
     for query in queries:
@@ -29,12 +33,19 @@ def paid(queries: Sequence[Facts], method: str) -> tuple[str, list[tuple[str, fl
         key = f"shared {shares['release']}" if shares else f"own {query['name']}"
         names, _ = found.setdefault(key, ([], query[name]))
         names.append(query["name"])
-    return name, [(" + ".join(names), cost) for names, cost in found.values()]
+    of_records = [
+        (f"{part['name']}: {column['name']}", part["rows_per_unit"] * column["epsilon"])
+        for part in perturbs
+        for column in part["columns"]
+    ]
+    return name, [(" + ".join(names), cost) for names, cost in found.values()] + of_records
 
 
-def budget_chart(queries: Sequence[Facts], accounting: Facts) -> Chart:
-    """Draw a bar for each release, as a share of all."""
-    unit, costs = paid(queries, accounting["method"])
+def budget_chart(
+    queries: Sequence[Facts], accounting: Facts, perturbs: Sequence[Facts] = ()
+) -> Chart:
+    """Draw a bar for each release, as a share of all; for each column of a record-level table."""
+    unit, costs = paid(queries, accounting["method"], perturbs)
     whole = sum(cost for _, cost in costs) or 1
     shown = costs
     if len(costs) > MOST_BARS:
@@ -49,9 +60,11 @@ def budget_chart(queries: Sequence[Facts], accounting: Facts) -> Chart:
         drawing.text(WIDTH, y + 14, said, "t s", "end")
         drawing.box((0, y + 20), (WIDTH, 8), "track")
         drawing.box((0, y + 20), (WIDTH * cost / longest, 8), "bar")
-    title = f"The budget by query, in {unit}"
+    by = "query" if not perturbs else "query and column" if queries else "column"
+    title = f"The budget by {by}, in {unit}"
     description = (
-        f"{len(costs)} releases; the largest takes {longest / whole * 100:.3g}% of their sum. "
+        f"{len(costs)} {'parts' if perturbs else 'releases'}; the largest takes "
+        f"{longest / whole * 100:.3g}% of their sum. "
         + (
             f"Composed ({accounting['method']}) they come to epsilon "
             f"{written(accounting['epsilon'])}."
@@ -62,7 +75,7 @@ def budget_chart(queries: Sequence[Facts], accounting: Facts) -> Chart:
     )
     name = "chart-budget"
     svg = drawing.finish(name, title, description)
-    return Chart(name, title, description, svg, ("query", unit, "share"), rows)
+    return Chart(name, title, description, svg, (by, unit, "share"), rows)
 
 
 def ledger_chart(ledger: Facts) -> Chart:

@@ -37,9 +37,15 @@ def planned() -> Planned:
 
 @pytest.fixture
 def published() -> Callable[..., Publication]:
-    """Publish a plan of which every released integer is ``value``, for ``keys`` private keys."""
+    """Publish a plan of which every released integer is ``value``, for ``keys`` private keys.
 
-    def make(plan: Plan, value: int = 0, keys: tuple[str, ...] = ()) -> Publication:
+    Of each record-level table ``rows`` records are made up.
+    """
+    from report_specs import drawn
+
+    def make(
+        plan: Plan, value: int = 0, keys: tuple[str, ...] = (), rows: int = 1000
+    ) -> Publication:
         tables = {step.query.table for step in plan.steps if step.query.private}
         noisy = NoisyTable(
             {step.query.name: _integers(step, value, len(keys)) for step in plan.steps},
@@ -51,7 +57,8 @@ def published() -> Callable[..., Publication]:
         account = Account("small", ())
         totals = account.total(Caps()), account.total(Caps(), terms)
         reservation = Reservation(run, State.CHARGED, True, zero, plan.loss, *totals)
-        return assemble(plan, reservation, Sealed(noisy, {"dprelease": "1"}), "now")
+        records = {step.perturb.name: drawn(step, rows) for step in plan.records}
+        return assemble(plan, reservation, Sealed(noisy, {"dprelease": "1"}, records), "now")
 
     return make
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
+
+from dprelease.local.tally import usual_pairs
+from dprelease.model import RecordStep, StoredTable, SubsetLaw, Tally
 
 PEOPLE: dict[str, Any] = {
     "unit": "column",
@@ -32,3 +36,43 @@ def spec(*queries: Mapping[str, Any], **privacy: Any) -> dict[str, Any]:
         "query": [{"name": "q", "epsilon": 1} | dict(query) for query in queries],
         "output": {"path": "out"},
     }
+
+
+def records_spec(
+    *perturbs: Mapping[str, Any], queries: tuple[Mapping[str, Any], ...] = (), **privacy: Any
+) -> dict[str, Any]:
+    """A spec with these record-level tables, of epsilon 3 unless it says otherwise."""
+    made = spec(*queries, **{"adjacency": "replace-one"} | privacy)
+    made["columns"] |= {
+        "job": {"type": "string", "keys": [f"job {n}" for n in range(30)], "source": "list"},
+        "age": {"type": "integer", "bins": [0, 18, 65, 120], "other": "older", "source": "law"},
+    }
+    if not queries:
+        del made["query"]
+    made["perturb"] = [
+        ({"epsilon": 3} if "truth" not in perturb else {}) | {"name": "records"} | dict(perturb)
+        for perturb in perturbs
+    ]
+    return made
+
+
+def drawn(step: RecordStep, rows: int) -> StoredTable:
+    """A table of so many records, as it is remembered: the first label is commonest."""
+    labels, sums = {}, {}
+    for response in step.responses:
+        name, law = response.column.name, response.law
+        if isinstance(law, SubsetLaw):
+            left = rows * law.size
+            counts = [left // 2 // law.labels] * law.labels
+            counts[0] += min(rows - counts[0], left - sum(counts))
+            labels[name] = tuple(counts)
+        else:
+            sums[name] = Fraction(70 * rows)
+    pairs = {
+        (one, other): tuple(
+            tuple(a * b // max(rows, 1) for b in labels[other]) for a in labels[one]
+        )
+        for one, other in usual_pairs(step)
+    }
+    tally = Tally(rows, labels, sums, pairs)
+    return StoredTable("/nowhere/records.csv", "csv", "0" * 64, 12345, tally)
