@@ -6,6 +6,7 @@ people and programs, losses rounded up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.local.cells import LabelCells, cells_of
@@ -27,10 +28,15 @@ from dprelease.report.numbers import upward
 Facts = dict[str, object]
 
 
-def perturb_facts(step: RecordStep, stored: StoredTable, interval: Fraction) -> Facts:
+def perturb_facts(
+    step: RecordStep,
+    stored: StoredTable,
+    interval: Fraction,
+    errors: Mapping[str, Mapping[str, object]] | None = None,
+) -> Facts:
     """Describe a table that was drawn: its laws, its file, and what it tells."""
     return {
-        **planned_perturb_facts(step),
+        **planned_perturb_facts(step, errors),
         "file": stored.path.rpartition("/")[2],
         "format": stored.format,
         "sha256": stored.sha256,
@@ -40,8 +46,13 @@ def perturb_facts(step: RecordStep, stored: StoredTable, interval: Fraction) -> 
     }
 
 
-def planned_perturb_facts(step: RecordStep) -> Facts:
-    """What is known of a table before any data is opened."""
+def planned_perturb_facts(
+    step: RecordStep, errors: Mapping[str, Mapping[str, object]] | None = None
+) -> Facts:
+    """What is known of a table before any data is opened.
+
+    ``errors``, by column: what is said of how far its answers err, if more than ``_error`` says.
+    """
     asked = step.perturb
     return {
         "name": asked.name,
@@ -53,11 +64,13 @@ def planned_perturb_facts(step: RecordStep) -> Facts:
             "delta": exact(asked.delta),
             "truth": None if asked.truth is None else exact(asked.truth),
         },
-        "columns": [column_facts(each) for each in step.responses],
+        "columns": [
+            column_facts(each, (errors or {}).get(each.column.name)) for each in step.responses
+        ],
     }
 
 
-def column_facts(response: Response) -> Facts:
+def column_facts(response: Response, error: Mapping[str, object] | None = None) -> Facts:
     """One column: how it is perturbed, exactly, and how its cells are written."""
     column = response.column
     return {
@@ -70,7 +83,7 @@ def column_facts(response: Response) -> Facts:
         "grid": _grid(column),
         "law": _law(response.law),
         "truth": _truth(response.law),
-        "error": _error(response),
+        "error": _error(response) if error is None else dict(error),
     }
 
 
