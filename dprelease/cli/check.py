@@ -59,7 +59,11 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     findings = [_examine(spec, period) for spec in specs]
     if any(finding.plan is not None and finding.plan.release.period for finding in findings):
         # A period that one spec takes is not a mistake beside the others.
-        findings = [replace(finding, warnings=_without(finding, "W204")) for finding in findings]
+        from dprelease.spec.sources import USELESS_PERIOD
+
+        findings = [
+            replace(finding, warnings=_without(finding, USELESS_PERIOD)) for finding in findings
+        ]
     code = max(finding.exit_code for finding in findings)
     if code == ExitCode.DONE and strict and any(finding.warnings for finding in findings):
         code = int(ExitCode.FINDINGS)

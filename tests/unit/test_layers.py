@@ -171,6 +171,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.republish",
         "dprelease.saving",
         "dprelease.spec.json_schema",
+        "dprelease.spec.sources",  # the name of a warning
         "dprelease.starting",
     ),
     "dprelease.__main__": ("dprelease.cli",),
