@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
+_NARROWEST = 20
 _CLEAR_LINE = "\r\x1b[2K"
 
 
@@ -54,9 +55,16 @@ def paint(text: str, style: str, stream: TextIO) -> str:
 
 def width_of(stream: TextIO) -> int | None:
     """How many columns a person sees of the stream; None where nobody watches."""
-    from shutil import get_terminal_size
-
-    return max(60, get_terminal_size().columns) if on_terminal(stream) else None
+    if not on_terminal(stream):
+        return None
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted):
+        return max(_NARROWEST, int(wanted))
+    try:  # of this stream: the other one may be a pipe
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        columns = 0
+    return max(_NARROWEST, columns or 80)
 
 
 def folded(text: str, stream: TextIO, indent: int) -> str:

@@ -108,7 +108,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.saving": (),
     # Sees rows and exact figures; draws nothing.
-    "dprelease.engines": (*VOCABULARY, "dprelease.expressions"),
+    "dprelease.engines": (*VOCABULARY, "dprelease.csv_line", "dprelease.expressions"),
+    # How one line of CSV falls into fields; knows of no file.
+    "dprelease.csv_line": (),
     # Draws randomness; sees nothing.
     "dprelease.noise": VOCABULARY,
     # The one place where exact becomes noisy.
@@ -161,7 +163,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Reads what was released, from its files alone.
     "dprelease.published": VOCABULARY,
     # Reads the names of columns, and no value.
-    "dprelease.starting": VOCABULARY,
+    "dprelease.starting": (*VOCABULARY, "dprelease.csv_line"),
     # The plans of two specs side by side.
     "dprelease.comparing": (*VOCABULARY, "dprelease.report"),
     # The calls of the public API, and the command line.
@@ -206,6 +208,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.republish",
         "dprelease.saving",
         "dprelease.spec.json_schema",
+        "dprelease.spec.sources",  # the name of a warning
         "dprelease.starting",
     ),
     "dprelease.__main__": ("dprelease.cli",),
