@@ -7,6 +7,7 @@ from typing import Any
 
 from dprelease.model import OutputTable
 from dprelease.report import markdown_review as review
+from dprelease.report.errata_words import errata_words
 from dprelease.report.markup import cell, grid
 from dprelease.report.numbers import shortened, written
 from dprelease.report.reading_words import reading_words
@@ -31,6 +32,7 @@ def render(report: Facts, tables: Mapping[str, OutputTable]) -> str:
         ),
         _tables(tables),
         _reading(report),
+        review.bullets("Errors and corrections", errata_words(report)),
         review.queries(report),
         review.accounting(report),
         review.columns(report),
