@@ -69,6 +69,11 @@ def test_the_sound_one_is_rendered(forged):
     assert rendered_again(forged(("deployment", "basic", "title"), "Other"), "html")
 
 
+def test_markdown_moves_no_cursor(forged):
+    page = rendered_again(forged(("deployment", "basic", "title"), "a\x1b[2J\x9bb\n\u202ec"), "md")
+    assert page.decode().startswith("# a\ufffd\\[2J\ufffdb \ufffdc\n")
+
+
 def test_pipes_are_not_waited_for(forged):
     folder = forged(("schema",), "dprelease/report/1")
     for file in ("by_region.csv", "datapackage.json", "report.json"):
