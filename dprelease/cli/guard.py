@@ -140,7 +140,11 @@ def _tell_usage(error: click.UsageError, manner: Manner) -> int:
     message = error.format_message()
     if manner.json:
         _tell(int(ExitCode.SPEC), [Complaint("E000", message)], Manner(json=True, quiet=True))
-    if not (manner.json and manner.quiet):
+    if manner.json and manner.quiet:
+        return int(ExitCode.SPEC)
+    if message.startswith("Usage:"):  # a group without its command: the help is the answer
+        remark(message)
+    else:
         remark(f"dprelease: {message}", "error")
         remark(f"Try: {path} --help")
     return int(ExitCode.SPEC)

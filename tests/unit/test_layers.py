@@ -153,7 +153,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.writers",
     ),
     # A published directory, and its report rendered again.
-    "dprelease.republish": (*VOCABULARY, "dprelease.report", "dprelease.writers"),
+    "dprelease.republish": (
+        *VOCABULARY,
+        "dprelease.published.opening",
+        "dprelease.report",
+        "dprelease.writers",
+    ),
     "dprelease.confirmed": (
         *VOCABULARY,
         "dprelease.certify",
