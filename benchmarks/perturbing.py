@@ -76,7 +76,9 @@ def main() -> None:
     folder = Path(sys.argv[1]).resolve() / "perturbing"
     rows = int(sys.argv[2]) if sys.argv[2:] else ROWS
     form = sys.argv[3] if sys.argv[3:] else "parquet"
-    print(f"{'rows':>11} {'seconds':>8} {'cpu':>6} {'peak':>9} {'cells a second':>15} {'/ copy':>7}")
+    print(
+        f"{'rows':>11} {'seconds':>8} {'cpu':>6} {'peak':>9} {'cells a second':>15} {'/ copy':>7}"
+    )
     for size in (rows // 10, rows):
         table = write_table(folder.parent, form, size)
         shutil.rmtree(folder, ignore_errors=True)

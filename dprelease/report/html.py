@@ -56,12 +56,8 @@ def render_html(public: PublicReport) -> str:
         released=True,
         tables=tables,
         left_out=left_out,
-<<<<<<< HEAD
         reading=list(reading_words(report)) if report["queries"] else [],
-=======
-        reading=list(reading_words(report)),
         errata=list(errata_words(report)),
->>>>>>> wt-cmd2
         ledger_charts=_drawn(ledger_chart(ledger), spending_chart(ledger)),
         ledger=ledger,
         provenance=provenance_rows(report),

@@ -30,16 +30,10 @@ def render(report: Facts, tables: Mapping[str, OutputTable]) -> str:
             if report["bounding"]
             else []
         ),
-<<<<<<< HEAD
         *([_tables(tables), _reading(report)] if report["queries"] else []),
         *(_records(report) if "perturb" in report else []),
-        *([review.queries(report)] if report["queries"] else []),
-=======
-        _tables(tables),
-        _reading(report),
         review.bullets("Errors and corrections", errata_words(report)),
-        review.queries(report),
->>>>>>> wt-cmd2
+        *([review.queries(report)] if report["queries"] else []),
         review.accounting(report),
         review.columns(report),
         review.bullets("What happens to the data before and after", report["processing"]),

@@ -11,11 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-<<<<<<< HEAD
-from dprelease.spec import fields, models, numbers, perturb_keys, quantiles
-=======
-from dprelease.spec import fields, models, numbers, quantiles, resolve
->>>>>>> wt-cmd2
+from dprelease.spec import fields, models, numbers, perturb_keys, quantiles, resolve
 from dprelease.spec.keys import Choice, Key
 from dprelease.spec.sections import Section
 from dprelease.spec.statistic_keys import INSTEAD, OWN_KEYS, STATISTICS, StatisticKeys

@@ -27,9 +27,6 @@ def test_each_command_has_help_with_an_example(cli, command):
     assert "Example" in answer.out
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("command", ["audit"])
-=======
 @pytest.mark.parametrize("command", ["show", "verify", "export", "witness"])
 def test_each_command_of_budget_has_an_example(cli, command):
     answer = cli("budget", command, "--help")
@@ -45,8 +42,7 @@ def test_a_group_without_its_command_shows_its_help(cli):
     assert "\ufffd" not in cli("completion").err
 
 
-@pytest.mark.parametrize("command", ["audit", "estimate"])
->>>>>>> wt-cmd2
+@pytest.mark.parametrize("command", ["audit"])
 def test_what_is_not_built_is_not_offered(cli, command):
     assert f"\n  {command} " not in cli("--help").out
     assert cli(command).code == 2
