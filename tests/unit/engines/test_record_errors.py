@@ -181,7 +181,7 @@ def careful_only(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
 
     def broken(*_: object) -> Iterator[Any]:
         yield from ()
-        raise raised
+        raise type(raised)(*raised.args)  # one that is kept would keep the connection
 
     for module, name in ((csv_records, "batches"), (parquet_records, "_batches")):
         patch.setattr(module, name, broken)
