@@ -85,7 +85,9 @@ def _show(table: str, known: Stated, found: Estimates, *, asked: bool) -> None:
         return
     crosses = found.crosses if asked or len(found.crosses) <= SHOWN_UNASKED else ()
     parts = sections(found, crosses, only_crosses=asked)
-    answer("\n\n".join([heading(known, found), *parts, notes(known.step, found)]))
+    answer(
+        "\n\n".join([heading(known, found), *parts, notes(known.step, found, only_crosses=asked)])
+    )
     if len(crosses) < len(found.crosses):
         remark(f"{len(found.crosses)} pairs of columns have small cross tables: --cross A,B")
 

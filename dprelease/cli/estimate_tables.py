@@ -45,15 +45,17 @@ def sections(
         yield _cross(cross, found.rows, level)
 
 
-def notes(step: RecordStep, found: Estimates) -> str:
+def notes(step: RecordStep, found: Estimates, *, only_crosses: bool = False) -> str:
     """What the figures are, and what they are not."""
     said = [
         f"{_percent(found.interval)} interval: of the noise alone, for the records of this table",
-        "a share below 0 or above 100% is noise, and left: what is cut off would bias sums",
+        "a share below 0 or above 100% comes of the noise: cutting it off would bias sums",
     ]
     groups = [each.column.group for each in step.responses if each.column.group is not None]
     if any(each.other is None or each.null_label is None for each in groups):
         said.append("records without a label were given one at random, each as likely")
+    if only_crosses:
+        return "\n".join(said)
     if found.means:
         said.append("means are of values clamped to the declared bounds")
     for each in step.responses:

@@ -20,7 +20,13 @@ from math import sqrt
 
 from dprelease.local.cells import grid_of
 from dprelease.local.scores import Cumulants, Figure, cumulants, quantile, scored
-from dprelease.local.spread import excess_kurtosis, half_of_few, worst_variance
+from dprelease.local.spread import (
+    excess_kurtosis,
+    half_of_few,
+    laplace_variance,
+    window_tails,
+    window_variance,
+)
 from dprelease.model.records import LaplaceLaw, RecordStep, Response, SubsetLaw, Tally, WindowLaw
 
 
@@ -107,27 +113,38 @@ def shares(response: Response, tally: Tally, interval: Fraction) -> Shares:
 
 
 def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
-    """The mean of a numeric column, in values.
-
-    Laplace noise: the exact law for up to three records, above that normal quantiles with the
-    correction of Cornish and Fisher for the kurtosis. Windows: the largest variance that any
-    records can have.
-    """
-    law, rows, step = response.law, tally.rows, grid_of(response).step
-    z = quantile(interval)
-    if isinstance(law, LaplaceLaw):
-        half = half_of_few(law, rows, 1 - interval)
-        if half is None:
-            variance, kurtosis = worst_variance(response), excess_kurtosis(law)
-            corrected = z + (z**3 - 3 * z) * kurtosis / (24 * rows)
-            half = max(z, corrected) * sqrt(rows * variance) + 0.5
-    elif isinstance(law, WindowLaw):
-        half = z * sqrt(rows * worst_variance(response))
+    """The mean of a numeric column, in values."""
+    step, z = grid_of(response).step, quantile(interval)
+    if isinstance(response.law, LaplaceLaw):
+        half = _half_of_laplace(response.law, tally.rows, z, interval)
+    elif isinstance(response.law, WindowLaw):
+        half = _half_of_levels(response.law, tally.rows, z) * float(grid_of(response).width) / 2
     else:
         raise ValueError("a column of labels has no mean")
-    value = tally.sums[response.column.name] * step / rows
-    wide = half * float(step) / rows
+    value = tally.sums[response.column.name] * step / tally.rows
+    wide = half * float(step) / tally.rows
     return Mean(response.column.name, Figure(value, float(value) - wide, float(value) + wide))
+
+
+def _half_of_laplace(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> float:
+    """How far the noise of all records adds up to, in grid steps.
+
+    The exact law for up to three records; then a normal quantile with half a step and, where that
+    is longer, the term of Cornish and Fisher for the fourth cumulant.
+    """
+    known = half_of_few(law, rows, 1 - interval)
+    if known is not None:
+        return known
+    fourth = max(z**3 - 3 * z, 0.0) / 24
+    return (z + fourth * excess_kurtosis(law) / rows) * sqrt(rows * laplace_variance(law)) + 0.5
+
+
+def _half_of_levels(law: WindowLaw, rows: int, z: float) -> float:
+    """The same of levels, in half ranges: with the largest variance that any records can have."""
+    third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
+    gap, skew, tails = window_tails(law)
+    half = z * sqrt(rows * float(window_variance(law))) + gap / 2
+    return half + third * skew + min(fourth * tails / sqrt(rows), gap)
 
 
 def cross(first: Response, second: Response, tally: Tally, interval: Fraction) -> Cross:
