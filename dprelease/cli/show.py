@@ -50,7 +50,8 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
         from dprelease.cli.show_json import facts_of
 
         shown = [
-            facts_of(each, read_rows(each, _most(each, rows, None))) | {"unchanged": warning is None}
+            facts_of(each, read_rows(each, _most(each, rows, None)))
+            | {"unchanged": warning is None}
             for each, warning in zip(tables, warnings, strict=True)
         ]
         answer_json({"schema": "dprelease/tables/1", "tables": shown})

@@ -29,8 +29,9 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A released table as the package describes it. ``records``: of a table of records their
-    number, and None of all others.
+    """A released table as the package describes it.
+
+    ``records`` is the number of records of a table of records, and None of all others.
     """
 
     name: str
