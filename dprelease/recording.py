@@ -66,11 +66,16 @@ def record(
     remove_leftovers(directory, PREFIX)
     with staged(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
-        with open(path, "xb") as sink:
+        with open(_new(path), "wb") as sink:
             write_records(sink, step, described(step, release.about), shuffler.drain(), form)
             sink.flush()
             os.fsync(sink.fileno())
         return _kept(path, form, tallier, release, run_id)
+
+
+def _new(path: str) -> int:
+    """A file that wasn't there, for this user alone."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
 
 
 def _kept(path: str, form: str, tallier: Tallier, release: Release, run_id: str) -> StoredTable:
@@ -78,7 +83,6 @@ def _kept(path: str, form: str, tallier: Tallier, release: Release, run_id: str)
         digest = hashlib.file_digest(source, "sha256").hexdigest()
     stored = StoredTable("", form, digest, os.path.getsize(path), tallier.tally())
     stored = place_of(release.ledger.path, run_id, stored)
-    os.chmod(path, 0o600)
     os.rename(path, stored.path)
     sync_directory(os.path.dirname(stored.path))
     return stored
@@ -114,7 +118,7 @@ def _converted(step: RecordStep, stored: StoredTable, release: Release, form: st
     path = f"{stored.path}.{form}"
     with staged(directory, PREFIX) as staging:
         made = os.path.join(staging.content, "table")
-        with open(stored.path, "rb") as source, open(made, "xb") as sink:
+        with open(stored.path, "rb") as source, open(_new(made), "wb") as sink:
             rows = read_columns(source, stored.path, stored.format, step)
             write_records(sink, step, described(step, release.about), rows, form)
             sink.flush()
@@ -122,6 +126,5 @@ def _converted(step: RecordStep, stored: StoredTable, release: Release, form: st
         with open(made, "rb") as source:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
         size = os.path.getsize(made)
-        os.chmod(made, 0o600)
         os.replace(made, path)
     return replace(stored, path=path, format=form, sha256=digest, size=size)

@@ -9,6 +9,7 @@ from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import OutputTable
+from dprelease.published.opening import open_plain
 from dprelease.report.public import PublicReport
 from dprelease.report.renderers import render
 from dprelease.writers.reading import read_table
@@ -28,14 +29,16 @@ def rendered_again(directory: str, form: str) -> bytes:
         for each in facts.get("perturb", ()):
             _check_records(directory, each, facts)
         return render(PublicReport(facts, tables), form)
-    except (KeyError, TypeError, AttributeError, IndexError):
-        raise _bad_report(directory, "lacks what a report holds") from None
+    except (Failure, MemoryError):
+        raise
+    except Exception:  # anybody may have written the file, with its hash: what it holds decides
+        raise _bad_report(directory, "does not hold what a report holds") from None
 
 
 def _facts(directory: str) -> dict[str, Any]:
     path = os.path.join(directory, "report.json")
     try:
-        with open(path, "rb") as source:
+        with open_plain(path) as source:
             content = source.read()
         facts = json.loads(content)
     except OSError as problem:
@@ -43,7 +46,7 @@ def _facts(directory: str) -> dict[str, Any]:
             ExitCode.SPEC,
             Complaint(
                 "E820",
-                f"{path} can't be read: {os.strerror(problem.errno or 0)}",
+                f"{path} can't be read: {problem.strerror}",
                 'name the directory of a release; its spec needs "json" in [report] formats',
             ),
         ) from None
@@ -59,7 +62,7 @@ def _facts(directory: str) -> dict[str, Any]:
 def _released(directory: str) -> str | None:
     """The hash of report.json by the release's own list of files."""
     try:
-        with open(os.path.join(directory, "datapackage.json"), "rb") as source:
+        with open_plain(os.path.join(directory, "datapackage.json")) as source:
             listed = json.load(source)
         hashes = {each["path"]: each["hash"] for each in listed["resources"]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -80,10 +83,10 @@ def _table(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> Out
         raise _bad_report(directory, "names a table elsewhere")
     path = os.path.join(directory, file)
     try:
-        with open(path, "rb") as source:
+        with open_plain(path) as source:
             content = source.read()
     except OSError as problem:
-        raise _bad_table(path, f"can't be read: {os.strerror(problem.errno or 0)}") from None
+        raise _bad_table(path, f"can't be read: {problem.strerror}") from None
     if hashlib.sha256(content).hexdigest() != report["provenance"]["files"][file]:
         raise _bad_table(path, "is not the file that was released")
     try:

@@ -121,6 +121,8 @@ def record_request(release: Release, step: RecordStep, salt: int = 0) -> RecordR
     """Ask for the codes of all records that a record-level table is made of."""
     domains = [each.column.group or each.column.quantity for each in step.responses]
     bound = _bound(release, 0, salt)
+    if bound is not None:  # all records lie in one cell, and only their number is bounded
+        bound = replace(bound, groups=1, per_group=bound.rows)
     wanted = {each.column.name for each in step.responses}
     return RecordRequest(
         release.data.source,

@@ -18,7 +18,7 @@ def save_text(file: str, text: str, ours: Callable[[str], bool]) -> str | None:
     must not cost anybody a ledger, a spec or data.
     """
     try:
-        if os.path.lexists(file) and not _replaceable(file, ours):
+        if not replaceable(file, ours):
             return "there is another file of that name"
         _replace(Path(file), text)
     except OSError as problem:
@@ -26,7 +26,10 @@ def save_text(file: str, text: str, ours: Callable[[str], bool]) -> str | None:
     return None
 
 
-def _replaceable(file: str, ours: Callable[[str], bool]) -> bool:
+def replaceable(file: str, ours: Callable[[str], bool]) -> bool:
+    """Whether nothing is there, or a file that is ``ours`` by its text. Raises OSError."""
+    if not os.path.lexists(file):
+        return True
     found = os.lstat(file)
     if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
         return False

@@ -44,7 +44,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As in click, but a command that doesn't exist is answered with the nearest ones."""
         name = args[0]
-        if not name.startswith("-") and name not in COMMANDS:
+        mistaken = not name.startswith("-") and name not in COMMANDS
+        if mistaken and not ctx.resilient_parsing:  # in which a shell asks for completions
             raise click.UsageError(f'no command "{name}"{_nearest(name)}', ctx)
         return super().resolve_command(ctx, args)
 

@@ -18,6 +18,11 @@ Example:
   dprelease budget verify ledger.sqlite --against out/clinic-visits/report.json
   dprelease budget export ledger.sqlite -o entries.jsonl"""
 
+
+def _example(*lines: str) -> str:
+    return "\n".join(("\b", "Example:", *(f"  dprelease budget {line}" for line in lines)))
+
+
 PLACE = click.argument("ledger", type=click.Path(), metavar="[LEDGER]", default=DEFAULT)
 WITNESS = click.option(
     "--witness",
@@ -36,7 +41,11 @@ def budget() -> None:
     """
 
 
-@budget.command()
+@budget.command(
+    epilog=_example(
+        "show", "show release_specs/clinic_visits.toml", "show ledger.sqlite --dataset payroll-2026"
+    )
+)
 @click.argument("ledger", type=click.Path(), metavar="[LEDGER|SPEC.toml]", default=DEFAULT)
 @click.option("--dataset", metavar="NAME", help="Show this dataset alone.")
 @WITNESS
@@ -68,7 +77,9 @@ def show(
     return int(ExitCode.DONE)
 
 
-@budget.command()
+@budget.command(
+    epilog=_example("verify", "verify ledger.sqlite --against out/clinic-visits/report.json")
+)
 @PLACE
 @click.option(
     "--against",
@@ -114,7 +125,7 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     return int(ExitCode.DONE)
 
 
-@budget.command()
+@budget.command(epilog=_example("export ledger.sqlite -o entries.jsonl"))
 @PLACE
 @click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, not here.")
 def export(ledger: str, out: str | None) -> int:
@@ -132,7 +143,7 @@ def export(ledger: str, out: str | None) -> int:
     return int(ExitCode.DONE)
 
 
-@budget.command()
+@budget.command(epilog=_example("witness ledger.sqlite"))
 @PLACE
 @WITNESS
 def witness(ledger: str, witness: str | None) -> int:

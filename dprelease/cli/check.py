@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
 import dprelease
 from dprelease.cli.console import answer, answer_json, complain, paint, remark
-from dprelease.cli.github import annotation
+from dprelease.cli.github import marked
 from dprelease.cli.options import PERIOD, QUIET
 from dprelease.errors import Complaint, ExitCode, Failure
 
@@ -57,11 +57,22 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Says everything that is wrong at once, each with its place and what to do.
     """
     findings = [_examine(spec, period) for spec in specs]
+    if any(finding.plan is not None and finding.plan.release.period for finding in findings):
+        # A period that one spec takes is not a mistake beside the others.
+        from dprelease.spec.sources import USELESS_PERIOD
+
+        findings = [
+            replace(finding, warnings=_without(finding, USELESS_PERIOD)) for finding in findings
+        ]
     code = max(finding.exit_code for finding in findings)
     if code == ExitCode.DONE and strict and any(finding.warnings for finding in findings):
         code = int(ExitCode.FINDINGS)
     FORMS["json" if as_json else form](findings, code, quiet)
     return code
+
+
+def _without(finding: Finding, code: str) -> tuple[Complaint, ...]:
+    return tuple(warning for warning in finding.warnings if warning.code != code)
 
 
 def warnings_of(plan: Plan) -> tuple[Complaint, ...]:
@@ -139,12 +150,7 @@ def _tell_github(findings: list[Finding], _code: int, _quiet: bool) -> None:
     for finding in findings:
         for kind, complaints in (("error", finding.errors), ("warning", finding.warnings)):
             for complaint in complaints:
-                answer(_annotation(kind, finding.file, complaint))
-
-
-def _annotation(kind: str, file: str, complaint: Complaint) -> str:
-    hint = f" (hint: {complaint.hint})" if complaint.hint else ""
-    return annotation(kind, file, complaint.code, complaint.message + hint, complaint.place)
+                answer(marked(kind, finding.file, complaint))
 
 
 FORMS: dict[str, Callable[[list[Finding], int, bool], None]] = {

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
+_NARROWEST = 20
 _CLEAR_LINE = "\r\x1b[2K"
+_JOINERS = "\u200c\u200d"
 
 
 def prepare_streams() -> None:
@@ -54,9 +56,16 @@ def paint(text: str, style: str, stream: TextIO) -> str:
 
 def width_of(stream: TextIO) -> int | None:
     """How many columns a person sees of the stream; None where nobody watches."""
-    from shutil import get_terminal_size
-
-    return max(60, get_terminal_size().columns) if on_terminal(stream) else None
+    if not on_terminal(stream):
+        return None
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted):
+        return max(_NARROWEST, int(wanted))
+    try:  # of this stream: the other one may be a pipe
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        columns = 0
+    return max(_NARROWEST, columns or 80)
 
 
 def folded(text: str, stream: TextIO, indent: int) -> str:
@@ -83,9 +92,20 @@ def answer_json(value: object) -> None:
     answer(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+def printable(text: str) -> str:
+    """The text without what could move a terminal's cursor or colour it.
+
+    Joiners stay: emoji and several scripts are written with them.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in _JOINERS else "\ufffd" for char in text)
+
+
 def remark(text: str, style: str = "") -> None:
     """Write anything that is not a result to standard error."""
-    text = folded(text, sys.stderr, 4)
+    lines = text.expandtabs(4).split("\n")
+    text = folded("\n".join(map(printable, lines)), sys.stderr, 4)
     sys.stderr.write(f"{paint(text, style, sys.stderr) if style else text}\n")
 
 
@@ -93,7 +113,7 @@ def complain(complaints: Iterable[Complaint], style: str = "error") -> None:
     """Write complaints to standard error, one line each (folded), the code in the style."""
     for complaint in complaints:
         code = paint(complaint.code, style, sys.stderr)
-        said = folded(str(complaint), sys.stderr, 4)
+        said = folded(printable(str(complaint)), sys.stderr, 4)
         sys.stderr.write(said.replace(complaint.code, code, 1) + "\n")
 
 

@@ -11,9 +11,10 @@ import click
 
 import dprelease
 from dprelease.cli.console import answer, answer_json, paint
+from dprelease.cli.github import annotation, marked
 from dprelease.cli.numbers import spent
 from dprelease.cli.options import PERIOD
-from dprelease.errors import ExitCode, Failure
+from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
     from dprelease.comparing.changes import Change, Value
@@ -53,17 +54,27 @@ def diff(old: str, new: str, period: str | None, form: str, as_json: bool) -> in
     Compares two versions of a spec, and what they would release at what cost; opens no data.
     Exits with 1 when the guarantee of NEW is weaker than that of OLD.
     """
-    from dprelease.comparing.changes import Kind, Pair
+    from dprelease.comparing.changes import Change, Kind, Pair
     from dprelease.comparing.figures import figure_changes
     from dprelease.comparing.guarantee import guarantee_changes
     from dprelease.ledger import run_id
 
-    pair = Pair(_planned(old, period), _planned(new, period))
+    complaints: list[tuple[str, Complaint]] = []
+    plans = [plan for spec in (old, new) if (plan := _planned(spec, period, complaints))]
+    if complaints:
+        if form != "github" or as_json:
+            raise Failure(ExitCode.SPEC, [complaint for _, complaint in complaints])
+        for file, complaint in complaints:
+            answer(marked("error", file, complaint))
+        return int(ExitCode.SPEC)
+    pair = Pair(*plans)
     found = [*guarantee_changes(pair), *figure_changes(pair)]
     changes = [change for kind in Kind for change in found if change.kind is kind]
     weaker = any(change.kind is Kind.WEAKER for change in changes)
     code = int(ExitCode.FINDINGS if weaker else ExitCode.DONE)
     again = run_id(pair.old.release) == run_id(pair.new.release)
+    if not again and not changes:  # whatever it is, it is not nothing
+        changes = [Change(Kind.OTHER, "the spec", "as it was", "as it is")]
     again = again and all(change.what != "ledger" for change in changes)
     summary = _summary(pair.new, changes, weaker, again)
     if as_json or form == "json":
@@ -88,11 +99,13 @@ def diff(old: str, new: str, period: str | None, form: str, as_json: bool) -> in
     return code
 
 
-def _planned(spec: str, period: str | None) -> Plan:
+def _planned(spec: str, period: str | None, complaints: list[tuple[str, Complaint]]) -> Plan | None:
+    """Plan a spec, or add what is wrong with it to the complaints."""
     try:
         return dprelease.plan(dprelease.load(spec, period=period))
     except Failure as failure:
-        raise Failure(ExitCode.SPEC, failure.complaints) from None
+        complaints += [(spec, complaint) for complaint in failure.complaints]
+        return None
 
 
 def _summary(new: Plan, changes: Sequence[Change], weaker: bool, again: bool) -> str:
@@ -105,8 +118,11 @@ def _summary(new: Plan, changes: Sequence[Change], weaker: bool, again: bool) ->
 
 
 def _words(change: Change) -> str:
+    was, now = _shown(change.old), _shown(change.new)
+    if was == now:  # a figure differs in a digit that is not shown
+        was, now = str(change.old), str(change.new)
     why = f" ({change.why})" if change.why else ""
-    return f"{change.what}: {_shown(change.old)} -> {_shown(change.new)}{why}"
+    return f"{change.what}: {was} -> {now}{why}"
 
 
 def _shown(value: Value) -> str:
@@ -124,8 +140,6 @@ def _number(value: Fraction) -> str:
 
 
 def _tell_github(new: Plan, file: str, changes: Sequence[Change]) -> None:
-    from dprelease.cli.github import annotation
-
     for change in changes:
         place = new.release.place(change.key)
         kind = MARKS[change.kind]
@@ -147,4 +161,6 @@ def _facts(new: Plan, change: Change) -> dict[str, object]:
 
 
 def _plain(value: Value) -> object:
-    return _number(value) if isinstance(value, Fraction) else value
+    from dprelease.report.numbers import upward
+
+    return upward(value) if isinstance(value, Fraction) else value

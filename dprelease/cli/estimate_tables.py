@@ -9,7 +9,8 @@ from math import floor, log10
 from shutil import get_terminal_size
 
 from dprelease.cli.numbers import rounded_up
-from dprelease.local.estimates import Cross, Estimates, Figure, Mean, Shares
+from dprelease.local.estimates import Cross, Estimates, Mean, Shares
+from dprelease.local.scores import Figure
 from dprelease.model.records import RecordStep
 from dprelease.report.local_stated import Stated
 from dprelease.report.numbers import upward

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from dprelease.errors import Complaint, ExitCode, Failure
 
 
-def write_new(file: str, text: str, *, over: bool = False) -> None:
-    """Write a text file whole. Without ``over`` nothing that is there is replaced.
+def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None) -> None:
+    """Write a text file whole. What is there is only replaced if ``over`` says so of its text.
 
     Raises Failure (exit code 2).
     """
+    from dprelease.saving import replaceable
+
     draft = f"{file}.{os.getpid()}.draft"
     try:
         with open(draft, "x", encoding="utf-8") as stream:
             stream.write(text)
-        if over:
+        if over is not None and replaceable(file, over):
             os.replace(draft, file)
         else:
             os.link(draft, file)  # unlike a rename, it fails where something is

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dprelease.errors import Place
+from dprelease.errors import Complaint, Place
 
 
 def annotation(kind: str, file: str, title: str, message: str, place: Place | None = None) -> str:
@@ -13,6 +13,12 @@ def annotation(kind: str, file: str, title: str, message: str, place: Place | No
     properties["title"] = title
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::{kind} {listed}::{_data(message)}"
+
+
+def marked(kind: str, file: str, complaint: Complaint) -> str:
+    """A complaint as a mark."""
+    hint = f" (hint: {complaint.hint})" if complaint.hint else ""
+    return annotation(kind, file, complaint.code, complaint.message + hint, complaint.place)
 
 
 def _data(text: str) -> str:

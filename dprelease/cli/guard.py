@@ -24,10 +24,7 @@ TERMINATED = 143  # 128 + SIGTERM
 PIPE_CLOSED = 141  # 128 + SIGPIPE
 COMPLETION = "_DPRELEASE_COMPLETE"  # a shell sets it to ask what a word could become
 
-INTERRUPTION = Complaint(
-    "E700", "interrupted", "a budget already charged stays charged; running again is then free"
-)
-TERMINATION = Complaint("E700", "terminated", INTERRUPTION.hint)
+CHARGED = "a budget already charged stays charged; running again is then free"
 
 
 class Terminated(KeyboardInterrupt):
@@ -45,6 +42,7 @@ class Manner:
 
     json: bool
     quiet: bool
+    charges: bool = False  # whether the command may have charged a budget
 
     @staticmethod
     def of(arguments: Sequence[str]) -> Manner:
@@ -56,6 +54,7 @@ class Manner:
         return Manner(
             json="--json" in options or "--format=json" in options or "json" in formats,
             quiet="-q" in options or "--quiet" in options,
+            charges=options[:1] == ["run"],
         )
 
 
@@ -82,9 +81,10 @@ def _run(arguments: Sequence[str], manner: Manner) -> int:
     except click.UsageError as error:
         return _tell_usage(error, manner)
     except (KeyboardInterrupt, click.Abort):
+        hint = CHARGED if manner.charges else ""
         if Terminated.asked:
-            return _tell(TERMINATED, [TERMINATION], manner)
-        return _tell(INTERRUPTED, [INTERRUPTION], manner)
+            return _tell(TERMINATED, [Complaint("E700", "terminated", hint)], manner)
+        return _tell(INTERRUPTED, [Complaint("E700", "interrupted", hint)], manner)
 
 
 def _tell_internal(error: BaseException, manner: Manner) -> int:
@@ -140,7 +140,11 @@ def _tell_usage(error: click.UsageError, manner: Manner) -> int:
     message = error.format_message()
     if manner.json:
         _tell(int(ExitCode.SPEC), [Complaint("E000", message)], Manner(json=True, quiet=True))
-    if not (manner.json and manner.quiet):
+    if manner.json and manner.quiet:
+        return int(ExitCode.SPEC)
+    if message.startswith("Usage:"):  # a group without its command: the help is the answer
+        remark(message)
+    else:
         remark(f"dprelease: {message}", "error")
         remark(f"Try: {path} --help")
     return int(ExitCode.SPEC)

@@ -43,13 +43,16 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     no value, so bounds, keys and budget are yours to write.
     """
     from dprelease.starting.header import Csv, csv_columns
-    from dprelease.starting.text import MARK, Asked, spec_text
+    from dprelease.starting.text import MARK, Asked, check_path, spec_text
 
     suffix = os.path.splitext(data)[1].lower()
     if suffix not in FORMATS:
         hint = f"a file with one of the suffixes {', '.join(FORMATS)}"
         raise click.UsageError(f"{data}: its suffix does not say which format it has; name {hint}")
     written = Csv(_delimiter(delimiter, suffix), encoding)
+    folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
+    path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
+    check_path(path)
     columns = None
     if FORMATS[suffix] == "parquet":
         if no_header or delimiter is not None or encoding != "utf-8":
@@ -59,8 +62,6 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
         columns = parquet_columns(data)
     elif not no_header:
         columns = csv_columns(data, written)
-    folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
-    path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
     spec = out if out is not None else "SPEC"
     text = spec_text(Asked(_name(data), path, spec, FORMATS[suffix], columns, written))
     if out is None:
@@ -83,7 +84,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
 def _delimiter(given: str | None, suffix: str) -> str:
     if given is None:
         return "\t" if suffix == ".tsv" else ","
-    if given in {"\\t", "tab"}:
+    if given in {"\\t", "\t", "tab"}:
         return "\t"
     if len(given) != 1 or not (" " <= given <= "~") or given.isalnum() or given == '"':
         raise click.UsageError("--delimiter is one ASCII character, such as ';' or tab")

@@ -13,7 +13,8 @@ EPILOG = """\b
 Example:
   dprelease plan release_specs/clinic_visits.toml
   dprelease plan --json release_specs/clinic_visits.toml | jq .total
-  dprelease plan -o approved.json visits.toml"""
+  dprelease plan -o approved.json visits.toml
+  dprelease plan --html plan.html visits.toml"""
 
 
 @click.command(epilog=EPILOG)

@@ -38,8 +38,8 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
 
     content = rendered_again(directory, form)
     if out is None:
-        sys.stdout.write(content.decode())
-        sys.stdout.flush()
+        sys.stdout.buffer.write(content)  # its own encoding, whatever that of the stream is
+        sys.stdout.buffer.flush()
         return
     write_file(out, content.decode())
     if not quiet:

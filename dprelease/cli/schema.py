@@ -17,7 +17,11 @@ then, as the first line of a spec, for editors with TOML support (taplo, Even Be
 
 @click.command(epilog=EPILOG)
 @click.option(
-    "-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, in place of an old one."
+    "-o",
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write to FILE, in place of an older schema.",
 )
 def schema(out: str | None) -> int:
     """Write the JSON Schema of specs, for editors.
@@ -29,5 +33,15 @@ def schema(out: str | None) -> int:
     if out is None:
         answer(schema_text().removesuffix("\n"))
     else:
-        write_new(out, schema_text(), over=True)
+        write_new(out, schema_text(), over=_is_ours)
     return int(ExitCode.DONE)
+
+
+def _is_ours(text: str) -> bool:
+    """Whether a text is a schema of ours, of whatever version: nothing else is replaced."""
+    import json
+
+    from dprelease.spec.json_schema import TITLE
+
+    content = json.loads(text)
+    return isinstance(content, dict) and content.get("title") == TITLE

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from dprelease.published.package import Described, Field
-from dprelease.published.rows import Rows
-
-_NUMBER = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?(e[+-]?[0-9]{1,2})?", re.ASCII)
+from dprelease.published.rows import NUMBER, Rows
 
 
 def facts_of(table: Described, read: Rows) -> dict[str, object]:
@@ -33,6 +29,6 @@ def _value(field: Field, text: str | None) -> object:
         return text
     if field.type == "boolean":
         return {"true": True, "false": False}.get(text, text)
-    if not _NUMBER.fullmatch(text):  # not what was released: say what is there
+    if not NUMBER.fullmatch(text):  # not what was released: say what is there
         return text
     return int(text) if field.type == "integer" and text.lstrip("-").isdigit() else float(text)

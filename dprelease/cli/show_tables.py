@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from shutil import get_terminal_size
 from typing import NamedTuple
 
+from dprelease.cli.console import printable
 from dprelease.published.figures import Figure, figures_of, keys_of
 from dprelease.published.package import Described, Field
-from dprelease.published.rows import Row, Rows
+from dprelease.published.rows import NUMBER, Row, Rows
 
 GAP = "  "
 EMPTY = "-"
@@ -37,7 +38,7 @@ def page_of(table: Described, read: Rows) -> str:
     flags = _flags(figures, read.rows)
     width = max(40, get_terminal_size((80, 24)).columns)
     columns = [_column(table.fields, figure, read.rows, flags, width // 2) for figure in figures]
-    lines = [f"{table.name}: {_clean(table.title)}" if table.title else table.name]
+    lines = [printable(f"{table.name}: {table.title}" if table.title else table.name)]
     for part in _parts(columns[: len(keys)], columns[len(keys) :], width):
         lines += ["", *_text(part)]
     if read.total > len(read.rows):
@@ -82,54 +83,52 @@ def _column(
 
     field = fields[figure.value]
     numeric = field.type in {"integer", "number"}
-    texts = [_cell(fields, figure, row) for row in rows]
+    texts = [_cell(fields, figure, row, most) for row in rows]
     if len(flags) and figure.flag is not None:
         marks = [flags.get(row[figure.flag] or "", " ") for row in rows]
         if any(mark != " " for mark in marks):
             texts = [f"{text} {mark}" for text, mark in zip(texts, marks, strict=True)]
-    lines = [_short(_clean(field.name), most), *(_short(text, most) for text in texts)]
+    lines = [_short(field.name, most), *texts]
     width = max(map(cell_len, lines))
     if numeric:
         return Shown([" " * (width - cell_len(line)) + line for line in lines], width)
     return Shown([set_cell_size(line, width) for line in lines], width)
 
 
-def _cell(fields: Sequence[Field], figure: Figure, row: Row) -> str:
+def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int) -> str:
+    """A label may be cut, a figure and how exact it is never."""
     field = fields[figure.value]
-    text = _number(row[figure.value]) if _is_number(field) else _label(row[figure.value])
+    read = _number if _is_number(field) else _label
+    text = read(row[figure.value], most)
     moe = None if figure.moe is None else row[figure.moe]
     ranks = None if figure.ranks is None else row[figure.ranks]
     if moe is not None and _is_number(field):
-        return f"{text} ± {_number(moe)}"
+        return f"{text} ± {_number(moe, most)}"
     if moe is not None:
-        return f"{text} ({_number(moe)})"
-    return f"{text} ({_number(ranks)})" if ranks is not None else text
+        return f"{text} ({_number(moe, most)})"
+    return f"{text} ({_number(ranks, most)})" if ranks is not None else text
 
 
 def _is_number(field: Field) -> bool:
     return field.type in {"integer", "number"}
 
 
-def _number(text: str | None) -> str:
-    if text is None:
-        return EMPTY
-    try:
-        return f"{Decimal(text):,f}"
-    except InvalidOperation:
-        return _clean(text)
+def _number(text: str | None, most: int) -> str:
+    if text is None or not NUMBER.fullmatch(text):  # not what was released: say what is there
+        return _label(text, most)
+    return f"{Decimal(text):,f}"
 
 
-def _label(text: str | None) -> str:
-    return EMPTY if text is None else _clean(text) or '""'
-
-
-def _clean(text: str) -> str:
-    """The text without what could move a terminal's cursor or colour it."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+def _label(text: str | None, most: int) -> str:
+    return EMPTY if text is None else _short(text, most) or '""'
 
 
 def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    """The text, cut to so many columns of a terminal; many characters take two."""
+    from rich.cells import cell_len, chop_cells
+
+    shown = printable(text)
+    return shown if cell_len(shown) <= most else chop_cells(shown, most - 1)[0] + "…"
 
 
 def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
@@ -146,7 +145,7 @@ def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
 
 def _meanings(flags: dict[str, str]) -> Iterator[str]:
     for flag, mark in flags.items():
-        yield f"{mark} {_clean(flag)}{_MEANINGS.get(flag, '')}"
+        yield f"{mark} {printable(flag)}{_MEANINGS.get(flag, '')}"
 
 
 def _notes(fields: Sequence[Field], figures: Sequence[Figure]) -> Iterator[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PIPED_WIDTH = 1_000
+NARROWEST = 60  # below it a table is more readable broken by the terminal than folded
 
 
 def new_table(title: str) -> Table:
@@ -36,7 +37,7 @@ def rendered(tables: Sequence[tuple[Table, str]]) -> str:
         file=page,
         force_terminal=in_colour(sys.stdout),
         color_system="standard" if in_colour(sys.stdout) else None,
-        width=width_of(sys.stdout) or PIPED_WIDTH,
+        width=max(NARROWEST, width_of(sys.stdout) or PIPED_WIDTH),
         highlight=False,
         markup=False,
         emoji=False,

@@ -7,6 +7,7 @@
   record-level table costs one unit;
 - it is about something else: another unit or unit column (from one column to rows, or to another
   column), or other neighbours. From rows to the rows of a person it is stronger;
+  rows without a unit, left out so far, make one unit more;
 - it stands on a claim that is new, and that nobody can compute: keys that were private are
   declared public, or periods are declared disjoint;
 - spending is added up elsewhere: another ledger or another name of the dataset, which knows

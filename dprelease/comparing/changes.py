@@ -45,9 +45,17 @@ class Pair:
         return self.old.release, self.new.release
 
 
-def seen_from_spec(release: Release, path: str) -> str:
-    """A path as the spec could write it: relative to the spec's directory."""
-    return os.path.relpath(path, os.path.dirname(os.path.abspath(release.file)))
+def elsewhere(pair: Pair, old: str, new: str) -> tuple[str, str] | None:
+    """Two absolute paths as the specs could write them; None if they lead to the same place.
+
+    That is the same path, or the same one as seen from each spec: the old spec is often a copy in
+    another directory.
+    """
+    seen = tuple(
+        os.path.relpath(path, os.path.dirname(os.path.abspath(release.file)))
+        for release, path in zip(pair.releases, (old, new), strict=True)
+    )
+    return None if old == new or seen[0] == seen[1] else (seen[0], seen[1])
 
 
 def listed(words: list[str], most: int = 5) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.comparing.changes import Change, Kind, Pair, listed, seen_from_spec
-from dprelease.model import Adjacency, Bounding, Privacy, Query, Release
+from dprelease.comparing.changes import Change, Kind, Pair, elsewhere, listed
+from dprelease.model import Adjacency, Bounding, Column, ColumnType, Privacy, Query, Release
 
 _ADJACENCY = {
     Adjacency.ADD_REMOVE: (
@@ -35,12 +35,19 @@ def _unit(pair: Pair) -> Iterator[Change]:
                 "other rows are now protected together; the losses can't be compared"
             )  # fmt: skip
         kind = Kind.STRONGER if people else Kind.WEAKER
-        yield Change(kind, "unit", _protected(old), _protected(new), why, "privacy.unit")
+        key = "privacy.unit" if old.unit != new.unit else "privacy.unit_column"
+        yield Change(kind, "unit", _protected(old), _protected(new), why, key)
     elif _defined(pair.releases[0]) != _defined(pair.releases[1]):
         why = "who counts as one person is worked out otherwise; the losses can't be compared"
         yield Change(
             Kind.WEAKER, "unit", "as the column was defined", "as it is now", why,
             "privacy.unit_column",
+        )  # fmt: skip
+    elif _nameless(pair.releases[1]) and not _nameless(pair.releases[0]):
+        why = "whose rows these are, they are now used too, as those of one person more"
+        yield Change(
+            Kind.WEAKER, "rows without a unit", "left out", "one unit together", why,
+            f"columns.{new.unit_column}.nulls",
         )  # fmt: skip
     if old.adjacency is not new.adjacency:
         yield Change(
@@ -65,19 +72,33 @@ def _protected(privacy: Privacy) -> str:
     return f"all rows of one {privacy.unit_column}"
 
 
-def _defined(release: Release) -> tuple[str, str] | None:
+def _defined(release: Release) -> tuple[str, ...] | None:
     """How the values that tell people apart come about."""
-    column = release.columns.get(release.privacy.unit_column or "")
-    if column is None:
+    name = release.privacy.unit_column
+    if name is None:
         return None
-    expression = column.expression.text if column.expression is not None else ""
-    return str(column.type), expression
+    column = release.columns.get(name)
+    if column is None or column.expression is None:
+        return (_type(column),)
+    read = (f"{each} {_type(release.columns.get(each))}" for each in column.expression.columns)
+    return _type(column), column.expression.text, *read
+
+
+def _type(column: Column | None) -> str:
+    """How its values are told apart: as texts, if it is not declared."""
+    return str(ColumnType.STRING if column is None else column.type)
+
+
+def _nameless(release: Release) -> bool:
+    """Whether the rows without a unit are used."""
+    column = release.columns.get(release.privacy.unit_column or "")
+    return column is not None and column.null_value is not None
 
 
 def _bounding(limits: Bounding | None) -> str | None:
     if limits is None:
         return None
-    return f"{limits.rows} rows in {limits.groups} groups, {limits.per_group} in one"
+    return f"rows {limits.rows}, groups {limits.groups}, rows in one group {limits.per_group}"
 
 
 def _losses(pair: Pair) -> Iterator[Change]:
@@ -90,11 +111,21 @@ def _losses(pair: Pair) -> Iterator[Change]:
     elif old.rho != new.rho:
         why = "the same loss in zCDP, by which the ledger may add up"
         yield Change(Kind.OTHER, "rho", old.rho, new.rho, why, "privacy")
+    yield from _stated(pair)
     if pair.old.method != pair.new.method:
         yield Change(
             Kind.OTHER, "method of adding up", pair.old.method, pair.new.method,
             "", "privacy.accounting",
         )  # fmt: skip
+
+
+def _stated(pair: Pair) -> Iterator[Change]:
+    """What [privacy] says of the total: it can change while what is charged does not."""
+    for name in ("epsilon", "delta", "rho", "accounting"):
+        was, now = (getattr(release.privacy, name) for release in pair.releases)
+        charged = (getattr(plan.loss, name, None) for plan in (pair.old, pair.new))
+        if was != now and len(set(charged)) == 1:
+            yield Change(Kind.OTHER, f"stated {name}", was, now, "", f"privacy.{name}")
 
 
 def _caps(pair: Pair) -> Iterator[Change]:
@@ -114,12 +145,15 @@ def _figure(what: str, old: Fraction | None, new: Fraction | None, key: str) -> 
 def _books(pair: Pair) -> Iterator[Change]:
     before, after = pair.releases
     old, new = before.ledger, after.ledger
-    elsewhere = "what was spent before is not added up with what is spent from now on"
+    apart = "what was spent before is not added up with what is spent from now on"
     if old.dataset != new.dataset:
-        yield Change(Kind.WEAKER, "dataset", old.dataset, new.dataset, elsewhere, "ledger.dataset")
-    books = seen_from_spec(before, old.path), seen_from_spec(after, new.path)
-    if books[0] != books[1]:
-        yield Change(Kind.WEAKER, "ledger", *books, elsewhere, "ledger.path")
+        yield Change(Kind.WEAKER, "dataset", old.dataset, new.dataset, apart, "ledger.dataset")
+    if books := elsewhere(pair, old.path, new.path):
+        yield Change(Kind.WEAKER, "ledger", *books, apart, "ledger.path")
+    witnesses = (each.witness or f"{each.path}.witness" for each in (old, new))
+    if (seen := elsewhere(pair, *witnesses)) and not books:
+        why = "move the file too: a run asks the ledger's witness, and refuses without it"
+        yield Change(Kind.OTHER, "witness", *seen, why, "ledger.witness")
     if old.disjoint_periods != new.disjoint_periods:
         kind, why = Kind.STRONGER, "the losses of all periods are added up"
         if new.disjoint_periods:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dprelease.engines.csv_line import split_line
+from dprelease.csv_line import split_line
 from dprelease.engines.files import BOM, LINE_LIMIT, Layout
 from dprelease.model import Dialect
 

@@ -9,8 +9,8 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dprelease.csv_line import split_line
 from dprelease.engines.base import bad_data
-from dprelease.engines.csv_line import split_line
 from dprelease.model import Dialect, InputColumn, Source
 
 BOM = b"\xef\xbb\xbf"

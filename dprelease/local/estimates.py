@@ -13,29 +13,15 @@ mean of the product of two.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
 from dprelease.local.cells import grid_of
+from dprelease.local.scores import Cumulants, Figure, cumulants, quantile, scored
 from dprelease.local.spread import excess_kurtosis, half_of_few, worst_variance
 from dprelease.model.records import LaplaceLaw, RecordStep, Response, SubsetLaw, Tally, WindowLaw
-
-LEAST_TAIL = 1e-300
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """An unbiased estimate, and ends of an interval around it."""
-
-    value: Fraction
-    lower: float
-    upper: float
-
-    def times(self, factor: int) -> Figure:
-        """The same of a sum of so many."""
-        return Figure(self.value * factor, self.lower * factor, self.upper * factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +91,15 @@ def chances(law: SubsetLaw) -> tuple[Fraction, Fraction]:
 
 
 def shares(response: Response, tally: Tally, interval: Fraction) -> Shares:
-    """The share of each label, by score intervals with a continuity correction."""
+    """The share of each label of a column."""
     law, labels = _labelled(response)
     p, q = chances(law)
-    z = quantile(interval)
-    at_one, at_zero = float(p * (1 - p) / (p - q) ** 2), float(q * (1 - q) / (p - q) ** 2)
-    half = float(1 / abs(p - q)) / 2
+    absent, present = map(cumulants, _moments(law))
+    z, unit = quantile(interval), float(1 / abs(p - q))
 
     def one(count: int) -> Figure:
         value = (Fraction(count, tally.rows) - q) / (p - q)
-
-        def variance(share: float) -> float:
-            inside = min(max(share, 0.0), 1.0)
-            return inside * at_one + (1 - inside) * at_zero
-
-        return scored(value, tally.rows, z, variance, half)
+        return scored(value, tally.rows, z, lambda x: _mixed(((x, present), (1 - x, absent))), unit)
 
     counts = tally.labels[response.column.name]
     found = {count: one(count) for count in set(counts)}
@@ -153,84 +133,40 @@ def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
 def cross(first: Response, second: Response, tally: Tally, interval: Fraction) -> Cross:
     """The share of each pair of labels.
 
-    With s, t = 1 or 0 as a record has the two labels, the product of its a and b has the variance
-    E[a^2] E[b^2] - s t. How many records have one label only is estimated: the end of its interval
-    is taken that makes the variance of the cell larger.
+    How many records have one of the labels is estimated: that end of its interval is taken with
+    which the variance is larger.
     """
     (law, labels), (other, others) = _labelled(first), _labelled(second)
     names = (first.column.name, second.column.name)
     (p, q), (r, s) = chances(law), chances(other)
-    squares = _squares(p, q), _squares(r, s)
     rows, scale = tally.rows, (p - q) * (r - s)
-    margins = shares(first, tally, interval), shares(second, tally, interval)
+    neither, alone, only, having = (
+        _of_both(one, two) for one in _moments(law) for two in _moments(other)
+    )
+    wide = only[0] > neither[0], alone[0] > neither[0]
+    ends = tuple(
+        [_inside(figure, upper=upper) for figure in shares(each, tally, interval).figures]
+        for each, upper in zip((first, second), wide, strict=True)
+    )
     counts = tally.labels[names[0]], tally.labels[names[1]]
-    z = quantile(interval)
+    z, unit = quantile(interval), float(1 / abs(scale))
 
     def one(i: int, j: int, both: int) -> Figure:
         single = s * counts[0][i] + q * counts[1][j]
         value = ((both - single) / rows + q * s) / scale
-        ends = _inside(margins[0].figures[i]), _inside(margins[1].figures[j])
-        return scored(value, rows, z, lambda share: _largest(share, ends, squares), 0.0)
+
+        def law_at(share: float) -> Cumulants:
+            left, right = max(ends[0][i] - share, 0.0), max(ends[1][j] - share, 0.0)
+            rest = max(1 - share - left - right, 0.0)
+            return _mixed(((share, having), (left, only), (right, alone), (rest, neither)))
+
+        return scored(value, rows, z, law_at, unit)
 
     table = tally.pairs[names]
     figures = tuple(
         tuple(one(i, j, both) for j, both in enumerate(row)) for i, row in enumerate(table)
     )
     return Cross(names, (labels, others), figures)
-
-
-def scored(
-    value: Fraction, rows: int, z: float, variance: Callable[[float], float], half: float
-) -> Figure:
-    """All shares x with abs(value - x) <= z sqrt(variance(x)/rows) + half/rows, as an interval.
-
-    ``variance`` is that of one record, were the share x: a concave function on [0, 1], constant
-    beyond, so that the interval holds the value wherever that lies.
-    """
-    at = float(value)
-
-    def excess(share: float) -> float:
-        return abs(at - share) - z * sqrt(variance(share) / rows) - half / rows
-
-    ends = []
-    for sign in (-1, 1):
-        wide = 1 / rows
-        while excess(at + sign * wide) <= 0:
-            wide = 2 * wide
-        end = _crossing(excess, at, at + sign * wide)
-        near, far = (0.0, 1.0) if sign > 0 else (1.0, 0.0)
-        if sign * (near - end) > 0:  # shares may fit though what lies between them does not
-            best = _least(excess, near, far)
-            if excess(best) <= 0:
-                end = _crossing(excess, best, far)
-        ends.append(end)
-    return Figure(value, ends[0], ends[1])
-
-
-def _crossing(excess: Callable[[float], float], inner: float, outer: float) -> float:
-    """Where it turns positive on the way out, from the side where it is."""
-    for _ in range(60):
-        middle = (inner + outer) / 2
-        inner, outer = (inner, middle) if excess(middle) > 0 else (middle, outer)
-    return outer
-
-
-def _least(excess: Callable[[float], float], left: float, right: float) -> float:
-    """Where a convex function is least."""
-    for _ in range(80):
-        one, other = left + (right - left) / 3, right - (right - left) / 3
-        left, right = (left, other) if excess(one) <= excess(other) else (one, right)
-    return left
-
-
-def quantile(interval: Fraction) -> float:
-    """How many standard deviations a normal variable stays within, with that chance."""
-    # Imported here for start-up: it brings much along that only it needs.
-    from statistics import NormalDist
-
-    if not 0 < interval < 1:
-        raise ValueError("an interval covers between 0 and 1")
-    return -NormalDist().inv_cdf(max(float((1 - interval) / 2), LEAST_TAIL))
 
 
 def _labelled(response: Response) -> tuple[SubsetLaw, tuple[str, ...]]:
@@ -240,29 +176,36 @@ def _labelled(response: Response) -> tuple[SubsetLaw, tuple[str, ...]]:
     return response.law, group.labels
 
 
-def _squares(p: Fraction, q: Fraction) -> tuple[float, float]:
-    """E[a^2] of a record without the label, and of one with it."""
-    return tuple(  # type: ignore[return-value]
-        float((chance * (1 - q) ** 2 + (1 - chance) * q**2) / (p - q) ** 2) for chance in (q, p)
-    )
+Raw = tuple[Fraction, Fraction, Fraction, Fraction]
 
 
-Ends = tuple[float, float]
+def _moments(law: SubsetLaw) -> tuple[Raw, Raw]:
+    """The first four moments of a, of a record without the label and of one with it."""
+    p, q = chances(law)
+    present, absent = (1 - q) / (p - q), -q / (p - q)
+
+    def of(chance: Fraction) -> Raw:
+        one, two, three, four = (
+            chance * present**power + (1 - chance) * absent**power for power in (1, 2, 3, 4)
+        )
+        return one, two, three, four
+
+    return of(q), of(p)
 
 
-def _inside(figure: Figure) -> Ends:
-    return min(max(figure.lower, 0.0), 1.0), min(max(figure.upper, 0.0), 1.0)
+def _of_both(first: Raw, second: Raw) -> Cumulants:
+    """Cumulants of the product of two independent numbers."""
+    one, two, three, four = (x * y for x, y in zip(first, second, strict=True))
+    return cumulants((one, two, three, four))
 
 
-def _largest(share: float, ends: tuple[Ends, Ends], squares: tuple[Ends, Ends]) -> float:
-    """The largest variance of a record where that share has both labels."""
-    both = min(max(share, 0.0), 1.0)
-    (absent, present), (lacking, having) = squares
-    found = 0.0
-    for one in ends[0]:
-        for other in ends[1]:
-            only, alone = max(one - both, 0.0), max(other - both, 0.0)
-            rest = max(1 - both - only - alone, 0.0)
-            each = both * (present * having - 1) + rest * absent * lacking
-            found = max(found, each + only * present * lacking + alone * absent * having)
-    return found
+def _mixed(parts: Sequence[tuple[float, Cumulants]]) -> Cumulants:
+    """Cumulants of one record on average, of parts of all records."""
+    second = third = fourth = 0.0
+    for part, (one, two, three) in parts:
+        second, third, fourth = second + part * one, third + part * two, fourth + part * three
+    return second, third, fourth
+
+
+def _inside(figure: Figure, *, upper: bool) -> float:
+    return min(max(figure.upper if upper else figure.lower, 0.0), 1.0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dprelease.local.estimates import Cross, Estimates, Figure, Mean, Shares
+from dprelease.local.estimates import Cross, Estimates, Mean, Shares
+from dprelease.local.scores import Figure
 
 DIGITS = 12
 

@@ -39,7 +39,9 @@ def _step(release: Release, perturb: Perturb, rows: int) -> RecordStep:
     whole = sum((column.weight for column in perturb.columns), _ZERO)
     epsilon, delta = perturb.epsilon, perturb.delta
     if epsilon is None and perturb.truth is None:  # nothing else is asked
-        epsilon, delta = release.privacy.epsilon, delta or release.privacy.delta
+        epsilon, delta = release.privacy.epsilon, release.privacy.delta
+        if release.privacy.accounting in {"pure", "zcdp"}:
+            delta = _ZERO
     responses = tuple(
         _response(
             release,

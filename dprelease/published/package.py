@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.published.opening import open_plain
 
 NAME = "datapackage.json"
 GENERATOR = "dprelease"
@@ -46,7 +47,7 @@ class Described:
         """Warn when the file is not the one that was released. Raises Failure (exit code 2)."""
         digest = hashlib.sha256()
         try:
-            with open(self.file, "rb") as stream:
+            with open_plain(self.file) as stream:
                 while chunk := stream.read(_CHUNK):
                     digest.update(chunk)
         except OSError as problem:
@@ -60,10 +61,10 @@ class Described:
 def described_tables(folder: str) -> list[Described]:
     """Every table of a release. Raises Failure (exit code 2)."""
     try:
-        with open(Path(folder) / NAME, "rb") as stream:
+        with open_plain(Path(folder) / NAME) as stream:
             content = json.loads(stream.read(_LARGEST))
         tables = list(_tables(Path(folder), content))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         tables = []
         content = None
     if not isinstance(content, dict) or content.get("generator") != GENERATOR:
@@ -86,6 +87,8 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
         path = Path(each["path"])
         if path.name != each["path"]:  # of another directory: not what a run writes
             continue
+        if not path.name.isprintable():
+            raise ValueError("a name that no run gives to a file")
         fields = tuple(
             Field(str(one["name"]), str(one["type"]), str(one.get("description", "")))
             for one in each["schema"]["fields"]

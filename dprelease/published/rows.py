@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 Row = tuple[str | None, ...]
+# A number as the files have it, of any size that a double can hold.
+NUMBER = re.compile(r"-?[0-9]{1,308}(\.[0-9]{1,308})?", re.ASCII)
 _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 

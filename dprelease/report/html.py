@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dprelease.report.charts.beliefs import band_chart, people_chart, percent
 from dprelease.report.charts.budget import budget_chart, ledger_chart, spending_chart
 from dprelease.report.charts.noises import dots_chart, error_chart
+from dprelease.report.errata_words import errata_words
 from dprelease.report.html_parts import (
     accounting_rows,
     column_rows,
@@ -55,7 +56,12 @@ def render_html(public: PublicReport) -> str:
         released=True,
         tables=tables,
         left_out=left_out,
+<<<<<<< HEAD
         reading=list(reading_words(report)) if report["queries"] else [],
+=======
+        reading=list(reading_words(report)),
+        errata=list(errata_words(report)),
+>>>>>>> wt-cmd2
         ledger_charts=_drawn(ledger_chart(ledger), spending_chart(ledger)),
         ledger=ledger,
         provenance=provenance_rows(report),
@@ -77,6 +83,7 @@ def render_plan_html(facts: Facts, described: Facts) -> str:
         tables=[],
         left_out=0,
         reading=[],
+        errata=[],
         ledger_charts=_drawn(ledger_chart(ledger)) if ledger else [],
         ledger=ledger,
         provenance=[("dataset in the ledger", described["dataset"])]

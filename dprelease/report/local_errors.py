@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 from dprelease.local.errors import Expected, expected
-from dprelease.local.estimates import quantile
 from dprelease.local.figures import rounded
+from dprelease.local.scores import quantile
 from dprelease.model import RecordStep, Response
 
 Facts = dict[str, object]

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.local.cells import LabelCells, cells_of
+from dprelease.local.errors import expected
 from dprelease.local.estimates import chances, estimates
-from dprelease.local.figures import estimate_facts
+from dprelease.local.figures import estimate_facts, rounded
 from dprelease.model import Grid, Loss, PerturbedColumn
 from dprelease.model.records import (
     LaplaceLaw,
@@ -33,14 +34,9 @@ def perturb_facts(
     interval: Fraction,
     errors: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Facts:
-    """Describe a table that was drawn: its laws, its file, and what it tells.
-
-    ``errors``: of each column, by name, the expected error and the floor that no local mechanism
-    goes below.
-    """
-    known = errors or {}
+    """Describe a table that was drawn: its laws, its file, and what it tells."""
     return {
-        **planned_perturb_facts(step, known),
+        **planned_perturb_facts(step, errors),
         "file": stored.path.rpartition("/")[2],
         "format": stored.format,
         "sha256": stored.sha256,
@@ -53,8 +49,10 @@ def perturb_facts(
 def planned_perturb_facts(
     step: RecordStep, errors: Mapping[str, Mapping[str, object]] | None = None
 ) -> Facts:
-    """What is known of a table before any data is opened."""
-    known = errors or {}
+    """What is known of a table before any data is opened.
+
+    ``errors``, by column: what is said of how far its answers err, if more than ``_error`` says.
+    """
     asked = step.perturb
     return {
         "name": asked.name,
@@ -66,11 +64,13 @@ def planned_perturb_facts(
             "delta": exact(asked.delta),
             "truth": None if asked.truth is None else exact(asked.truth),
         },
-        "columns": [column_facts(each, known.get(each.column.name)) for each in step.responses],
+        "columns": [
+            column_facts(each, (errors or {}).get(each.column.name)) for each in step.responses
+        ],
     }
 
 
-def column_facts(response: Response, error: Mapping[str, object] | None) -> Facts:
+def column_facts(response: Response, error: Mapping[str, object] | None = None) -> Facts:
     """One column: how it is perturbed, exactly, and how its cells are written."""
     column = response.column
     return {
@@ -83,7 +83,25 @@ def column_facts(response: Response, error: Mapping[str, object] | None) -> Fact
         "grid": _grid(column),
         "law": _law(response.law),
         "truth": _truth(response.law),
-        "error": None if error is None else dict(error),
+        "error": _error(response) if error is None else dict(error),
+    }
+
+
+def _error(response: Response) -> Facts:
+    """How far one answer errs, by ``local.errors``: numbers in the units of the column.
+
+    ``expected`` is the chance of a wrong label or the mean distance, ``floor`` the least that any
+    mechanism can have. The variance of an estimate from n records is ``variance``/n at most,
+    ``typical_variance``/n on average over labels or numbers.
+    """
+    found = expected(response)
+    return {
+        "expected": rounded(found.error),
+        "floor": rounded(found.floor),
+        "variance": rounded(found.variance),
+        "typical_variance": rounded(found.typical),
+        "scale": None if found.scale is None else rounded(found.scale),
+        "classical_scale": None if found.classical is None else rounded(found.classical),
     }
 
 

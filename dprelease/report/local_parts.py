@@ -32,13 +32,11 @@ def perturb_parts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
 def _part(plan: Plan, step: RecordStep, records: Mapping[str, StoredTable] | None) -> Facts:
     interval = plan.release.output.interval
     errors = error_facts(step, interval)
-    found: Facts
-    if records is None:
-        found = planned_perturb_facts(step, errors)
-    else:
+    found: Facts = planned_perturb_facts(step, errors)
+    if records is not None:
         kept = records[step.perturb.name]
         published = replace(kept, path=f"{step.perturb.name}.{kept.format}")
-        found = perturb_facts(step, published, interval, errors)
+        found |= perturb_facts(step, published, interval, errors)
     found["explained"] = list(_table_words(plan, step))
     for column in cast("list[Facts]", found["columns"]):
         column["explained"] = column_words(column)

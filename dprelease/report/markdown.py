@@ -7,6 +7,7 @@ from typing import Any
 
 from dprelease.model import OutputTable
 from dprelease.report import markdown_review as review
+from dprelease.report.errata_words import errata_words
 from dprelease.report.markup import cell, grid
 from dprelease.report.numbers import shortened, written
 from dprelease.report.reading_words import reading_words
@@ -29,9 +30,16 @@ def render(report: Facts, tables: Mapping[str, OutputTable]) -> str:
             if report["bounding"]
             else []
         ),
+<<<<<<< HEAD
         *([_tables(tables), _reading(report)] if report["queries"] else []),
         *(_records(report) if "perturb" in report else []),
         *([review.queries(report)] if report["queries"] else []),
+=======
+        _tables(tables),
+        _reading(report),
+        review.bullets("Errors and corrections", errata_words(report)),
+        review.queries(report),
+>>>>>>> wt-cmd2
         review.accounting(report),
         review.columns(report),
         review.bullets("What happens to the data before and after", report["processing"]),

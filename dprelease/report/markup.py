@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dprelease.report.numbers import written
 
 _MARKUP = re.compile(r"[\\|*`<>\[\]#~]")
+# Controls, and what turns the direction of a line: a page may be read on a terminal.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _UNDERSCORE = re.compile(r"(?<!\w)_|_(?!\w)")
 
 
@@ -20,7 +22,7 @@ def cell(value: object) -> str:
     text = _MARKUP.sub(r"\\\g<0>", str(value))
     # an underscore inside a word is no markup, and names are full of them
     text = _UNDERSCORE.sub(r"\\_", text)
-    return " ".join(text.split())
+    return _CONTROL.sub("\ufffd", " ".join(text.split()))
 
 
 def grid(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:

@@ -11,13 +11,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+<<<<<<< HEAD
 from dprelease.spec import fields, models, numbers, perturb_keys, quantiles
+=======
+from dprelease.spec import fields, models, numbers, quantiles, resolve
+>>>>>>> wt-cmd2
 from dprelease.spec.keys import Choice, Key
 from dprelease.spec.sections import Section
 from dprelease.spec.statistic_keys import INSTEAD, OWN_KEYS, STATISTICS, StatisticKeys
 from dprelease.spec.words import SECTIONS, WORDS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLE = "dprelease spec"
 Fragment = dict[str, Any]
 
 _REFUSED: Fragment = {"not": {}}
@@ -50,7 +55,11 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.texts: {"type": "array", "items": {"type": "string"}},
     fields.scalars: {"type": "array", "items": _VALUE},
     fields.scalar: _VALUE,
-    numbers.exact: {"type": "number"},
+    numbers.exact: {
+        "type": "number",
+        "exclusiveMinimum": -numbers.LARGEST,
+        "exclusiveMaximum": numbers.LARGEST,
+    },
     numbers.budget: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
     numbers.weight: _WEIGHT,
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
@@ -94,7 +103,7 @@ def spec_schema() -> Fragment:
     needed = ("release", "data", "privacy", "output")
     return {
         "$schema": DIALECT,
-        "title": "dprelease spec",
+        "title": TITLE,
         "description": "What a differentially private release publishes, of which data, and what "
         "it may cost.",
         "type": "object",
@@ -176,7 +185,23 @@ def _kind(section: type[Section], name: str, key: Key[Any]) -> Fragment:
         return {"enum": list(key.words)}
     if (section, name) == (models.QuerySection, "statistic"):
         return {"enum": list(STATISTICS)}
-    return KINDS[key.read]
+    return KINDS[key.read] | _NARROWER.get((section, name), {})
+
+
+# What a key takes that its reading function doesn't know of.
+_NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
+    (models.ColumnSection, "keys"): {"minItems": 1},
+    (models.ColumnSection, "bins"): {"minItems": 2},
+    (models.QuerySection, "bins"): {"minItems": 2},
+    (models.OutputSection, "interval"): {
+        "minimum": float(resolve.LEAST_INTERVAL),
+        "maximum": float(resolve.MOST_INTERVAL),
+    },
+    (models.ReportSection, "formats"): {
+        "items": {"enum": list(resolve.FORMATS)},
+        "uniqueItems": True,
+    },
+}
 
 
 def _default(absent: str) -> object:

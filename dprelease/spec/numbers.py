@@ -13,7 +13,7 @@ from dprelease.spec.wording import show
 
 PLACES = 12
 _DENOMINATOR = 10**PLACES
-_LARGEST = 10**18
+LARGEST = 10**18
 MAX_EPSILON = 10**6
 MAX_BOUND = 10**9
 MAX_SELECTION_DELTA = Fraction(1, 1000)
@@ -147,7 +147,7 @@ def _from_decimal(value: Decimal, code: str) -> Fraction:
 
 
 def _within(number: int | Fraction, value: object, code: str) -> Fraction:
-    if not -_LARGEST < number < _LARGEST:
+    if not -LARGEST < number < LARGEST:
         raise _too_large(value, code)
     return Fraction(number)
 

@@ -43,9 +43,9 @@ from dprelease.spec.warnings import check_usage
 from dprelease.spec.wording import listed, show
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
-_FORMATS = ("html", "md", "json", "registry")
+FORMATS = ("html", "md", "json", "registry")
 _DEFAULT_FORMATS = ("html", "md", "json")
-_LEAST_INTERVAL, _MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
+LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
 T = TypeVar("T")
 
@@ -199,7 +199,7 @@ def _output(
 ) -> Output | None:
     model = part.model
     interval = model.interval if model.interval is not None else Fraction(95, 100)
-    if not _LEAST_INTERVAL <= interval <= _MOST_INTERVAL:
+    if not LEAST_INTERVAL <= interval <= MOST_INTERVAL:
         message = f"interval {show(interval)} is not between 0.5 and 0.999999"
         hint = "interval = 0.95 covers 95 in 100 draws of the noise"
         reporter.complain("E230", message, ("output", "interval"), hint)
@@ -214,9 +214,9 @@ def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
         return _DEFAULT_FORMATS
     for number, name in enumerate(formats):
         path = ("report", "formats", number)
-        if name not in _FORMATS:
+        if name not in FORMATS:
             reporter.complain("E105", f"{show(name)} is no format of a report", path,
-                              f"use {listed(_FORMATS)}")  # fmt: skip
+                              f"use {listed(FORMATS)}")  # fmt: skip
         elif name in formats[:number]:
             reporter.complain("E105", f"{show(name)} is named twice", path, "keep one")
     return formats

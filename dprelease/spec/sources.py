@@ -15,6 +15,7 @@ from dprelease.spec.values import UNPRINTABLE
 from dprelease.spec.wording import show
 
 PERIOD = "{period}"
+USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
 _FORMATS: dict[str, Literal["csv", "parquet"]] = {
     ".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
@@ -56,7 +57,9 @@ def check_period(
         return None
     if not used:
         message = f"a period is given, but the spec has no {PERIOD}"
-        reporter.warn("W204", message, ("data",), f"write {PERIOD} in the path or snapshot", "key")
+        reporter.warn(
+            USELESS_PERIOD, message, ("data",), f"write {PERIOD} in the path or snapshot", "key"
+        )
         return None  # it changes nothing, so it must not make another release of it
     return period
 

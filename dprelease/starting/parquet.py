@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from dprelease.starting.header import Named, unreadable
+from dprelease.starting.header import Named, no_name, unreadable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -23,8 +24,16 @@ def parquet_columns(file: str) -> list[Named]:
         raise unreadable(file, "there is no such file") from None
     except (OSError, ValueError):
         raise unreadable(file, "it is no Parquet file") from None
-    found = [(field.name, _type(field.type)) for field in schema]
-    return [Named(name, kind, readable=kind is not None) for name, kind in found]
+    if not schema.names:
+        raise unreadable(file, "it has none")
+    times = Counter(name.casefold() for name in schema.names)
+    columns = []
+    for field in schema:
+        twice = {field.name.casefold()} if times[field.name.casefold()] > 1 else set()
+        kind, wrong = _type(field.type), no_name(field.name, twice)
+        why = f"its name {wrong}" if wrong else "" if kind else "of a type that no spec reads"
+        columns.append(Named(field.name, kind, why))
+    return columns
 
 
 def _type(kind: pyarrow.DataType) -> str | None:
@@ -34,11 +43,12 @@ def _type(kind: pyarrow.DataType) -> str | None:
         (of.is_boolean, "boolean"),
         (of.is_integer, "integer"),
         (of.is_floating, "float"),
-        (of.is_decimal, "decimal"),
+        (of.is_decimal128, "decimal"),
         (of.is_string, "string"),
         (of.is_large_string, "string"),
+        (of.is_string_view, "string"),
         (of.is_date, "date"),
-        (of.is_timestamp, "timestamp"),
+        (lambda kind: of.is_timestamp(kind) and kind.tz is None, "timestamp"),
     )
     if of.is_dictionary(kind):
         return _type(kind.value_type)

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dprelease.starting.header import Csv, Named
+from dprelease.starting.header import Csv, Named, unreadable
 
 MARK = "FILL IN"
 TYPES = "integer, float, decimal, string, boolean, date or timestamp"
+_UNSPEAKABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 _HEAD = """\
@@ -89,6 +90,18 @@ class Asked(NamedTuple):
     written: Csv = Csv()
 
 
+def check_path(path: str) -> None:
+    """Refuse a path that no spec can hold as it is. Raises Failure (exit code 2)."""
+    why = ""
+    if "{period}" in path:
+        why = "its path holds {period}, which a spec fills in"
+    elif _UNSPEAKABLE.search(path):
+        why = "its path holds a character that no spec can hold"
+    if why:
+        shown = _shown(path)
+        raise unreadable(shown, why, "rename it, or begin with a copy under another name")
+
+
 def spec_text(asked: Asked) -> str:
     """The whole spec. It is TOML as it stands, and sound when its marked places are filled in."""
     what = {"name": quoted(asked.name), "mark": MARK, "output": quoted(f"out/{asked.name}")}
@@ -143,8 +156,8 @@ def _columns(columns: Sequence[Named] | None) -> Iterator[str]:
     yield '# source = "public: ...", the rule that bounds or keys come from\n'
     for column in columns if columns is not None else (Named("NAME"),):
         yield f"\n# [columns.{_key(column.name)}]\n"
-        if not column.readable:
-            yield "# of a type that dprelease does not read\n"
+        if column.unread:
+            yield f"# can't be used: {column.unread}\n"
             continue
         yield f"# type = {quoted(column.type) if column.type else ''}".rstrip() + "\n"
         yield '# source = "public: "\n'

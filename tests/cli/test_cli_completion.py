@@ -32,6 +32,20 @@ def test_commands_and_options_are_completed(cli):
     assert "plain,--new-noise" in asked(cli, "run", "--n")
 
 
+def test_a_mistaken_command_is_completed_with_nothing_and_said_nothing_of(cli):
+    for words in (
+        ("nosuch", ""),
+        ("nosuch", "--"),
+        ("budget", "nosuch", ""),
+        ("check", "--no", ""),
+    ):
+        line = " ".join(["dprelease", *words])
+        answer = cli(
+            _DPRELEASE_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words))
+        )
+        assert (answer.code, answer.err) == (0, ""), words
+
+
 def test_bash_itself_completes(cli, tmp_path):
     script = cli("completion", "bash").out
     tool = tmp_path / "dprelease"

@@ -120,6 +120,94 @@ def test_bounding_changes_the_noise_and_not_the_guarantee(compared):
     assert "weaker" not in found.values()
 
 
+BINS = ("[columns.days]", f"[columns.age]\ntype = \"integer\"\nsource = \"public\"\nbins = "
+        f"{list(range(0, 200, 10))}\n\n[columns.days]")  # fmt: skip
+BEST = ("[output]", '[[query]]\nname = "b"\nstatistic = "best"\ncandidates = [10, 20, 30]\n'
+        'score = "CASE WHEN days > candidate THEN 1 ELSE 0 END"\nscore_upper = 30\n'
+        "epsilon = 0.1\n\n[output]")  # fmt: skip
+POINTS = ("[output]", '[[query]]\nname = "m"\nstatistic = "median"\ncolumn = "days"\n'
+          "candidates = [0, 10, 50]\nepsilon = 0.1\n\n[output]")  # fmt: skip
+SHARE = ("[output]", '[[query]]\nname = "s"\nstatistic = "ratio"\nnumerator = { column = "days" }\n'
+         'denominator = { where = "days > 1" }\nepsilon = 0.1\n\n[output]')  # fmt: skip
+OPEN = ("epsilon = 1.0\n", "")
+
+
+def but(change, old, new):
+    """The change, with another text in what it puts in."""
+    assert old in change[1]
+    return change[0], change[1].replace(old, new)
+
+
+UNSEEN = [
+    ("data: delimiter", (), (('path = "small.csv"', 'path = "small.csv"\ndelimiter = ";"'),)),
+    ("data: null_values", (),
+     (('path = "small.csv"', 'path = "small.csv"\nnull_values = ["", "?"]'),)),
+    ("witness", (), (("epsilon_cap", 'witness = "far/w"\nepsilon_cap'),)),
+    ("formats of the report", (), (("[output]", '[report]\nformats = ["md"]\n\n[output]'),)),
+    ("accounting", (), (("epsilon = 1.0\n", 'epsilon = 1.0\naccounting = "pure"\n'),)),
+    ("stated epsilon", (), (OPEN,)),
+    ("column days: nulls", (), (("upper = 100", 'upper = 100\nnulls = "drop"'),)),
+    ("column age: bins", (BINS,), (but(BINS, "180", "181"),)),
+    ("query b: candidates", (OPEN, BEST), (OPEN, but(BEST, "20", "25"))),
+    ("query b: score", (OPEN, BEST), (OPEN, but(BEST, "THEN 1", "THEN 2"))),
+    ("query m: candidates", (OPEN, POINTS), (OPEN, but(POINTS, "10", "11"))),
+    ("query s: denominator", (OPEN, SHARE), (OPEN, but(SHARE, "> 1", "> 2"))),
+    ("query visits: budget asked for", (), ((FIRST, "weight = 1\n\n[["),)),
+    ("query visits: mechanism asked for", (), ((FIRST, f'mechanism = "laplace"\n{FIRST}'),)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "old", "new"), UNSEEN)
+def test_what_no_figure_of_a_plan_shows_is_told(compared, what, old, new):
+    for pair in ((old, new), (new, old)):
+        found = compared(*pair)
+        assert found.get(what, found.get(f"stated {what}")) == "changed"
+        assert "weaker" not in found.values()
+
+
+def test_every_value_is_words(cli, spec):
+    spec(OPEN, SHARE, name="old.toml")
+    spec(OPEN, but(SHARE, "> 1", "> 2"), name="new.toml")
+    answer = cli("diff", "old.toml", "new.toml")
+    assert "query s: denominator: records where days > 1 -> records where days > 2" in answer.out
+    assert "{" not in answer.out
+
+
+def test_the_order_of_queries_is_told_and_is_the_same_release(folder, cli):
+    text = (folder / "small.toml").read_text()
+    head, first, second = text.split("[[query]]\n")
+    second, output = second.split("[output]")
+    (folder / "new.toml").write_text(f"{head}[[query]]\n{second}[[query]]\n{first}[output]{output}")
+    answer = cli("diff", "small.toml", "new.toml")
+    assert answer.code == 0
+    assert "order of the queries: visits, mean_days -> mean_days, visits" in answer.out
+    assert "same release" in answer.out
+
+
+def test_places_are_compared_as_paths_and_as_the_specs_see_them(compared, folder, cli, spec):
+    far = ("epsilon_cap", f'path = "{folder}/l.sqlite"\nepsilon_cap')
+    (folder / "copy").mkdir()
+    spec(far, name="old.toml")
+    spec(far, name="copy/new.toml")
+    told = cli("diff", "--json", "old.toml", "copy/new.toml").json
+    assert [each["what"] for each in told["changes"]] == []
+    spec(('path = "small.csv"', 'path = "small.csv"'), name="copy/new.toml")
+    told = cli("diff", "--json", "small.toml", "copy/new.toml").json
+    assert (told["exit_code"], told["changes"]) == (0, [])
+
+
+def test_figures_are_numbers_and_differ_where_they_are_shown(cli, spec):
+    spec(OPEN, (FIRST, FIRST.replace("0.5", "0.500000000001")), name="old.toml")
+    spec(OPEN, (FIRST, FIRST.replace("0.5", "0.500000000002")), name="new.toml")
+    answer = cli("diff", "old.toml", "new.toml")
+    assert answer.code == 1
+    was, now = answer.out.splitlines()[0].removeprefix("weaker   epsilon: ").split(" -> ")
+    assert was != now
+    spec(("epsilon_cap = 2.5", "epsilon_cap = 25000"), name="new.toml")
+    told = cli("diff", "--json", "small.toml", "new.toml").json
+    assert (told["changes"][0]["old"], told["changes"][0]["new"]) == (2.5, 25000)
+
+
 def test_text_is_plain_and_says_what_a_run_costs(cli, spec):
     spec(("epsilon = 1.0", "epsilon = 1.25"), (FIRST, FIRST.replace("0.5", "0.75")),
          name="new.toml")  # fmt: skip
@@ -158,6 +246,13 @@ def test_specs_that_are_no_use_exit_with_2(cli, spec):
         answer = cli("diff", *arguments)
         assert (answer.code, answer.out) == (2, ""), arguments
         assert answer.err
+    both = cli("diff", "bad.toml", "nowhere.toml")
+    assert "bad.toml:" in both.err
+    assert "nowhere.toml:" in both.err
+    marks = cli("diff", "--format", "github", "small.toml", "bad.toml")
+    assert (marks.code, marks.err) == (2, "")
+    assert marks.out.startswith("::error file=bad.toml,line=9,col=1,title=E110::")
+    assert cli("diff", "--json", "bad.toml", "nowhere.toml").json["exit_code"] == 2
 
 
 def test_people_who_are_told_apart_otherwise_weaken(compared):
@@ -165,3 +260,30 @@ def test_people_who_are_told_apart_otherwise_weaken(compared):
     number = ("[columns.region]", '[columns.who]\ntype = "integer"\n\n[columns.region]')
     changes = compared((PEOPLE, BOUNDING, column), (PEOPLE, BOUNDING, number))
     assert changes["unit"] == "weaker"
+
+
+def test_a_unit_column_that_is_declared_as_it_was_read_is_the_same(compared):
+    column = ("[columns.region]", '[columns.who]\ntype = "string"\n\n[columns.region]')
+    assert "weaker" not in compared((PEOPLE, BOUNDING), (PEOPLE, BOUNDING, column)).values()
+    assert "weaker" not in compared((PEOPLE, BOUNDING, column), (PEOPLE, BOUNDING)).values()
+
+
+def test_rows_without_a_unit_weaken_when_they_come_in(compared):
+    column = ("[columns.region]", '[columns.who]\ntype = "string"\n\n[columns.region]')
+    used = but(column, '"string"', '"string"\nnulls = "nobody"')
+    found = compared((PEOPLE, BOUNDING, column), (PEOPLE, BOUNDING, used))
+    assert found["rows without a unit"] == "weaker"
+    found = compared((PEOPLE, BOUNDING, used), (PEOPLE, BOUNDING, column))
+    assert "weaker" not in found.values()
+
+
+def test_what_a_derived_unit_is_made_of_is_compared_too(compared):
+    people = but(PEOPLE, '"who"', '"household"')
+    made = (
+        '[columns.plot]\ntype = "integer"\n\n[columns.household]\ntype = "integer"\n'
+        'expression = "plot + 1"\n\n[columns.region]'
+    )
+    old = ("[columns.region]", made)
+    new = but(old, 'plot]\ntype = "integer"', 'plot]\ntype = "decimal"')
+    assert compared((people, BOUNDING, old), (people, BOUNDING, new))["unit"] == "weaker"
+    assert compared((people, BOUNDING, old), (people, BOUNDING, old)) == {}

@@ -27,7 +27,26 @@ def test_each_command_has_help_with_an_example(cli, command):
     assert "Example" in answer.out
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("command", ["audit"])
+=======
+@pytest.mark.parametrize("command", ["show", "verify", "export", "witness"])
+def test_each_command_of_budget_has_an_example(cli, command):
+    answer = cli("budget", command, "--help")
+    assert answer.code == 0
+    assert f"Example:\n    dprelease budget {command}" in answer.out
+
+
+def test_a_group_without_its_command_shows_its_help(cli):
+    answer = cli("budget")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("Usage: dprelease budget")
+    assert "Try:" not in answer.err
+    assert "\ufffd" not in cli("completion").err
+
+
+@pytest.mark.parametrize("command", ["audit", "estimate"])
+>>>>>>> wt-cmd2
 def test_what_is_not_built_is_not_offered(cli, command):
     assert f"\n  {command} " not in cli("--help").out
     assert cli(command).code == 2

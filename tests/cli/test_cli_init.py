@@ -9,10 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 import tomli
 
+from dprelease.engines.files import lay_out
 from dprelease.errors import Failure
+from dprelease.model import ColumnType, Dialect, InputColumn, Source
 from dprelease.starting.header import Csv, csv_columns, first_line
 from dprelease.starting.parquet import parquet_columns
-from dprelease.starting.text import MARK, quoted
+from dprelease.starting.text import MARK, _key, quoted
 
 CANARY = "KANARIENVOGEL"
 HEADER = 'region,days,"a ""quoted"", name",Größe\n'
@@ -81,11 +83,13 @@ def test_not_one_byte_after_the_header_is_read(data, monkeypatch):
     assert b"".join(taken) == HEADER.encode()
 
 
-def test_the_reader_does_not_wait_for_what_comes_after_the_header():
+@pytest.mark.parametrize("header", ["a,b", 'size 5",b', 'a,"b', '"'])
+@pytest.mark.parametrize("end", ["\n", "\r"])
+def test_the_reader_does_not_wait_for_what_comes_after_the_header(header, end):
     out, into = os.pipe()
     try:
-        os.write(into, b'a,"b\nc"\r\n' + CANARY.encode())
-        assert first_line(out) == b'a,"b\nc"'
+        os.write(into, f"{header}{end}{CANARY}".encode())
+        assert first_line(out) == header.encode()
         assert os.read(out, 100) == CANARY.encode()
     finally:
         os.close(out)
@@ -175,7 +179,7 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
     answer = cli("init", "a.parquet")
     assert (answer.code, answer.err) == (0, "")
     assert '# [columns.n]\n# type = "integer"\n' in answer.out
-    assert "# [columns.parts]\n# of a type that dprelease does not read\n" in answer.out
+    assert "# [columns.parts]\n# can't be used: of a type that no spec reads\n" in answer.out
     assert CANARY not in answer.out
     assert cli("init", "--no-header", "a.parquet").code == 2
     (folder / "b.parquet").write_bytes(b"PAR1 not at all")
@@ -186,6 +190,63 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb\t", "ä 𝄞", "\u2028\u00a0", "#"])
 def test_names_are_quoted_as_toml_reads_them(text):
     assert tomli.loads(f"{quoted(text)} = 1") == {text: 1}
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [(' "a" , "b"', ["a", "b"]), ('size 5",b', ['size 5"', "b"]), ("a],[b", ["a]", "[b"]),
+     ("it's,\\u0041", ["it's", "\\u0041"]), ("# a,b # c", ["# a", "b # c"])],
+)  # fmt: skip
+def test_a_header_falls_into_the_names_that_a_run_finds(tmp_path, line, names, start):
+    file = tmp_path / "a.csv"
+    file.write_bytes(start + f"{line}\r\n1,2\r\n".encode())
+    for encoding in ("utf-8", "latin-1"):
+        assert [each.name for each in csv_columns(str(file), Csv(",", encoding))] == names
+    dialect = Dialect(encoding="latin-1")
+    wanted = [InputColumn(name, ColumnType.STRING) for name in names]
+    assert lay_out(Source(str(file), "csv", dialect), wanted).width == 2
+    assert tomli.loads("\n".join(f"[{_key(each)}]" for each in names)).keys() == set(names)
+
+
+def test_what_no_header_may_be_comes_with_what_to_do(cli, folder):
+    (folder / "tabs.csv").write_text("a\tb\n1\t2\n")
+    (folder / "latin.csv").write_bytes("größe\n".encode("latin-1"))
+    (folder / "lines.csv").write_text(f'a,"b\nc"\n{CANARY},1\n')
+    (folder / "odd.csv").write_text("a\u2028b\n")
+    for name, word in (("tabs", "--delimiter tab"), ("latin", "--encoding"),
+                       ("lines", "one line"), ("odd", "control")):  # fmt: skip
+        answer = cli("init", f"{name}.csv")
+        assert (answer.code, answer.out) == (2, "")
+        assert word in answer.err
+        assert CANARY not in answer.err
+    assert cli("init", "tabs.csv", "--delimiter", "\t").code == 0
+
+
+@pytest.mark.parametrize("name", [b"v-{period}.csv", b"v\nq.csv", b"v\x1b.csv", b"v\xff.csv"])
+def test_a_path_that_no_spec_can_hold_is_refused(cli, folder, name):
+    with open(os.path.join(os.fsencode(folder), name), "wb") as file:
+        file.write(HEADER.encode())
+    answer = cli("init", os.fsdecode(name), "-o", "new.toml")
+    assert (answer.code, answer.out) == (2, "")
+    assert "rename it" in answer.err
+    assert not (folder / "new.toml").exists()
+
+
+def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_path):
+    file = str(tmp_path / "a.parquet")
+    zoned = pa.array([0], pa.timestamp("us", "UTC"))
+    names = ["a", "A", "", "b\n", "at", "c"]
+    pq.write_table(pa.table([["x"], ["x"], ["x"], ["x"], zoned, ["x"]], names=names), file)
+    found = {each.name: each.unread for each in parquet_columns(file)}
+    assert found["a"] == found["A"] == "its name stands there twice"
+    assert "empty" in found[""]
+    assert "control" in found["b\n"]
+    assert "type" in found["at"]
+    assert found["c"] == ""
+    pq.write_table(pa.table({}), file)
+    with pytest.raises(Failure):
+        parquet_columns(file)
 
 
 @pytest.mark.parametrize("name", ["pipe.csv", "pipe.parquet"])

@@ -25,6 +25,16 @@ def test_reports_again_and_pages_of_plans(cli, folder):
     assert cli("report", "out").out == (folder / "out" / "report.md").read_text()
 
 
+def test_the_bytes_are_those_of_the_file_whatever_the_stream_is(cli, folder):
+    assert cli("run", "small.toml", "-q").code == 0
+    for form in ("html", "md"):  # these are not Latin-1, and hold ±
+        written = (folder / "out" / FILES[form]).read_bytes()
+        assert (
+            cli("report", "out", "--format", form, PYTHONIOENCODING="latin-1").out.encode()
+            == written
+        )
+
+
 @pytest.mark.parametrize("arguments", [["nowhere"], ["out", "-o", "no/where.html"]])
 def test_what_cannot_be_read_or_written(cli, arguments):
     cli("run", "small.toml", "-q")

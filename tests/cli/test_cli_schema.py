@@ -50,6 +50,18 @@ def test_it_is_a_schema_and_printed_as_it_is(cli, folder):
     assert cli("schema", "-o", "nowhere/a.json").code == 2
 
 
+def test_only_a_schema_is_replaced(cli, folder):
+    (folder / "old.json").write_text(json.dumps({"title": SCHEMA["title"], "old": 1}))
+    assert cli("schema", "-o", "old.json").code == 0
+    assert json.loads((folder / "old.json").read_text()) == SCHEMA
+    before = (folder / "small.csv").read_bytes()
+    answer = cli("schema", "-o", "small.csv")
+    assert (answer.code, answer.out) == (2, "")
+    assert "E010 small.csv is there already" in answer.err
+    assert (folder / "small.csv").read_bytes() == before
+    assert not list(folder.glob("*.draft"))
+
+
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_every_example_is_valid(path):
     assert mistakes(path.read_text(encoding="utf-8")) == set()
@@ -101,6 +113,14 @@ CHANGES = [
     ('[output]\npath = "out"', "[output]", "output"),
     ('[output]\npath = "out"', '[out]\npath = "out"', ""),
     ("schema = 1", "schema = 2", "schema"),
+    ("schema = 1", "schema = true", "schema"),
+    ('keys = ["north", "south"]', "keys = []", "columns.region.keys"),
+    ("lower = 0", "bins = [0]\nlower = 0", "columns.days.bins"),
+    ('path = "out"', 'path = "out"\ninterval = 1', "output.interval"),
+    ('path = "out"', 'path = "out"\n[report]\nformats = ["pdf"]', "report.formats.0"),
+    ('path = "out"', 'path = "out"\n[report]\nformats = ["md", "md"]', "report.formats"),
+    ("epsilon = 1.0", "epsilon = 1e18", "privacy.epsilon"),
+    ("upper = 100", "upper = 100\nstep = 1e18", "columns.days.step"),
 ]
 
 

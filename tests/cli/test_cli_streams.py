@@ -1,8 +1,12 @@
 """Errors that nobody planned, streams that break, terminals and colour."""
 
+import fcntl
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -96,6 +100,27 @@ def test_an_interrupt_is_one_plain_line(probe, exception):
     assert answer.out == ""
     assert answer.err.startswith("E700 interrupted")
     assert answer.err.count("\n") == 1
+    assert "charged" not in answer.err
+    assert "charged" in probe(breaks(exception), "run", "small.toml").err
+
+
+@pytest.mark.parametrize(("columns", "other"), [(40, 100), (100, 40)])
+def test_text_is_folded_to_the_terminal_that_shows_it(folder, spec, columns, other):
+    """Standard error on a narrow terminal, standard output elsewhere or on another one."""
+    spec(('unit = "row"', ""))
+    terminals = {}
+    for name, width in (("stderr", columns), ("stdout", other)):
+        master, terminals[name] = pty.openpty()
+        fcntl.ioctl(terminals[name], termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        if name == "stderr":
+            shown = master
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
+    environment.pop("COLUMNS", None)
+    process = start(folder, "check", "small.toml", env=environment, **terminals)
+    assert process.wait(timeout=60) == 2
+    text = os.read(shown, 65_536).decode().replace("\r\n", "\n")
+    assert "E110" in text
+    assert columns - 30 < max(map(len, text.splitlines())) <= columns
 
 
 def start(folder: Path, *arguments: str, **streams: object) -> subprocess.Popen[bytes]:

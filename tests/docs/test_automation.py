@@ -119,10 +119,27 @@ def test_the_actions_steps_check_and_compare(shell):
     assert (marked.returncode, marked.stdout) == (0, done.stdout)
     assert shell("git worktree list").stdout.count("\n") == 1
 
-    committed(shell, b=SPEC.replace("count", "cont"))
+    broken = committed(shell, b=SPEC.replace("count", "cont"))
     done = shell(check, **inputs)
     assert done.returncode == 2
     assert "::error file=release_specs/b.toml,line=15" in done.stdout
+
+    committed(shell, b=SPEC)
+    mended = shell(compare, BASE=broken, **inputs)
+    assert (mended.returncode, mended.stderr) == (0, "")
+    assert mended.stdout == (
+        "::warning title=not compared::release_specs/b.toml could not be loaded as it was\n"
+    )
+
+
+def test_a_period_is_for_the_specs_that_have_a_place_for_it(shell):
+    committed(shell, a=SPEC, b=SPEC.replace("small.csv", "small-{period}.csv"))
+    inputs = {"SPECS": "release_specs/*.toml", "PERIOD": "2026-01"}
+    done = shell(steps()["check"]["run"], **inputs)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    alone = shell(steps()["check"]["run"], **inputs | {"SPECS": "release_specs/a.toml"})
+    assert alone.returncode == 1
+    assert "W204" in alone.stdout
 
 
 def test_the_hook_checks_the_files_that_it_is_given(shell):

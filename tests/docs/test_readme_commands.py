@@ -22,10 +22,13 @@ WITHOUT_INSTALLING = {
 }
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the README's commands need of a checkout, and its first spec as visits.toml."""
-    folder = tmp_path_factory.mktemp("checkout")
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What the README's commands need of a checkout, and its first spec as visits.toml.
+
+    One for each test: what one spends in the ledger, another would show.
+    """
+    folder = tmp_path
     shutil.copytree(
         ROOT / "release_specs",
         folder / "release_specs",

@@ -53,6 +53,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
     # Record-level tables. Which law perturbs a column, and how far that errs.
     "dprelease.local.calibrate": (*VOCABULARY, "dprelease.privacy"),
+    "dprelease.local.errors": (*VOCABULARY, "dprelease.privacy"),
     # What is exact about them, in JSON values.
     "dprelease.local.detail": VOCABULARY,
     # What their cells say and what they tell, in which order and where they are kept. Never a true
@@ -107,7 +108,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.saving": (),
     # Sees rows and exact figures; draws nothing.
-    "dprelease.engines": (*VOCABULARY, "dprelease.expressions"),
+    "dprelease.engines": (*VOCABULARY, "dprelease.csv_line", "dprelease.expressions"),
+    # How one line of CSV falls into fields; knows of no file.
+    "dprelease.csv_line": (),
     # Draws randomness; sees nothing.
     "dprelease.noise": VOCABULARY,
     # The one place where exact becomes noisy.
@@ -150,7 +153,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.writers",
     ),
     # A published directory, and its report rendered again.
-    "dprelease.republish": (*VOCABULARY, "dprelease.report", "dprelease.writers"),
+    "dprelease.republish": (
+        *VOCABULARY,
+        "dprelease.published.opening",
+        "dprelease.report",
+        "dprelease.writers",
+    ),
     "dprelease.confirmed": (
         *VOCABULARY,
         "dprelease.certify",
@@ -160,7 +168,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Reads what was released, from its files alone.
     "dprelease.published": VOCABULARY,
     # Reads the names of columns, and no value.
-    "dprelease.starting": VOCABULARY,
+    "dprelease.starting": (*VOCABULARY, "dprelease.csv_line"),
     # The plans of two specs side by side.
     "dprelease.comparing": (*VOCABULARY, "dprelease.report"),
     # The calls of the public API, and the command line.
@@ -205,6 +213,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.republish",
         "dprelease.saving",
         "dprelease.spec.json_schema",
+        "dprelease.spec.sources",  # the name of a warning
         "dprelease.starting",
     ),
     "dprelease.__main__": ("dprelease.cli",),

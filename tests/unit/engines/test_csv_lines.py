@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dprelease.csv_line import split_line
 from dprelease.engines import csv_records
-from dprelease.engines.csv_line import split_line
 from dprelease.engines.csv_scan import LineScan
 from dprelease.engines.files import Layout
 from dprelease.engines.reference import read_fields

@@ -1,0 +1,116 @@
+"""Intervals around unbiased estimates of shares, from the cumulants of the noise.
+
+A score interval holds every share x with which the estimate would be no surprise: the noise is
+taken as it were at x. Its quantiles are normal ones, corrected by half a count, as counts are
+whole, and by the terms of Cornish and Fisher: for the third cumulant on its longer side, for the
+fourth by at most one count. Corrections only ever make it longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+
+LEAST_TAIL = 1e-300
+_STEPS = 100
+_CLOSE = 1e-13
+
+Cumulants = tuple[float, float, float]  # the second, third and fourth
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """An unbiased estimate, and ends of an interval around it."""
+
+    value: Fraction
+    lower: float
+    upper: float
+
+    def times(self, factor: int) -> Figure:
+        """The same of a sum of so many."""
+        return Figure(self.value * factor, self.lower * factor, self.upper * factor)
+
+
+def quantile(interval: Fraction) -> float:
+    """How many standard deviations a normal variable stays within, with that chance."""
+    # Imported here for start-up: it brings much along that only it needs.
+    from statistics import NormalDist
+
+    if not 0 < interval < 1:
+        raise ValueError("an interval covers between 0 and 1")
+    return -NormalDist().inv_cdf(max(float((1 - interval) / 2), LEAST_TAIL))
+
+
+def scored(
+    value: Fraction, rows: int, z: float, law: Callable[[float], Cumulants], unit: float
+) -> Figure:
+    """The interval around an estimate that is a mean over the records.
+
+    ``law`` gives the cumulants of one record on average, were the share so much, between 0 and 1;
+    ``unit`` is how far the sum over the records moves when one count moves by 1.
+    """
+    at = float(value)
+    third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
+
+    def excess(share: float) -> float:
+        """How much farther away it is than it may be, times the records."""
+        spread, skew, tails = law(min(max(share, 0.0), 1.0))
+        away = abs(at - share) * rows - unit / 2
+        if spread <= 0:
+            return away
+        longer = max(skew if at > share else -skew, 0.0) / spread
+        heavy = max(tails, 0.0) / (spread * sqrt(rows * spread))
+        return away - z * sqrt(rows * spread) - third * longer - min(fourth * heavy, unit)
+
+    wide = (1.2 * z * sqrt(rows * law(min(max(at, 0.0), 1.0))[0]) + unit) / rows
+    return Figure(value, _end(excess, at, wide, -1), _end(excess, at, wide, 1))
+
+
+def _end(excess: Callable[[float], float], at: float, wide: float, sign: int) -> float:
+    while excess(at + sign * wide) <= 0:
+        wide = 2 * wide
+    end = _crossing(excess, at, at + sign * wide)
+    near, far = (0.0, 1.0) if sign > 0 else (1.0, 0.0)
+    if sign * (near - end) > 0:  # shares may fit though what lies before them does not
+        best = _least(excess, near, far)
+        if excess(best) <= 0:
+            return _crossing(excess, best, far) if excess(far) > 0 else far
+    return end
+
+
+def _crossing(excess: Callable[[float], float], inner: float, outer: float) -> float:
+    """Where it turns positive, from the side where it is: regula falsi, as in Illinois."""
+    low, high = excess(inner), excess(outer)
+    side = 0
+    for _ in range(_STEPS):
+        middle = outer - high * (outer - inner) / (high - low)
+        found = excess(middle)
+        if found > 0:
+            outer, high, low = middle, found, low / 2 if side > 0 else low
+            side = 1
+        else:
+            inner, low, high = middle, found, high / 2 if side < 0 else high
+            side = -1
+        if abs(outer - inner) <= _CLOSE * abs(outer) or abs(found) <= _CLOSE:
+            break
+    return outer if side > 0 else inner
+
+
+def _least(excess: Callable[[float], float], left: float, right: float) -> float:
+    """Where it is least, by thirds."""
+    for _ in range(60):
+        one, other = left + (right - left) / 3, right - (right - left) / 3
+        left, right = (left, other) if excess(one) <= excess(other) else (one, right)
+    return left
+
+
+def cumulants(raw: tuple[Fraction, Fraction, Fraction, Fraction]) -> Cumulants:
+    """The second to fourth cumulant, of the first four moments."""
+    m1, m2, m3, m4 = raw
+    return (
+        float(m2 - m1**2),
+        float(m3 - 3 * m2 * m1 + 2 * m1**3),
+        float(m4 - 4 * m3 * m1 - 3 * m2**2 + 12 * m2 * m1**2 - 6 * m1**4),
+    )

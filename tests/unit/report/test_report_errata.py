@@ -1,0 +1,57 @@
+"""What a report says of errors: whom to tell, and that a correction by new noise spends again."""
+
+import pytest
+from report_specs import DELTA, PEOPLE
+
+from dprelease.report.errata_words import errata_words
+
+
+@pytest.fixture
+def made(planned, published):
+    count = {"name": "visits", "statistic": "count_units", "by": ["region"],
+             "mechanism": "gaussian"}  # fmt: skip
+    return published(planned(count, delta=DELTA, **PEOPLE), 7)
+
+
+def with_basic(report, **texts):
+    basic = {**report["deployment"]["basic"], **texts}
+    return {**report, "deployment": {**report["deployment"], "basic": basic}}
+
+
+def test_a_correction_is_another_release_and_spends_again(made):
+    said = " ".join(errata_words(made.report))
+    spent = made.report["accounting"]
+    assert f"on top of the epsilon {spent['epsilon']:g} and delta 1e-8 of this one" in said
+    assert f"name its run, {made.report['provenance']['run_id']}, so that" in said
+    assert "in up to 5 of 100 releases" in said
+    other = {**made.report, "provenance": {**made.report["provenance"], "interval": "0.9995"}}
+    assert "in up to 0.05 of 100 releases" in " ".join(errata_words(other))
+
+
+@pytest.mark.parametrize(
+    ("contact", "curator", "said"),
+    [
+        ("dpo@a.example", "Agency", "told to dpo@a.example, the contact of this release."),
+        (None, "Agency", "names no contact: errors are to be told to Agency."),
+        (None, None, "names no contact: errors are to be told to whoever published these files."),
+    ],
+)
+def test_whom_to_tell_is_what_the_spec_says(made, contact, curator, said):
+    report = with_basic(made.report, contact=contact, data_curator=curator)
+    assert said in " ".join(errata_words(report))
+
+
+def test_page_and_markdown_have_it_and_texts_are_escaped(made):
+    from dprelease.report.html import render_html
+    from dprelease.report.markdown import render
+    from dprelease.report.public import PublicReport
+
+    report = with_basic(made.report, contact="<b>`*me*`</b>")
+    page = render_html(PublicReport(report, {}))
+    assert '<h2 id="errata">Errors and corrections</h2>' in page
+    assert '<a href="#errata">' in page
+    assert "told to &lt;b&gt;`*me*`&lt;/b&gt;, the contact" in page
+    text = render(report, {})
+    assert "## Errors and corrections\n\n- " in text
+    assert "told to \\<b\\>\\`\\*me\\*\\`\\</b\\>, the contact" in text
+    assert all(f"\n- {line}\n" in render(made.report, {}) for line in errata_words(made.report))
