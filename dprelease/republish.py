@@ -15,6 +15,7 @@ from dprelease.report.renderers import render
 from dprelease.writers.reading import read_table
 
 SCHEMA = "dprelease/report/1"
+_CHUNK = 1 << 20
 
 
 def rendered_again(directory: str, form: str) -> bytes:
@@ -25,6 +26,8 @@ def rendered_again(directory: str, form: str) -> bytes:
     facts = _facts(directory)
     try:
         tables = {each["file"]: _table(directory, each, facts) for each in facts["tables"]}
+        for each in facts.get("perturb", ()):
+            _check_records(directory, each, facts)
         return render(PublicReport(facts, tables), form)
     except (Failure, MemoryError):
         raise
@@ -90,6 +93,23 @@ def _table(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> Out
         return read_table(content, file.rpartition(".")[2], facts)
     except ValueError:
         raise _bad_table(path, "is not the table that the report describes") from None
+
+
+def _check_records(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> None:
+    """A table of records must be the one that was released; what is said of it is in the report."""
+    file = facts["file"]
+    if os.path.basename(file) != file:
+        raise _bad_report(directory, "names a table elsewhere")
+    path = os.path.join(directory, file)
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as source:
+            while chunk := source.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as problem:
+        raise _bad_table(path, f"can't be read: {os.strerror(problem.errno or 0)}") from None
+    if not digest.hexdigest() == facts["sha256"] == report["provenance"]["files"][file]:
+        raise _bad_table(path, "is not the file that was released")
 
 
 def _bad_table(path: str, problem: str) -> Failure:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from dprelease.cli.console import answer, answer_json, complain, remark
+from dprelease.cli.console import answer, answer_json, complain, folded, remark
 from dprelease.cli.options import JSON
 from dprelease.errors import Complaint, ExitCode, Failure
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from dprelease.published.package import Described
 
 MOST_ROWS = 50
+MOST_RECORDS = 10
 
 EPILOG = """\b
 Example:
@@ -29,7 +31,8 @@ Example:
     "--rows",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"Show the first N rows of a table.  [default: {MOST_ROWS}; with --json all]",
+    help=f"Show the first N rows of a table.  [default: {MOST_ROWS}; with --json all; of records "
+    f"{MOST_RECORDS}]",
 )
 @JSON
 def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool) -> int:
@@ -47,7 +50,8 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
         from dprelease.cli.show_json import facts_of
 
         shown = [
-            facts_of(each, read_rows(each, rows)) | {"unchanged": warning is None}
+            facts_of(each, read_rows(each, _most(each, rows, None)))
+            | {"unchanged": warning is None}
             for each, warning in zip(tables, warnings, strict=True)
         ]
         answer_json({"schema": "dprelease/tables/1", "tables": shown})
@@ -57,10 +61,27 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
     for place, each in enumerate(tables):
         if place:
             answer("")
-        answer(page_of(each, read_rows(each, MOST_ROWS if rows is None else rows)))
+        answer(page_of(each, read_rows(each, _most(each, rows, MOST_ROWS))))
+        if each.records is not None:
+            answer("")
+            answer(folded(_of_records(each), sys.stdout, 0))
     if not tables:
         remark(f"{directory} holds no tables")
     return int(ExitCode.DONE)
+
+
+def _most(table: Described, rows: int | None, usual: int | None) -> int | None:
+    if rows is not None:
+        return rows
+    return usual if table.records is None else MOST_RECORDS
+
+
+def _of_records(table: Described) -> str:
+    """What a row of a table of records is, and how to read many of them."""
+    return (
+        f"each row is one record, perturbed on its own; what they tell together: dprelease "
+        f"estimate {table.file}"
+    )
 
 
 def _chosen(tables: list[Described], names: tuple[str, ...], folder: str) -> list[Described]:

@@ -30,7 +30,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A released table as the package describes it."""
+    """A released table as the package describes it.
+
+    ``records`` is the number of records of a table of records, and None of all others.
+    """
 
     name: str
     title: str
@@ -38,6 +41,7 @@ class Described:
     format: str
     fields: tuple[Field, ...]
     sha256: str
+    records: int | None = None
 
     def changed(self) -> Complaint | None:
         """Warn when the file is not the one that was released. Raises Failure (exit code 2)."""
@@ -91,4 +95,8 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
         )
         digest = str(each["hash"]).removeprefix("sha256:")
         title = str(each.get("title", ""))
-        yield Described(path.stem, title, folder / path, each["format"], fields, digest)
+        records = each.get("records")
+        if not (records is None or isinstance(records, int)):
+            raise TypeError("a number of records")
+        file = folder / path
+        yield Described(path.stem, title, file, each["format"], fields, digest, records)

@@ -45,6 +45,8 @@ def _read_csv(table: Described, most: int | None) -> Rows:
         if next(lines, None) != [field.name for field in table.fields]:
             raise ValueError("another header")
         rows = [_row(line, texts, len(table.fields)) for line in islice(lines, most)]
+        if table.records is not None:  # may be many
+            return Rows(rows, table.records)
         return Rows(rows, len(rows) + sum(1 for _ in lines))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from dprelease.finish.text import listing
 from dprelease.report.numbers import shortened, upward, written
 
 Facts = Mapping[str, Any]
@@ -147,9 +148,9 @@ def _without_value(column: Facts) -> Iterator[str]:
     if labels["other"] is None and labels["type"] != "boolean":
         without.append("values outside the bins" if labels["bins"] else "undeclared values")
     if labels["null_label"] is None:
-        without.append("nulls and unreadable values")
+        without += ["nulls", "unreadable values"]
     if without and len(labels["labels"]) > 1:
-        said = " and ".join(without).replace("values and nulls", "values, nulls")
+        said = listing(without)
         yield (
             f"{said[0].upper()}{said[1:]} are answered as if they had one of the labels, each with "
             "the same chance; estimates count them so, spread evenly over all labels."

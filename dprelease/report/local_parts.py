@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from dprelease.model import Mechanism, Plan, RecordStep, StoredTable
 from dprelease.report.local_columns import column_words
@@ -38,7 +38,7 @@ def _part(plan: Plan, step: RecordStep, records: Mapping[str, StoredTable] | Non
         published = replace(kept, path=f"{step.perturb.name}.{kept.format}")
         found |= perturb_facts(step, published, interval, errors)
     found["explained"] = list(_table_words(plan, step))
-    for column in found["columns"]:
+    for column in cast("list[Facts]", found["columns"]):
         column["explained"] = column_words(column)
     return found
 

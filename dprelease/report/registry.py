@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dprelease.report.local_reading import error_of
 from dprelease.report.markdown_review import statistic_words
 from dprelease.report.numbers import written
 
@@ -46,7 +47,7 @@ def registry_entry(report: Facts) -> dict[str, Any]:
             },
             "privacy_loss": _loss(report),
             "deployment_model": {
-                "model_name": "Central",
+                **_model(deployment["model"]),
                 "actors": _list(
                     [
                         f"Curator ({curator}): trusted with the private table.",
@@ -77,6 +78,22 @@ def registry_entry(report: Facts) -> dict[str, Any]:
     }
 
 
+def _model(model: str) -> dict[str, str]:
+    """Where noise is added. The registry has one name for each; of two it is the less private."""
+    local = (
+        "record by record. The curator held the true records: the trust is that of the local model "
+        "for readers and keepers of the published table only."
+    )
+    if model == "local":
+        return {"model_name": "Local", "model_name_details": f"Noise is added {local}"}
+    if model == "central":
+        return {"model_name": "Central"}
+    return {
+        "model_name": "Central",
+        "model_name_details": "Noise is added to statistics, and in tables of records " + local,
+    }
+
+
 def _basic(report: Facts, curator: str) -> dict[str, Any]:
     basic = report["deployment"]["basic"]
     sector = (basic["sector"] or "").capitalize()
@@ -84,12 +101,26 @@ def _basic(report: Facts, curator: str) -> dict[str, Any]:
         "name": basic["title"],
         "data_curators": [curator],
         "intended_use": basic["intended_use"] or UNSAID,
-        "data_product_type": "Summary statistics",
+        "data_product_type": _product(report),
         "data_product_region": basic["region"] or UNSAID,
-        "description": f"Statistics with noise: {_queries(report)}.",
+        "description": " ".join(_described(report)),
         "publication_date": report["provenance"]["released_at"][:10],
         **({"data_product_sector": sector} if sector in SECTORS else {}),
     }
+
+
+def _product(report: Facts) -> str:
+    if "perturb" not in report:
+        return "Summary statistics"
+    return "Summary statistics and microdata" if report["queries"] else "Microdata"
+
+
+def _described(report: Facts) -> Iterator[str]:
+    if report["queries"]:
+        yield f"Statistics with noise: {_queries(report)}."
+    for part in report.get("perturb", ()):
+        columns = ", ".join(column["name"] for column in part["columns"])
+        yield f"{part['name']}: {part['rows']:,} records, each perturbed on its own: {columns}."
 
 
 def _queries(report: Facts) -> str:
@@ -132,11 +163,18 @@ def _loss(report: Facts) -> dict[str, Any]:
 def _composition(report: Facts) -> str:
     spent, ledger = report["accounting"], report["ledger"]
     return (
-        f"Composition: {spent['method']}; the cells of a table are disjoint. By plain addition "
+        f"Composition: {spent['method']}; {_parts(report)}. By plain addition "
         f"epsilon would be {written(spent['basic_epsilon'])}. A ledger adds up all releases of the "
         f"dataset: epsilon {written(ledger['before']['epsilon'])} before this release, "
         f"{written(ledger['after']['epsilon'])} after it."
     )
+
+
+def _parts(report: Facts) -> str:
+    cells = ["the cells of a table are disjoint"] if report["queries"] else []
+    if "perturb" in report:
+        cells.append("the answers about one unit in a record-level table add up")
+    return ", and ".join(cells)
 
 
 def _sources(report: Facts) -> Iterator[str]:
@@ -156,6 +194,16 @@ def _mechanisms(report: Facts) -> Iterator[str]:
             f"{query['name']}: {statistic_words(query)}, {query['mechanism']}, {cost}, "
             f"{query['sensitivity']['derivation']}"
         )
+    for part in report.get("perturb", ()):
+        for column in part["columns"]:
+            cost = f"epsilon {written(column['epsilon'])}"
+            if column["delta"]:
+                cost += f", delta {written(column['delta'])}"
+            yield (
+                f"{part['name']}.{column['name']}: {column['mechanism']}, {cost} for one answer, "
+                f"expected error {error_of(column, 'expected')}, least possible "
+                f"{error_of(column, 'floor')}. {' '.join(column['explained'])}"
+            )
     yield "Floating point: integer noise on a public grid, integer sums."
     version = report["provenance"]["versions"].get("dprelease")
     yield f"Tool: dprelease{f' {version}' if version else ''}"

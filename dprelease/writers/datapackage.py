@@ -60,6 +60,8 @@ def _table(name: str, written: WrittenTable | RecordFile) -> dict[str, object]:
         **texts(title=table.title),
         "type": "table",
         "profile": "tabular-data-resource" if is_csv else "data-resource",
+        # no property of the standard's: it marks tables of records, which may be very long
+        **({"records": written.stored.tally.rows} if isinstance(written, RecordFile) else {}),
         **({"dialect": dialect} if is_csv else {}),
         "schema": table_schema(table, as_csv=is_csv),
     }
