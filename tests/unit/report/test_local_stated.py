@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dprelease.local.estimates import estimates
 from dprelease.model import (
     ColumnType,
     Grid,
@@ -148,8 +149,20 @@ def test_whatever_else_it_holds_is_refused_in_one_way() -> None:
                 known = steps_from_report(broken, "people.csv")
             except (ValueError, LookupError):
                 continue
-            assert known.step.responses
+            figures = estimates(known.step, nothing(known.step), known.interval)
+            assert len(figures.shares) + len(figures.means) == len(known.step.responses)
     assert tried > 500
+
+
+def nothing(step: RecordStep) -> Tally:
+    """A tally of answers that hold no label and add up to nothing."""
+    labels = {
+        each.column.name: (0,) * each.law.labels
+        for each in step.responses
+        if isinstance(each.law, SubsetLaw)
+    }
+    names = {each.column.name for each in step.responses} - set(labels)
+    return Tally(7, labels, dict.fromkeys(names, Fraction(0)))
 
 
 @pytest.mark.parametrize("top", [None, [], 5, {}, {"schema": "dprelease/report/2"}])
@@ -172,5 +185,5 @@ def test_what_is_no_report_is_refused(top: Any) -> None:
 def test_a_law_that_is_none_of_its_column_is_refused(change: dict[str, Any]) -> None:
     broken = report()
     broken["perturb"][0]["columns"][0]["law"] |= change
-    with pytest.raises(ValueError, match="law|labels|answers|facts"):
+    with pytest.raises(ValueError, match=r"law|labels|answers|facts"):
         steps_from_report(broken, "people.csv")
