@@ -20,7 +20,8 @@ from dprelease.writers.csv_table import csv_bytes
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).parent / "expected"
 SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
-EVERY_STATISTIC = {"every_statistic_people", "every_statistic_rows"}
+RECORDS_KEPT = 12
+CHECKED = {"every_statistic_people", "every_statistic_rows", "clinic_records"}
 
 
 class NamedEntropy:
@@ -42,12 +43,30 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def _short(number: str) -> float:
+    return float(f"{float(number):.6g}")
+
+
+def records_of(result: dprelease.Result) -> dict[str, bytes]:
+    """Of a table of records its beginning, with the digest of all, and what it tells."""
+    found = {}
+    for part in result.report.get("perturb", ()):
+        content = (Path(result.output) / part["file"]).read_bytes()
+        assert part["sha256"] == hashlib.sha256(content).hexdigest()
+        beginning = b"".join(content.splitlines(keepends=True)[:RECORDS_KEPT])
+        found[f"{part['name']}.csv"] = beginning + f"... {part['sha256']}\n".encode()
+        told = json.dumps(json.loads(json.dumps(part["estimates"]), parse_float=_short), indent=1)
+        found[f"{part['name']}.json"] = f"{told}\n".encode()
+    return found
+
+
 @pytest.mark.parametrize("name", SPECS)
 def test_release_spec(name: str, checkout: Path) -> None:
     spec = checkout / "release_specs" / f"{name}.toml"
     result = dprelease.run(spec, entropy=NamedEntropy(name))
     assert not result.already_released
     found = {f"{table.name}.csv": csv_bytes(table) for table in result.output_tables}
+    found |= records_of(result)
     kept = EXPECTED / name
     if os.environ.get("DPRELEASE_UPDATE_GOLDEN"):
         shutil.rmtree(kept, ignore_errors=True)
@@ -62,7 +81,7 @@ def test_release_spec(name: str, checkout: Path) -> None:
     output = Path(result.output)
     assert {path.name for path in output.iterdir()} == set(result.files)
     assert json.loads((output / "report.json").read_bytes()) == result.report
-    if name in EVERY_STATISTIC:  # private keys too
+    if name in CHECKED:  # private keys and records too
         checked = frictionless.validate(str(output / "datapackage.json"))
         assert checked.flatten(["taskNumber", "type", "message"]) == []
         assert len(checked.tasks) == len(result.files) - 1
