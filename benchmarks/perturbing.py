@@ -1,10 +1,10 @@
 """How fast records are perturbed, from Parquet to Parquet, by whole runs, and in how much memory.
 
-Four columns of a made-up file (see ``big_table``): a text of fifty keys, a category, an amount
+Four columns of a made-up file (see ``big_table``): a text of 50 keys, one of 400, an amount
 with hundredths, and a yes or no that is computed from it; epsilon 4 for all. A run is a process of
 its own: it plans, charges, reads, perturbs, puts in another order, counts, writes, seals and
-reports. Beside it, in turn: DuckDB copying the same four columns of the file to another one. Targets:
-3 million cells a second on two cores, and less than 1 GB at either size.
+reports. Beside it, in turn: DuckDB copying the same four columns of the file to another one.
+Targets: 3 million cells a second on two cores, and less than 1 GB at either size.
 
 Run: python benchmarks/perturbing.py FOLDER [ROWS] [csv]
 """
@@ -83,7 +83,7 @@ def main() -> None:
         table = write_table(folder.parent, form, size)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        keys = {"regions": quoted("region_", 50, 2), "categories": quoted("cat_", 20, 2)}
+        keys = {"regions": quoted("region_", 50, 2), "categories": quoted("category_", 400, 4)}
         (folder / "spec.toml").write_text(SPEC.format(table=table, form=form, **keys))
         copy = measure([sys.executable, "-c", COPY, str(table), "copy.parquet"], folder)
         own = measure([sys.executable, "-m", "dprelease", "run", "-q", "spec.toml"], folder)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dprelease.ahead import ahead
 from dprelease.model import ExactRecords, RecordStep
 from dprelease.noise.entropy import Entropy
 from dprelease.noise.responses import respond
@@ -25,7 +26,7 @@ def perturb(exact: ExactRecords, step: RecordStep, entropy: Entropy) -> Iterator
 
     Nothing is left out, added or put in another order.
     """
-    for codes in exact.reveal():
+    for codes in ahead(exact.reveal()):
         if len(codes) != len(step.responses) or len({len(each) for each in codes}) != 1:
             raise ValueError("a batch with a missing or spare column is not released")
         yield tuple(

@@ -6,7 +6,11 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dprelease.ahead import ahead
 from dprelease.drawing import Look
 from dprelease.errors import Failure
 from dprelease.local.description import described
@@ -15,7 +19,17 @@ from dprelease.local.shuffle import Shuffler
 from dprelease.local.store import directory_of, found, place_of, tidy
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.writing import write_records
-from dprelease.model import ExactRecords, Plan, RecordRequest, RecordStep, Release, StoredTable
+from dprelease.model import (
+    ExactRecords,
+    Law,
+    Plan,
+    RecordRequest,
+    RecordStep,
+    Release,
+    StoredTable,
+    SubsetLaw,
+    WindowLaw,
+)
 from dprelease.noise.entropy import read_bits
 from dprelease.perturbing import perturb
 from dprelease.requests import record_request
@@ -23,7 +37,13 @@ from dprelease.sealed import Sealed
 from dprelease.writers.staging import remove_leftovers, staged, sync_directory
 from dprelease.writers.tables import file_name
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Columns = tuple[npt.NDArray[Any], ...]
+
 PREFIX = ".dprelease-records-"
+_BYTE = 256
 
 
 def record_all(
@@ -60,17 +80,33 @@ def record(
     directory, form = directory_of(release.ledger.path), release.output.format
     shuffler = Shuffler(look, directory)
     tallier = Tallier(step, usual_pairs(step))
-    for columns in perturb(exact, step, look):
+    for columns in ahead(perturb(exact, step, look)):
         tallier.add(columns)
-        shuffler.add(columns)
+        shuffler.add(narrow(columns, step))
     remove_leftovers(directory, PREFIX)
     with staged(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
         with open(_new(path), "wb") as sink:
-            write_records(sink, step, described(step, release.about), shuffler.drain(), form)
+            write_records(sink, step, described(step, release.about), ahead(shuffler.drain()), form)
             sink.flush()
             os.fsync(sink.fileno())
         return _kept(path, form, tallier, release, run_id)
+
+
+def narrow(columns: Columns, step: RecordStep) -> Columns:
+    """The same numbers in as few bytes as hold all that the law can give."""
+    return tuple(
+        column.astype(np.uint8) if _fits_a_byte(response.law) else column
+        for column, response in zip(columns, step.responses, strict=True)
+    )
+
+
+def _fits_a_byte(law: Law) -> bool:
+    if isinstance(law, SubsetLaw):
+        return law.labels <= _BYTE
+    if isinstance(law, WindowLaw):
+        return law.first.levels + (law.second.levels if law.second else 0) <= _BYTE
+    return False
 
 
 def _new(path: str) -> int:

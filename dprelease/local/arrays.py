@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dprelease.local.cells import Cells, LabelCells, NumberCells
+from dprelease.local.cells import MOST_SETS, Cells, LabelCells, NumberCells
 from dprelease.model import ColumnType
 from dprelease.writers.csv_table import field
 
@@ -31,8 +31,6 @@ _TYPES = {
     ColumnType.TIMESTAMP: pa.timestamp("us"),
     ColumnType.STRING: pa.string(),
 }
-_SETS = 1 << 14  # so many different sets have their texts made in advance
-_CODES = 1 << 20
 _PLAIN = 6  # Arrow writes decimals of more places with an exponent where they are small
 
 
@@ -85,18 +83,19 @@ def _looked_up(values: pa.Array) -> Maker:
 
 def _sets(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Maker:
     """Sets as texts. ``firsts``: the labels as they begin a text."""
-    number, size = len(cells.labels), cells.size
-    if comb(number, size) <= _SETS and number**size <= _CODES:
+    if cells.digits:
+        return _digits(len(cells.labels))
+    if comb(len(cells.labels), cells.size) <= MOST_SETS:
         return _tabulated(cells, firsts, quoted=quoted)
     between = cells.separator or ""
     wrap = quoted and any(field(each) != each for each in (*cells.labels, between, *firsts))
     first, others = pa.array(firsts), pa.array(cells.labels)
+    rest = cells.size - 1
 
     def make(noisy: Noisy) -> pa.Array:
-        rest = noisy[:, 1:]
-        offsets = np.arange(len(noisy) + 1, dtype=np.int32) * (size - 1)
-        lists = pa.ListArray.from_arrays(pa.array(offsets), others.take(pa.array(rest.reshape(-1))))
-        joined = pc.binary_join(lists, between)
+        offsets = np.arange(len(noisy) + 1, dtype=np.int32) * rest
+        words = others.take(pa.array(noisy[:, 1:].reshape(-1)))
+        joined = pc.binary_join(pa.ListArray.from_arrays(pa.array(offsets), words), between)
         text = pc.binary_join_element_wise(first.take(pa.array(noisy[:, 0])), joined, between)
         if not wrap:
             return text
@@ -106,19 +105,37 @@ def _sets(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Maker:
     return make
 
 
+def _digits(labels: int) -> Maker:
+    """A text of zeros, with ones at the numbers of the labels; all texts are equally long."""
+
+    def make(noisy: Noisy) -> pa.Array:
+        texts = np.full(len(noisy) * labels, ord("0"), dtype=np.uint8)
+        offsets = np.arange(len(noisy) + 1, dtype=np.int32) * labels
+        for each in noisy.T:
+            texts[offsets[:-1] + each] = ord("1")
+        return pa.StringArray.from_buffers(len(noisy), pa.py_buffer(offsets), pa.py_buffer(texts))
+
+    return make
+
+
 def _tabulated(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Maker:
+    """Texts by the rank of the set among all sets of its size, in colexicographic order."""
     number, size = len(cells.labels), cells.size
-    places = np.zeros(number**size, dtype=np.int32)
-    weights = number ** np.arange(size, dtype=np.int64)
-    texts = []
-    for at, chosen in enumerate(combinations(range(number), size)):
+    ranks = np.array([[comb(at, place + 1) for at in range(number)] for place in range(size)])
+    texts = [""] * comb(number, size)
+    for chosen in combinations(range(number), size):
         first, *rest = chosen
         words = [firsts[first], *(cells.labels[each] for each in rest)]
         text = (cells.separator or "").join(words)
-        texts.append(field(text) if quoted else text)
-        places[int((np.array(chosen) * weights).sum())] = at
+        rank = sum(comb(at, place + 1) for place, at in enumerate(chosen))
+        texts[rank] = field(text) if quoted else text
     table = pa.array(texts, type=pa.string())
-    return lambda noisy: table.take(pa.array(places[noisy @ weights]))
+
+    def make(noisy: Noisy) -> pa.Array:
+        rank = sum(ranks[place][noisy[:, place]] for place in range(size))
+        return table.take(pa.array(rank))
+
+    return make
 
 
 # --- numbers -------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
+from math import comb
 
 from dprelease.finish.decimals import decimals_of, placed
 from dprelease.model import ColumnType, Grid, OutputColumn
@@ -22,6 +23,8 @@ from dprelease.writers.keys import KeyValue, published_type, typed_labels
 SEPARATORS = "|;/&~^#%!?:*_., "
 DOUBLE_DIGITS = 10**15  # whole numbers up to here come back from doubles, scaled by a power of ten
 WHOLE = 2**63 - 1
+MOST_SETS = 1 << 14  # of more sets than that, a cell is written as digits
+MOST_DIGITS = 1 << 10
 DECIMAL_DIGITS = 10**38 - 1
 REACH = 64  # scales: of Laplace noise, e^-64 of the draws are beyond
 
@@ -30,14 +33,21 @@ REACH = 64  # scales: of Laplace noise, e^-64 of the draws are beyond
 class LabelCells:
     """Cells that hold one label, or ``size`` of them in declared order with a separator between.
 
+    Without a separator a set is written as digits: one for each label, in declared order, "1"
+    where the label is in the set. That is for sets of which there are very many.
     ``values`` are the labels by ``type``, in order: what Parquet holds if ``size`` is 1.
     """
 
     labels: tuple[str, ...]
     size: int
-    separator: str | None  # None with size 1
+    separator: str | None  # None with size 1, and of digits
     type: ColumnType
     values: tuple[KeyValue, ...]
+
+    @property
+    def digits(self) -> bool:
+        """Whether cells are a digit for each label."""
+        return self.size > 1 and self.separator is None
 
     @property
     def csv_labels(self) -> tuple[str, ...]:
@@ -126,7 +136,8 @@ def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
     if group is None or len(group.labels) != law.labels:
         raise ValueError("the law of labels for a column that has not so many")
     if law.size > 1:
-        between = separator_of(group.labels)
+        digits = comb(law.labels, law.size) > MOST_SETS and law.labels <= MOST_DIGITS
+        between = None if digits else separator_of(group.labels)
         return LabelCells(group.labels, law.size, between, ColumnType.STRING, group.labels)
     # of bins the labels are texts, whatever the column's type is
     kind = ColumnType.STRING if group.edges is not None else group.type

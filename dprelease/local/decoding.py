@@ -39,6 +39,8 @@ def decoder(cells: Cells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
     Of CSV the columns are texts.
     """
     if isinstance(cells, LabelCells):
+        if cells.digits:
+            return _digits(len(cells.labels), cells.size)
         if cells.size > 1:
             return _sets(cells, as_csv=as_csv)
         kind = pa.string() if as_csv else _TYPES[cells.type]
@@ -125,6 +127,27 @@ def _sets(cells: LabelCells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
         if len(sets) and not (sets.min() >= 0 and (np.diff(sets, axis=1) > 0).all()):
             raise Unreadable
         chosen: Noisy = sets.astype(np.uint32)
+        return chosen
+
+    return decode
+
+
+def _digits(labels: int, size: int) -> Callable[[pa.Array], Noisy]:
+    """Texts of a digit for each label, by the numbers of those that are "1"."""
+
+    def decode(column: pa.Array) -> Noisy:
+        column = _of_type(column, pa.string())
+        lengths = pc.binary_length(column)
+        if column.null_count or not pc.all(pc.equal(lengths, labels), min_count=0).as_py():
+            raise Unreadable
+        start = column.offset
+        first = int(np.frombuffer(column.buffers()[1], dtype=np.int32)[start])
+        size_all = len(column) * labels
+        text = np.frombuffer(column.buffers()[2], dtype=np.uint8)[first : first + size_all]
+        ones = (text - ord("0")).reshape(len(column), labels)
+        if not ((ones <= 1).all() and (ones.sum(axis=1) == size).all()):
+            raise Unreadable
+        chosen: Noisy = np.nonzero(ones)[1].reshape(len(column), size).astype(np.uint32)
         return chosen
 
     return decode

@@ -18,6 +18,12 @@ def _column(response: Response) -> OutputColumn:
         words = f"{name} of one record, with noise of its own ({response.mechanism})"
         kind = "number" if cells.places else "integer"
         return OutputColumn(name, kind, (), words, decimals=cells.places)
+    if cells.digits:
+        words = (
+            f"{len(cells.labels)} digits, one for each label of {name} in declared order: 1 for "
+            f"the {cells.size} of the answer, the true one more often among them than any other"
+        )
+        return OutputColumn(name, "text", (), words)
     if cells.size > 1:
         words = (
             f'{cells.size} of the {len(cells.labels)} labels of {name}, with "{cells.separator}" '

@@ -65,22 +65,21 @@ def _csv(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]
             check_utf8=True,
         ),
     )
-    return _checked(reader, expected)
+    if reader.schema.names != expected:
+        raise ValueError("other columns")
+    return _cut(reader)
 
 
 def _parquet(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
     file = pq.ParquetFile(source)
     if file.schema_arrow.names != list(names):
         raise ValueError("other columns")
-    return _checked(file.iter_batches(batch_size=BATCH, use_threads=False), names)
+    return _cut(file.iter_batches(batch_size=BATCH, use_threads=False))
 
 
-def _checked(
-    batches: Iterator[pa.RecordBatch], names: Sequence[str]
-) -> Iterator[Sequence[pa.Array]]:
+def _cut(batches: Iterator[pa.RecordBatch]) -> Iterator[Sequence[pa.Array]]:
+    """The columns in batches of at most so many rows."""
     for batch in batches:
-        if batch.schema.names != list(names):
-            raise ValueError("other columns")
         for start in range(0, batch.num_rows, BATCH):
             yield batch.slice(start, BATCH).columns
 

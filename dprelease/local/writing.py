@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dprelease.local.arrays import Maker, for_csv, for_parquet, parquet_type
-from dprelease.local.cells import cells_of
+from dprelease.local.cells import LabelCells, cells_of
 from dprelease.model import OutputTable, RecordStep
 from dprelease.writers.csv_table import escaped, field
 from dprelease.writers.table_schema import table_schema
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Columns = tuple[npt.NDArray[Any], ...]
 
-ROW_GROUP = 1 << 20
+ROW_GROUP = 1 << 18
 _BATCH = 1 << 17
 
 
@@ -36,7 +36,12 @@ def write_records(
         makers = [for_csv(cells_of(each)) for each in step.responses]
         _write_csv(sink, [each.column.name for each in step.responses], makers, batches)
         return
-    options: dict[str, Any] = {"version": "2.6", "compression": "zstd"}
+    cells = {each.column.name: cells_of(each) for each in step.responses}
+    # of digits, hardly two cells are alike
+    few = [
+        name for name, each in cells.items() if not (isinstance(each, LabelCells) and each.digits)
+    ]
+    options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "use_dictionary": few}
     with pq.ParquetWriter(sink, _schema(step, described), **options) as writer:
         for table in to_arrow(step, described, batches):
             writer.write_table(table, ROW_GROUP)

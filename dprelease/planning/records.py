@@ -10,7 +10,6 @@ from fractions import Fraction
 from functools import reduce
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.local.calibrate import respond
 from dprelease.model import Loss, Perturb, PerturbedColumn, RecordStep, Release, Response
 from dprelease.privacy.zcdp import rho_of_pure
 
@@ -63,6 +62,9 @@ def _step(release: Release, perturb: Perturb, rows: int) -> RecordStep:
 def _response(
     release: Release, perturb: Perturb, column: PerturbedColumn, epsilon: Fraction, delta: Fraction
 ) -> Response:
+    # Imported here for start-up: it needs arrays, and most releases have no table of records.
+    from dprelease.local.calibrate import respond
+
     try:
         return respond(column, epsilon, delta, perturb.truth)
     except ValueError:

@@ -47,12 +47,17 @@ def _labels(column: Facts) -> Iterator[str]:
                 "true label outright, and else what it would be with a delta of 0."
             )
         return
+    between = column["labels"]["separator"]
+    form = (
+        f'in the order of the spec with "{between}" between them'
+        if between is not None
+        else "as a digit for each label in the order of the spec, 1 where it is in the set"
+    )
     yield (
         f"Subset selection (Ye and Barg 2018): an answer is a set of {size} of the "
-        f'{len(labels):,} labels, in the order of the spec with "{column["labels"]["separator"]}" '
-        f"between them. The true label is among them with a chance of {own}, any given other one "
-        f"with a chance of {other}. The record has at most one of them: the set is no list of what "
-        "is true of it."
+        f"{len(labels):,} labels, {form}. The true label is among them with a chance of {own}, any "
+        f"given other one with a chance of {other}. The record has at most one of them: the set is "
+        "no list of what is true of it."
     )
     if delta:
         within = min(Fraction(1), delta * (len(labels) - 1) / (len(labels) - size))

@@ -122,10 +122,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.noise",
     ),
     # The same for tables of records.
-    "dprelease.perturbing": (*VOCABULARY, "dprelease.noise"),
+    "dprelease.perturbing": (*VOCABULARY, "dprelease.ahead", "dprelease.noise"),
+    # Streams in threads, whatever they hold.
+    "dprelease.ahead": (),
     # From exact records to a stored table.
     "dprelease.recording": (
         *VOCABULARY,
+        "dprelease.ahead",
         "dprelease.drawing",
         "dprelease.local",
         "dprelease.noise.entropy",

@@ -1,0 +1,191 @@
+"""What is written of a table of records is read back to the letter, from CSV and from Parquet."""
+
+from __future__ import annotations
+
+import io
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+import numpy as np
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+import pytest
+
+from dprelease.ahead import ahead
+from dprelease.local.cells import LabelCells, cells_of
+from dprelease.local.description import described
+from dprelease.local.reading import read_columns
+from dprelease.local.writing import write_records
+from dprelease.model import (
+    About,
+    ColumnType,
+    Grid,
+    Group,
+    LaplaceLaw,
+    Loss,
+    Mechanism,
+    Perturb,
+    PerturbedColumn,
+    Quantity,
+    RecordStep,
+    Response,
+    SubsetLaw,
+    Window,
+    WindowLaw,
+)
+
+LOSS = Loss(Fraction(1))
+ODD = ("a", "", 'b"c', "=1+1", "d,e", " f ", "é", "'g", "-h", "|;/", "long" * 9)
+
+
+def labelled(labels: tuple[str, ...], size: int, kind: ColumnType = ColumnType.STRING) -> Response:
+    name = f"g{size}"
+    column = PerturbedColumn(name, group=Group(name, kind, labels, keys=labels))
+    law = SubsetLaw(len(labels), size, Fraction(3, 4))
+    return Response(column, Mechanism.SUBSET_SELECTION, law, LOSS)
+
+
+def numeric(name: str, step: Fraction, law: Any) -> Response:
+    quantity = Quantity(name, Grid(step, -500, 1500), null_fill=0)
+    return Response(PerturbedColumn(name, quantity=quantity), Mechanism.LAPLACE, law, LOSS)
+
+
+WINDOWS = WindowLaw(
+    Window(8, 3, Fraction(5, 2), Fraction(123_456, 100_000)),
+    Window(2, 1, Fraction(3), Fraction(2)),
+    Fraction(1, 4),
+)
+STEPS = {
+    "one of odd labels": [labelled(ODD, 1)],
+    "typed labels": [labelled(("1", "2", "30"), 1, ColumnType.INTEGER)],
+    "small sets": [labelled(ODD, 3)],
+    "large sets": [labelled(tuple(f"k{each}" for each in range(40)), 9)],
+    "large sets of many": [labelled(tuple(f"k{each}" for each in range(1200)), 4)],
+    "whole numbers": [numeric("x", Fraction(5), LaplaceLaw(Fraction(1000)))],
+    "decimals": [numeric("x", Fraction(1, 100), LaplaceLaw(Fraction(1000)))],
+    "small steps": [numeric("x", Fraction(1, 2**20), LaplaceLaw(Fraction(10)))],
+    "levels": [numeric("x", Fraction(1, 4), WINDOWS)],
+    "together": [
+        labelled(("yes", "no"), 1),
+        numeric("x", Fraction(1, 10), LaplaceLaw(Fraction(7))),
+        labelled(tuple(f"k{each}" for each in range(40)), 9),
+        numeric("w", Fraction(1), WINDOWS),
+    ],
+}
+
+
+def noisy(response: Response, rows: int, start: int) -> np.ndarray:
+    random = np.arange(start, start + rows) * 2_654_435_761 % 2**32
+    law = response.law
+    if isinstance(law, SubsetLaw):
+        chosen = [
+            np.sort(np.roll(np.arange(law.labels), int(each) % law.labels)[: law.size])
+            for each in random
+        ]
+        return np.array(chosen, dtype=np.uint16).reshape(rows, law.size)
+    if isinstance(law, WindowLaw):
+        return (random % 10).astype(np.int16)
+    return (random % 20_001 - 10_000).astype(np.int64)
+
+
+def step_of(responses: list[Response]) -> RecordStep:
+    columns = tuple(each.column for each in responses)
+    return RecordStep(Perturb("t", columns, Fraction(1)), tuple(responses), 1, LOSS)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("name", STEPS)
+def test_written_and_read_back(name: str, form: str) -> None:
+    step = step_of(STEPS[name])
+    batches = [
+        tuple(noisy(each, rows, start) for each in step.responses)
+        for start, rows in ((0, 70), (70, 1), (71, 129))
+    ]
+    sink = io.BytesIO()
+    write_records(sink, step, described(step, About("r")), iter(batches), form)
+    sink.seek(0)
+    again = list(read_columns(sink, "t", form, step))
+    for place, response in enumerate(step.responses):
+        before = np.concatenate([batch[place] for batch in batches])
+        after = np.concatenate([batch[place] for batch in again])
+        if isinstance(response.law, WindowLaw):  # levels that stand for the same are one
+            values = cells_of(response).levels  # type: ignore[union-attr]
+            assert values is not None
+            assert [values[each] for each in before] == [values[each] for each in after]
+        else:
+            assert (before == after.reshape(before.shape)).all()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_batches_make_no_difference(form: str) -> None:
+    step = step_of(STEPS["together"])
+    whole = tuple(noisy(each, 300, 0) for each in step.responses)
+    parts = [tuple(column[at : at + 60] for column in whole) for at in range(0, 300, 60)]
+    files = []
+    for batches in ([whole], parts):
+        sink = io.BytesIO()
+        write_records(sink, step, described(step, About("r")), iter(batches), form)
+        files.append(sink.getvalue())
+    assert files[0] == files[1]
+
+
+def test_ordinary_readers_read_it() -> None:
+    step = step_of(STEPS["together"])
+    whole = tuple(noisy(each, 50, 0) for each in step.responses)
+    tables = []
+    for form in ("csv", "parquet"):
+        sink = io.BytesIO()
+        write_records(sink, step, described(step, About("r")), iter([whole]), form)
+        sink.seek(0)
+        tables.append(csv.read_csv(sink) if form == "csv" else pq.read_table(sink))
+    by_csv, by_parquet = tables
+    assert by_csv.column_names == by_parquet.column_names == ["g1", "x", "g9", "w"]
+    assert by_csv["x"].to_pylist() == by_parquet["x"].to_pylist()
+    assert by_csv["g1"].to_pylist() == by_parquet["g1"].to_pylist()
+    digits = by_parquet["g9"].to_pylist()
+    assert all(len(each) == 40 and each.count("1") == 9 for each in digits)
+    assert [each.index("1") for each in digits] == whole[2][:, 0].tolist()
+
+
+def test_only_very_many_sets_are_digits() -> None:
+    few, many = (cells_of(labelled(tuple(map(str, range(k))), d)) for k, d in ((20, 5), (21, 5)))
+    assert isinstance(few, LabelCells)
+    assert isinstance(many, LabelCells)
+    assert (comb(20, 5), comb(21, 5)) == (15_504, 20_349)
+    assert (few.digits, many.digits) == (False, True)
+
+
+# --- streams in threads --------------------------------------------------------------------------
+
+
+def test_a_stream_comes_in_order_and_whole() -> None:
+    assert list(ahead(iter(range(50)))) == list(range(50))
+    assert list(ahead(iter(()))) == []
+
+
+def test_what_a_stream_raises_is_raised_where_it_is_taken() -> None:
+    def broken() -> Any:
+        yield 1
+        raise ZeroDivisionError
+
+    taken = ahead(broken())
+    assert next(taken) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(taken)
+
+
+def test_a_dropped_stream_is_closed() -> None:
+    closed = []
+
+    def endless() -> Any:
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.append(True)
+
+    taken = ahead(endless())
+    assert next(taken) == 1
+    taken.close()  # type: ignore[attr-defined]
+    assert closed == [True]
