@@ -47,6 +47,18 @@ def test_every_row_comes_out_once_and_whole(tmp_path: Path, room: int) -> None:
     assert list(tmp_path.iterdir()) == []  # the file that it waited in has no name
 
 
+def test_many_rows_come_heap_by_heap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dprelease.local.shuffle.FEW", 100)
+    shuffler = Shuffler(Stream("heaps"), str(tmp_path))
+    for start in range(0, 3000, 300):
+        shuffler.add(columns(300, start))
+    batches = [batch[0] for batch in shuffler.drain()]
+    assert len(batches) > 200
+    numbers = np.concatenate(batches)
+    assert sorted(numbers.tolist()) == list(range(3000))
+    assert not (np.diff(numbers) > 0).all()
+
+
 def test_nothing_comes_of_nothing(tmp_path: Path) -> None:
     assert list(Shuffler(Stream("none"), str(tmp_path)).drain()) == []
 
@@ -58,12 +70,15 @@ def test_batches_of_other_types_are_refused(tmp_path: Path) -> None:
         shuffler.add((np.zeros(2), *columns(2)[1:]))
 
 
-@pytest.mark.parametrize(("room", "draws"), [(1, 300), (10**9, 3000)])
-def test_all_orders_are_alike(tmp_path: Path, room: int, draws: int) -> None:
+@pytest.mark.parametrize(("room", "few", "draws"), [(1, 9, 300), (10**9, 9, 3000), (10**9, 1, 400)])
+def test_all_orders_are_alike(
+    tmp_path: Path, room: int, few: int, draws: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """3 rows have 6 orders: chi-square with 5 degrees of freedom, false alarm below 1e-6."""
+    monkeypatch.setattr("dprelease.local.shuffle.FEW", few)
     seen: Counter[tuple[int, ...]] = Counter()
     for draw in range(draws):
-        shuffler = Shuffler(Stream(f"{room}:{draw}"), str(tmp_path), room)
+        shuffler = Shuffler(Stream(f"{room}:{few}:{draw}"), str(tmp_path), room)
         for row in range(3):
             shuffler.add((np.array([row]),))
         seen[tuple(int(row) for batch in shuffler.drain() for row in batch[0])] += 1
