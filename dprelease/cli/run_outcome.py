@@ -60,7 +60,17 @@ def _lines(result: Result) -> list[str]:
         *(f"         {file}" for file in result.files),
         f"spent    {spent}",
         f"left     {_left(result)}",
+        *_records(result),
         *(f"note     {note}" for note in (AGAIN if again else ())),
+    ]
+
+
+def _records(result: Result) -> list[str]:
+    """How many records there are, and what says what they tell."""
+    return [
+        f"records  {each.stored.tally.rows:,}, and what they tell: dprelease estimate "
+        + os.path.join(_short(result.output), each.file)
+        for each in result.records
     ]
 
 

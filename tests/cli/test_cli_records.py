@@ -103,7 +103,8 @@ def test_a_plan_as_a_page_and_approved(cli, folder):
 def test_show_begins_a_table_of_records(cli, folder):
     ran = cli("run", "spec.toml")
     assert ran.code == 0
-    assert "answers.csv" in ran.out
+    estimate = "records  200, and what they tell: dprelease estimate out/answers.csv\n"
+    assert ran.out.endswith(estimate)
     told = cli("show", "out", "--rows", "1")
     assert told.out.startswith("answers: Answers\n\nregion ")
     assert "rows more, of 200; --rows N shows N" in told.out
