@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 
-CAPTION = (
-    "Error of one answer, for the true value where it is largest; least: of any mechanism "
-    "with the same epsilon and delta."
-)
+CAPTION = "Error of one answer, where it is largest; least: of any mechanism that loses as little."
 
 
 def record_tables(perturbs: Sequence[Facts], percent_kept: float) -> Iterator[tuple[Table, str]]:
@@ -81,8 +78,7 @@ def _worth(perturbs: Sequence[Facts]) -> Table:
     for heading in head[:2]:
         table.add_column(heading, overflow="fold")
     for heading in head[2:]:
-        size = heading.removeprefix("from ").removesuffix(" records")
-        table.add_column(f"n = {size}", justify="right", overflow="fold")
+        table.add_column(heading, justify="right", overflow="fold")
     for part in perturbs:
         for name, *rest in halfwidth_rows(part):
             table.add_row(f"{part['name']}: {name}" if len(perturbs) > 1 else name, *rest)

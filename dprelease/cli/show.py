@@ -64,7 +64,9 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
         answer(page_of(each, read_rows(each, _most(each, rows, MOST_ROWS))))
         if each.records is not None:
             answer("")
-            answer(folded(_of_records(each), sys.stdout, 0))
+            answer("each row is one record, perturbed on its own")
+            told = f"what they tell together: dprelease estimate {each.file}"
+            answer(folded(told, sys.stdout, 2))
     if not tables:
         remark(f"{directory} holds no tables")
     return int(ExitCode.DONE)
@@ -74,14 +76,6 @@ def _most(table: Described, rows: int | None, usual: int | None) -> int | None:
     if rows is not None:
         return rows
     return usual if table.records is None else MOST_RECORDS
-
-
-def _of_records(table: Described) -> str:
-    """What a row of a table of records is, and how to read many of them."""
-    return (
-        f"each row is one record, perturbed on its own; what they tell together: dprelease "
-        f"estimate {table.file}"
-    )
 
 
 def _chosen(tables: list[Described], names: tuple[str, ...], folder: str) -> list[Described]:

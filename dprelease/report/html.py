@@ -109,7 +109,8 @@ def _page(report: Facts, level: float, **more: Any) -> str:
         _template().render(
             report=report,
             level=f"{level:g}",
-            css=_css(),
+            css=_css("report.css"),
+            records_css=_css("records.css"),
             odds=_odds(float(meaning["beliefs"][0]["epsilon"])),
             basics=list(_basics(report)),
             people=[people_chart(table, at) for at, table in enumerate(meaning["beliefs"], 1)],
@@ -220,14 +221,14 @@ def _statuses(report: Facts) -> list[tuple[str, int]]:
 def ready_template() -> None:
     """Read and compile the page, which takes longer than to fill it."""
     _template()
-    _css()
+    _css("report.css")
 
 
 @cache
-def _css() -> Markup:
+def _css(name: str) -> Markup:
     from markupsafe import Markup
 
-    lines = (PAGE / "report.css").read_text(encoding="utf-8").splitlines()
+    lines = (PAGE / name).read_text(encoding="utf-8").splitlines()
     return Markup("\n".join(line.strip() for line in lines if line.strip()))  # noqa: S704 - ours
 
 

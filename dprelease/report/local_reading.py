@@ -142,7 +142,7 @@ def _digits(value: float) -> str:
 def halfwidth_head(part: Facts) -> Row:
     """Name the columns of ``halfwidth_rows``."""
     sizes = [each["records"] for each in part["columns"][0]["error"]["halfwidths"]]
-    return ("column", "estimate", *(f"from {size:,} records" for size in sizes))
+    return ("column", "estimate", *(f"n = {size:,}" for size in sizes))
 
 
 def halfwidth_rows(part: Facts) -> list[Row]:

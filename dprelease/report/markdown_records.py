@@ -59,7 +59,7 @@ def _part(part: Facts, level: str) -> Iterator[str]:
         for line in column["explained"]:
             yield f"- {cell(column['name'])}: {cell(line)}"
     yield ""
-    yield f"Half-widths of the {level}% intervals of estimates, about and at most:"
+    yield f"Half-widths of the {level}% intervals of estimates from n records, about and at most:"
     yield ""
     yield from grid(halfwidth_head(part), halfwidth_rows(part))
     if not part["rows"]:
