@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dprelease.local.arrays import Maker, for_csv, for_parquet, parquet_type
-from dprelease.local.cells import LabelCells, cells_of
+from dprelease.local.cells import Cells, LabelCells, cells_of
 from dprelease.model import OutputTable, RecordStep
 from dprelease.writers.csv_table import escaped, field
 from dprelease.writers.table_schema import table_schema
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ROW_GROUP = 1 << 18
 _BATCH = 1 << 17
+_MOST_TEXT = 1 << 26  # bytes
+_LEAST = 1 << 10
 
 
 def write_records(
@@ -34,7 +36,8 @@ def write_records(
     """
     if form == "csv":
         makers = [for_csv(cells_of(each)) for each in step.responses]
-        _write_csv(sink, [each.column.name for each in step.responses], makers, batches)
+        names = [each.column.name for each in step.responses]
+        _write_csv(sink, names, makers, batches, _rows_at_once(step))
         return
     cells = {each.column.name: cells_of(each) for each in step.responses}
     # of digits, hardly two cells are alike
@@ -44,7 +47,7 @@ def write_records(
     options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "use_dictionary": few}
     with pq.ParquetWriter(sink, _schema(step, described), **options) as writer:
         for table in to_arrow(step, described, batches):
-            writer.write_table(table, ROW_GROUP)
+            writer.write_table(table)
 
 
 def to_arrow(
@@ -53,9 +56,25 @@ def to_arrow(
     """The rows as Arrow tables, as Parquet holds them."""
     schema = _schema(step, described)
     makers = [for_parquet(cells_of(each)) for each in step.responses]
-    for batch in _even(batches, ROW_GROUP):
+    for batch in _even(batches, _rows_at_once(step)):
         arrays = [make(column) for make, column in zip(makers, batch, strict=True)]
         yield pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _rows_at_once(step: RecordStep) -> int:
+    """As many rows as make a row group, fewer where their texts are long."""
+    width = 1 + sum(map(_width, map(cells_of, step.responses)))
+    return max(_LEAST, min(ROW_GROUP, _MOST_TEXT // width))
+
+
+def _width(cells: Cells) -> int:
+    """Bytes of the longest text of a column of labels."""
+    if not isinstance(cells, LabelCells):
+        return 0
+    if cells.digits:
+        return len(cells.labels)
+    longest = max((len(each.encode()) for each in cells.labels), default=0)
+    return cells.size * (longest + len((cells.separator or "").encode()))
 
 
 def empty(step: RecordStep, described: OutputTable) -> pa.Table:
@@ -78,10 +97,14 @@ def _schema(step: RecordStep, described: OutputTable) -> pa.Schema:
 
 
 def _write_csv(
-    sink: BinaryIO, names: Sequence[str], makers: Sequence[Maker], batches: Iterable[Columns]
+    sink: BinaryIO,
+    names: Sequence[str],
+    makers: Sequence[Maker],
+    batches: Iterable[Columns],
+    rows: int,
 ) -> None:
     sink.write((",".join(field(escaped(name)) for name in names) + "\n").encode())
-    for batch in _even(batches, _BATCH):
+    for batch in _even(batches, min(_BATCH, rows)):
         texts = [make(column) for make, column in zip(makers, batch, strict=True)]
         lines = pc.binary_join_element_wise(*texts, ",")
         # one line feed after each: the lines are one list, and an empty text ends it

@@ -87,6 +87,18 @@ epsilon = 1
 [output]
 path = "out"
 """
+RECORDS = (
+    SPEC[: SPEC.index("[[query]]")].replace("add-remove", "replace-one")
+    + """\
+[[perturb]]
+name = "people"
+columns = ["region", "paid", "age", "ok"]
+epsilon = 4
+delta = 1e-9
+[output]
+path = "out"
+"""
+)
 HEADER = ["who", "region", "town", "day", "born", "paid", "age", "ok", "unread"]
 GOOD = ["p1", "north", "ayr", "2025-01-02", "2000-01-02 03:04:05", "12.5", "30", "true", "x"]
 

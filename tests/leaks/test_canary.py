@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small import GOOD, HEADER, SPEC, Answer, command, files_below, lines
+from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, files_below, lines
 
 from dprelease.cli.console import StatusLine
 from dprelease.engines import get
@@ -141,6 +141,25 @@ def test_whatever_the_records_hold(
     assert release(capfd, folder, *options).code == 0
     assert watched[-1] == "write"
     assert len(list((folder / "work" / "out").iterdir())) == 7
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("name", FILES)
+def test_whatever_records_are_perturbed(
+    name: str, form: str, folder: Path, watched: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "work" / "data.csv").write_bytes(FILES[name])
+    spec = f'{RECORDS}format = "{form}"\n'
+    (folder / "work" / "spec.toml").write_text(spec, encoding="utf-8")
+    assert release(capfd, folder).code == 0
+    assert watched[-1] == "write"
+    table = folder / "work" / "out" / f"people.{form}"
+    assert len(list(table.parent.iterdir())) == 5
+    answer = command(capfd, "estimate", str(table))
+    assert answer.code == 0
+    clean(answer, folder)
+    (kept,) = (folder / "work" / "dprelease-ledger.sqlite.records").iterdir()
+    assert kept.read_bytes() == table.read_bytes()
 
 
 @pytest.mark.parametrize("name", WRONG)
