@@ -29,8 +29,8 @@ class SubsetLaw:
     """The answer is a set of ``size`` of ``labels`` labels; with size 1, k-ary randomised response.
 
     ``keep`` is the chance that the true label is in the set, a multiple of 2^-64. The other labels
-    of the set are a uniform subset of the others. A record without a label (-1) is first given one
-    of all labels, each with the same chance.
+    of the set are a uniform subset of the others. Of one label, keep is 1. A record without a label
+    (-1) is first given one of all labels, each with the same chance.
     """
 
     labels: int

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.local.cells import LabelCells, cells_of
-from dprelease.local.errors import expected
 from dprelease.local.estimates import chances, estimates
-from dprelease.local.figures import estimate_facts, rounded
+from dprelease.local.figures import estimate_facts
 from dprelease.model import Grid, Loss, PerturbedColumn
 from dprelease.model.records import (
     LaplaceLaw,
@@ -23,20 +22,16 @@ from dprelease.model.records import (
     SubsetLaw,
     Window,
 )
+from dprelease.report.local_errors import error_facts
 from dprelease.report.numbers import upward
 
 Facts = dict[str, object]
 
 
-def perturb_facts(
-    step: RecordStep,
-    stored: StoredTable,
-    interval: Fraction,
-    errors: Mapping[str, Mapping[str, object]] | None = None,
-) -> Facts:
+def perturb_facts(step: RecordStep, stored: StoredTable, interval: Fraction) -> Facts:
     """Describe a table that was drawn: its laws, its file, and what it tells."""
     return {
-        **planned_perturb_facts(step, errors),
+        **planned_perturb_facts(step, interval),
         "file": stored.path.rpartition("/")[2],
         "format": stored.format,
         "sha256": stored.sha256,
@@ -46,14 +41,10 @@ def perturb_facts(
     }
 
 
-def planned_perturb_facts(
-    step: RecordStep, errors: Mapping[str, Mapping[str, object]] | None = None
-) -> Facts:
-    """What is known of a table before any data is opened.
-
-    ``errors``, by column: what is said of how far its answers err, if more than ``_error`` says.
-    """
+def planned_perturb_facts(step: RecordStep, interval: Fraction) -> Facts:
+    """What is known of a table before any data is opened."""
     asked = step.perturb
+    errors = error_facts(step, interval)
     return {
         "name": asked.name,
         "model": "local",
@@ -64,14 +55,12 @@ def planned_perturb_facts(
             "delta": exact(asked.delta),
             "truth": None if asked.truth is None else exact(asked.truth),
         },
-        "columns": [
-            column_facts(each, (errors or {}).get(each.column.name)) for each in step.responses
-        ],
+        "columns": [column_facts(each, errors[each.column.name]) for each in step.responses],
     }
 
 
-def column_facts(response: Response, error: Mapping[str, object] | None = None) -> Facts:
-    """One column: how it is perturbed, exactly, and how its cells are written."""
+def column_facts(response: Response, error: Mapping[str, object]) -> Facts:
+    """One column: how it is perturbed, exactly, how its cells are written, and what they err."""
     column = response.column
     return {
         "name": column.name,
@@ -83,25 +72,7 @@ def column_facts(response: Response, error: Mapping[str, object] | None = None) 
         "grid": _grid(column),
         "law": _law(response.law),
         "truth": _truth(response.law),
-        "error": _error(response) if error is None else dict(error),
-    }
-
-
-def _error(response: Response) -> Facts:
-    """How far one answer errs, by ``local.errors``: numbers in the units of the column.
-
-    ``expected`` is the chance of a wrong label or the mean distance, ``floor`` the least that any
-    mechanism can have. The variance of an estimate from n records is ``variance``/n at most,
-    ``typical_variance``/n on average over labels or numbers.
-    """
-    found = expected(response)
-    return {
-        "expected": rounded(found.error),
-        "floor": rounded(found.floor),
-        "variance": rounded(found.variance),
-        "typical_variance": rounded(found.typical),
-        "scale": None if found.scale is None else rounded(found.scale),
-        "classical_scale": None if found.classical is None else rounded(found.classical),
+        "error": dict(error),
     }
 
 

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from dprelease.model import Mechanism, Plan, RecordStep, StoredTable
 from dprelease.report.local_columns import column_words
-from dprelease.report.local_errors import error_facts
 from dprelease.report.local_facts import perturb_facts, planned_perturb_facts
 from dprelease.report.numbers import text, upward, written
 from dprelease.report.record_words import Row
@@ -31,12 +30,11 @@ def perturb_parts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
 
 def _part(plan: Plan, step: RecordStep, records: Mapping[str, StoredTable] | None) -> Facts:
     interval = plan.release.output.interval
-    errors = error_facts(step, interval)
-    found: Facts = planned_perturb_facts(step, errors)
+    found: Facts = planned_perturb_facts(step, interval)
     if records is not None:
         kept = records[step.perturb.name]
         published = replace(kept, path=f"{step.perturb.name}.{kept.format}")
-        found |= perturb_facts(step, published, interval, errors)
+        found |= perturb_facts(step, published, interval)
     found["explained"] = list(_table_words(plan, step))
     for column in cast("list[Facts]", found["columns"]):
         column["explained"] = column_words(column)

@@ -95,7 +95,7 @@ def test_it_says_what_answers_are_worth() -> None:
     assert answer["truth"] == {"own": 0.75, "given_other": 0.25, "labels_in_answer": 1}
     assert laplace["truth"] is None
     for column in facts["columns"]:
-        assert min(column["error"][name] for name in ("expected", "floor", "variance")) > 0
+        assert min(column["error"][name] for name in ("expected", "floor", "deviation")) > 0
     assert levels["law"]["share"] == "1/4"
     told = facts["estimates"]
     assert [each["column"] for each in told["frequencies"]] == ["a", "b"]
