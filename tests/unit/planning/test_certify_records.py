@@ -152,6 +152,14 @@ def test_the_total_is_kept() -> None:
     assert failure.value.exit_code == 2
 
 
+def test_a_delta_of_one_promises_nothing() -> None:
+    perturb = {"name": "t", "columns": ["g"], "epsilon": 1, "delta": 0.5}
+    with pytest.raises(Failure) as failure:
+        plan_of([perturb, {**perturb, "name": "s"}])
+    assert failure.value.complaints[0].code == "E314"
+    assert failure.value.exit_code == 2
+
+
 def test_queries_have_what_records_leave() -> None:
     spec = spec_of([{"name": "t", "columns": ["g"], "epsilon": 3, "delta": 1e-7}], epsilon=5)
     spec["privacy"]["delta"] = 1e-6
