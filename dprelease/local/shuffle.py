@@ -96,7 +96,7 @@ class Shuffler:
             self._file = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115
         rows = np.concatenate(self._waiting)
         self._waiting, self._held = [], 0
-        heaps = np.frombuffer(self._entropy.read(len(rows)), dtype=np.uint8)
+        heaps = self._words(np.uint8, len(rows))
         sizes = np.bincount(heaps, minlength=HEAPS) * rows.shape[1]
         start = self._file.seek(0, os.SEEK_END)
         self._spilt.append(start + np.concatenate([[0], np.cumsum(sizes)]))
@@ -121,11 +121,16 @@ class Shuffler:
         """The rows of all parts in a uniformly random order: sorted by keys that all differ."""
         rows = np.concatenate(parts)
         while True:
-            keys = np.frombuffer(self._entropy.read(8 * len(rows)), dtype=np.uint64)
+            keys = self._words(np.uint64, len(rows))
             order = np.argsort(keys)
             ranked = keys[order]
             if not (ranked[1:] == ranked[:-1]).any():
                 return rows[order]
+
+    def _words(self, kind: type[np.unsignedinteger[Any]], count: int) -> npt.NDArray[Any]:
+        """So many random words. Raises ValueError for fewer: rows would be lost without them."""
+        data = self._entropy.read(count * np.dtype(kind).itemsize)
+        return np.frombuffer(data, dtype=kind, count=count)
 
     def _unpacked(self, rows: Rows) -> Columns:
         columns, at = [], 0
