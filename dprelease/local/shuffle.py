@@ -92,11 +92,11 @@ class Shuffler:
         """Write what waits, heap by heap."""
         if not self._waiting:
             return
+        rows = np.concatenate(self._waiting)
+        heaps = self._words(np.uint8, len(rows))
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115
-        rows = np.concatenate(self._waiting)
         self._waiting, self._held = [], 0
-        heaps = self._words(np.uint8, len(rows))
         sizes = np.bincount(heaps, minlength=HEAPS) * rows.shape[1]
         start = self._file.seek(0, os.SEEK_END)
         self._spilt.append(start + np.concatenate([[0], np.cumsum(sizes)]))
