@@ -36,7 +36,7 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E311", "planning.planner", "the queries come to more than the total"),
     Code("E312", "planning.solve", "nothing is left of the total for a query"),
     Code("E313", "planning.own", "no delta is left for gaussian noise"),
-    Code("E314", "planning.planner", "the queries need more than the total delta"),
+    Code("E314", "planning.planner", "the queries need more than the total delta, or 1"),
     Code("E315", "planning.planner", "budgets that can't be composed as asked"),
     Code("E316", "planning.keys", "no epsilon for the selection of private keys"),
     Code("E317", "planning.targets", "an accuracy that no noise meets"),

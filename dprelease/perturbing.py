@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 from dprelease.ahead import ahead
 from dprelease.model import ExactRecords, RecordStep
 from dprelease.noise.entropy import Entropy
-from dprelease.noise.responses import respond
+from dprelease.noise.responses import prepare_responses, respond
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Columns = tuple[npt.NDArray[Any], ...]
+
+
+def prepare(step: RecordStep) -> None:
+    """Make what the answers of a table will need. Reads no data and draws nothing."""
+    for response in step.responses:
+        prepare_responses(response.law)
 
 
 def perturb(exact: ExactRecords, step: RecordStep, entropy: Entropy) -> Iterator[Columns]:

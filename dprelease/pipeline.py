@@ -25,7 +25,7 @@ from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
 from dprelease.ledger.messages import used_up
 from dprelease.ledger.reservation import guarantee_of, terms_of
 from dprelease.local.detail import record_detail
-from dprelease.local.store import make_directory
+from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import (
     ExactTable,
     NoisyTable,
@@ -174,10 +174,13 @@ def _drawn_once(  # noqa: PLR0913, PLR0917 - all that a run has
         raise used_up(reservation.run.release)
     look = Look(entropy)
     try:
-        noisy = _compute(certified, reservation, engine, entropy, look, tell)
-        records = _record(certified.plan, reservation, engine, look, tell)
-        tell("seal")
-        return _seal(book, certified.plan, reservation, Sealed(noisy, versions(), records), look)
+        with Unsealed() as unsealed:
+            noisy = _compute(certified, reservation, engine, entropy, look, tell)
+            records = _record(book, certified.plan, reservation, engine, look, unsealed, tell)
+            drawn = Sealed(noisy, versions(), records)
+            tell("seal")
+            unsealed.settle()
+            return _seal(book, certified.plan, reservation, drawn, look)
     except SpoiltLook as spoilt:
         kind = spoilt.kind
     return from_bytes(certified.plan, burn(book, reservation, kind))
@@ -214,8 +217,14 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
     return NoisyTable(values, keys)
 
 
-def _record(
-    plan: Plan, reservation: Reservation, engine: Engine, look: Look, tell: Progress
+def _record(  # noqa: PLR0913, PLR0917 - as above
+    book: Ledger,
+    plan: Plan,
+    reservation: Reservation,
+    engine: Engine,
+    look: Look,
+    unsealed: Unsealed,
+    tell: Progress,
 ) -> Mapping[str, StoredTable]:
     """Perturb the records and keep them beside the ledger. Only a charged run gets here."""
     if not plan.records:
@@ -225,7 +234,9 @@ def _record(
     # Imported here for start-up: most releases have no table of records.
     from dprelease.recording import record_all
 
-    return record_all(plan, reservation.run_id, engine.records, look, tell)
+    run = reservation.run_id
+    clear(plan.release.ledger.path, run, lambda: book.sealed(run) is not None)
+    return record_all(plan, run, engine.records, look, unsealed, tell)
 
 
 def _prepare(plan: Plan, failed: list[Exception]) -> None:

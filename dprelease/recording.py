@@ -16,7 +16,7 @@ from dprelease.errors import Failure
 from dprelease.local.description import described
 from dprelease.local.reading import read_columns
 from dprelease.local.shuffle import Shuffler
-from dprelease.local.store import directory_of, found, place_of, tidy
+from dprelease.local.store import Unsealed, directory_of, found, place_of, tidy
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.writing import write_records
 from dprelease.model import (
@@ -31,7 +31,7 @@ from dprelease.model import (
     WindowLaw,
 )
 from dprelease.noise.entropy import read_bits
-from dprelease.perturbing import perturb
+from dprelease.perturbing import perturb, prepare
 from dprelease.requests import record_request
 from dprelease.sealed import Sealed
 from dprelease.writers.staging import remove_leftovers, staged, sync_directory
@@ -46,17 +46,20 @@ PREFIX = ".dprelease-records-"
 _BYTE = 256
 
 
-def record_all(
+def record_all(  # noqa: PLR0913, PLR0917 - all that a run has
     plan: Plan,
     run_id: str,
     read: Callable[[RecordRequest], ExactRecords],
     look: Look,
+    unsealed: Unsealed,
     tell: Callable[[str], None],
 ) -> dict[str, StoredTable]:
     """Draw the record-level tables one by one. ``read`` asks the engine of a charged run.
 
     A full disk and files that can't be read come from outside: they don't use the look up.
     """
+    for step in plan.records:  # what fails here fails before there is a look
+        prepare(step)
     release = plan.release
     bounded = release.privacy.bounding is not None
     salt = read_bits(look.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
@@ -65,12 +68,17 @@ def record_all(
         tell(f"perturb the records for {step.perturb.name}")
         exact = read(record_request(release, step, salt))
         with look.guard(OSError, Failure):
-            tables[step.perturb.name] = record(step, exact, look, release, run_id)
+            tables[step.perturb.name] = record(step, exact, look, unsealed, release, run_id)
     return tables
 
 
-def record(
-    step: RecordStep, exact: ExactRecords, look: Look, release: Release, run_id: str
+def record(  # noqa: PLR0913, PLR0917 - as above
+    step: RecordStep,
+    exact: ExactRecords,
+    look: Look,
+    unsealed: Unsealed,
+    release: Release,
+    run_id: str,
 ) -> StoredTable:
     """Draw a record-level table and keep it beside the ledger, durably, under its digest.
 
@@ -90,7 +98,11 @@ def record(
             write_records(sink, step, described(step, release.about), ahead(shuffler.drain()), form)
             sink.flush()
             os.fsync(sink.fileno())
-        return _kept(path, form, tallier, release, run_id)
+        stored = _measured(path, form, tallier)
+        stored = place_of(release.ledger.path, run_id, stored)
+        unsealed.keep(path, stored.path)
+        sync_directory(directory)
+        return stored
 
 
 def narrow(columns: Columns, step: RecordStep) -> Columns:
@@ -114,14 +126,10 @@ def _new(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
 
 
-def _kept(path: str, form: str, tallier: Tallier, release: Release, run_id: str) -> StoredTable:
+def _measured(path: str, form: str, tallier: Tallier) -> StoredTable:
     with open(path, "rb") as source:
         digest = hashlib.file_digest(source, "sha256").hexdigest()
-    stored = StoredTable("", form, digest, os.path.getsize(path), tallier.tally())
-    stored = place_of(release.ledger.path, run_id, stored)
-    os.rename(path, stored.path)
-    sync_directory(os.path.dirname(stored.path))
-    return stored
+    return StoredTable("", form, digest, os.path.getsize(path), tallier.tally())
 
 
 def located(plan: Plan, kept: Sealed, run_id: str) -> Sealed:

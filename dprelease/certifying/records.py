@@ -14,6 +14,7 @@ from dprelease.certifying.meaning import is_group, is_quantity
 from dprelease.model import (
     Adjacency,
     LaplaceLaw,
+    Law,
     Loss,
     Mechanism,
     PerturbedColumn,
@@ -27,11 +28,9 @@ from dprelease.model import (
 from dprelease.privacy.local_witness import law_holds
 from dprelease.privacy.witness import pure_rho
 
-_MECHANISMS = {
-    Mechanism.RANDOMIZED_RESPONSE: SubsetLaw,
-    Mechanism.SUBSET_SELECTION: SubsetLaw,
-    Mechanism.LAPLACE: LaplaceLaw,
-}
+_UNIT = Fraction(1, 1 << 64)
+_ASKED = {Mechanism.SUBSET_SELECTION: {Mechanism.RANDOMIZED_RESPONSE}}
+"""What else than itself a mechanism may come to: sets of one label are randomised response."""
 
 
 def are_records(plan: Plan) -> bool:
@@ -59,12 +58,23 @@ def records_hold(step: RecordStep, privacy: Privacy) -> bool:
     return (
         step.rows == rows
         and all(_law_holds(each) for each in step.responses)
+        and (stated.truth is None or all(_truthful(each, stated.truth) for each in step.responses))
         and epsilon <= claimed.epsilon
         and delta <= claimed.delta < 1
         and (stated.epsilon is None or claimed.epsilon <= stated.epsilon)
         and (stated.epsilon is None or claimed.delta <= stated.delta)
         and (claimed.rho is None or (delta == 0 and pure_rho(epsilon) <= claimed.rho))
     )
+
+
+def _truthful(response: Response, truth: Fraction) -> bool:
+    """Whether an answer is true with the chance that is asked for, to 2^-64, or says less."""
+    law = response.law
+    if not isinstance(law, SubsetLaw) or law.size != 1 or response.loss.delta:
+        return False
+    even, kept = Fraction(1, law.labels), law.keep
+    between = even < kept <= truth if truth > even else truth <= kept < even
+    return between and abs(truth - kept) < _UNIT
 
 
 def _law_holds(response: Response) -> bool:
@@ -102,12 +112,15 @@ def _fits(response: Response) -> bool:
         return False
     if group is not None and isinstance(law, SubsetLaw) and law.labels != len(group.labels):
         return False
-    asked = response.column.mechanism
-    return asked is Mechanism.AUTO or (
-        asked is response.mechanism
-        and isinstance(law, _MECHANISMS.get(asked, type(law)))
-        and (asked is not Mechanism.RANDOMIZED_RESPONSE or getattr(law, "size", 0) == 1)
-    )
+    asked, used = response.column.mechanism, response.mechanism
+    meant = asked in {Mechanism.AUTO, used} or used in _ASKED.get(asked, ())
+    return meant and used is _mechanism_of(law)
+
+
+def _mechanism_of(law: Law) -> Mechanism:
+    if isinstance(law, SubsetLaw):
+        return Mechanism.RANDOMIZED_RESPONSE if law.size == 1 else Mechanism.SUBSET_SELECTION
+    return Mechanism.LAPLACE if isinstance(law, LaplaceLaw) else Mechanism.PIECEWISE
 
 
 def added(plan: Plan) -> Loss:

@@ -53,7 +53,10 @@ def notes(step: RecordStep, found: Estimates, *, only_crosses: bool = False) -> 
     ]
     groups = [each.column.group for each in step.responses if each.column.group is not None]
     if any(each.other is None or each.null_label is None for each in groups):
-        said.append("records without a label were given one at random, each as likely")
+        said += [
+            "records without a label were given one at random, each as likely",
+            "an interval is for the labels so given",
+        ]
     if only_crosses:
         return "\n".join(said)
     if found.means:

@@ -44,6 +44,8 @@ def write_plan(plan: Facts) -> None:
         answer("What one unit loses in tables of records")
         said = [f"{part['name']}: {' '.join(part['explained'])}" for part in perturbs]
         answer(_folded(said, 2) + "\n")
+        answer("What tables of records show without noise")
+        answer(_folded(plan["not_protected"], 2) + "\n")
     answer(_folded(_totals(plan), 9))
 
 

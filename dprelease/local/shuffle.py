@@ -101,8 +101,8 @@ class Shuffler:
     def _apart(self) -> tuple[Rows, npt.NDArray[np.int64]]:
         """What waits, heap by heap, and at which row each heap begins."""
         rows = np.concatenate(self._waiting)
+        heaps = self._words(np.uint8, len(rows))
         self._waiting, self._held = [], 0
-        heaps = np.frombuffer(self._entropy.read(len(rows)), dtype=np.uint8)
         begins = np.concatenate([[0], np.cumsum(np.bincount(heaps, minlength=HEAPS))])
         return _taken(rows, np.argsort(heaps, kind="stable")), begins
 
@@ -135,11 +135,16 @@ class Shuffler:
         """The rows of all parts in a uniformly random order: sorted by keys that all differ."""
         rows = np.concatenate(parts)
         while True:
-            keys = np.frombuffer(self._entropy.read(8 * len(rows)), dtype=np.uint64)
+            keys = self._words(np.uint64, len(rows))
             order = np.argsort(keys)
             ranked = keys[order]
             if not (ranked[1:] == ranked[:-1]).any():
                 return _taken(rows, order)
+
+    def _words(self, kind: type[np.unsignedinteger[Any]], count: int) -> npt.NDArray[Any]:
+        """So many random words. Raises ValueError for fewer: rows would be lost without them."""
+        data = self._entropy.read(count * np.dtype(kind).itemsize)
+        return np.frombuffer(data, dtype=kind, count=count)
 
     def _unpacked(self, rows: Rows) -> Columns:
         columns, at = [], 0

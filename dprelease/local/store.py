@@ -1,17 +1,22 @@
 """Where drawn record-level tables are kept: beside the ledger, named by run and digest.
 
 A table of records is too large to be sealed in the ledger. Its file is kept here before its digest
-is sealed there, so that a sealed run can be published as often as needed. What is here may be
-published: every cell of it is perturbed.
+is sealed there, so that a sealed run can be published as often as needed. Every cell of it is
+perturbed. But before the seal it is a draw that nobody may see beside the one that will be sealed:
+that would be a second look for one charge. So it goes when its run fails, and what a killed process
+has left goes when the run is tried again.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from types import TracebackType
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import StoredTable
@@ -43,6 +48,72 @@ def place_of(ledger: str, run_id: str, stored: StoredTable) -> StoredTable:
     """The stored table with the place where it is kept."""
     name = f"{run_id}-{stored.sha256}.{stored.format}"
     return replace(stored, path=os.path.join(directory_of(ledger), name))
+
+
+class Unsealed:
+    """Tables that a process has drawn and not sealed yet; they are locked as long as it might.
+
+    Left by an exception before ``settle``, it removes them.
+    """
+
+    def __init__(self) -> None:
+        self._handles = ExitStack()
+        self._paths: list[str] = []
+        self._settled = False
+
+    def __enter__(self) -> Unsealed:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._handles:
+            for path in self._paths if kind is not None and not self._settled else ():
+                with suppress(OSError):  # then the next attempt does it
+                    os.unlink(path)
+
+    def keep(self, made: str, path: str) -> None:
+        """Move a table to its place. Raises OSError."""
+        handle = os.open(made, os.O_RDONLY | os.O_NOFOLLOW)
+        self._handles.callback(os.close, handle)
+        _lock(handle)
+        self._paths.append(path)
+        os.rename(made, path)
+
+    def settle(self) -> None:
+        """From now on they may be sealed, whatever is raised."""
+        self._settled = True
+
+
+def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
+    """Remove the tables of a run that was never sealed, and that no living process can seal."""
+    directory = directory_of(ledger)
+    with ExitStack() as handles:
+        left = []
+        for name in os.listdir(directory):
+            if _OURS.fullmatch(name) and name.startswith(run_id):
+                path = os.path.join(directory, name)
+                with suppress(OSError):
+                    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                    handles.callback(os.close, handle)
+                    if _lock(handle):
+                        left.append(path)
+        if left and not is_sealed():  # asked when nobody can seal them any more
+            for path in left:
+                with suppress(OSError):
+                    os.unlink(path)
+
+
+def _lock(handle: int) -> bool:
+    """Whether a file is ours alone. Without locks on its file system nobody can tell."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def tidy(ledger: str, run_id: str, kept: Iterable[StoredTable]) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     Codes = npt.NDArray[Any]
 
+WIDEST_SCALE = 1 << 55
+WIDEST_VALUE = 1 << 62
+
 
 @dataclass(frozen=True, slots=True)
 class SubsetLaw:
@@ -40,7 +43,11 @@ class SubsetLaw:
 
 @dataclass(frozen=True, slots=True)
 class LaplaceLaw:
-    """Discrete Laplace noise of ``scale`` grid steps on a grid integer; nothing is clamped."""
+    """Discrete Laplace noise of ``scale`` grid steps on a grid integer; nothing is clamped.
+
+    It can be drawn up to ``WIDEST_SCALE`` around grid integers below ``WIDEST_VALUE``: then a noisy
+    value fits 64 bits but for one draw in e^100.
+    """
 
     scale: Fraction
 

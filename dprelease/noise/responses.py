@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dprelease.model import Grid, Noise, NoiseFamily
-from dprelease.model.records import LaplaceLaw, Law, SubsetLaw, WindowLaw
+from dprelease.model.records import (
+    WIDEST_SCALE,
+    WIDEST_VALUE,
+    LaplaceLaw,
+    Law,
+    SubsetLaw,
+    WindowLaw,
+)
 from dprelease.noise.entropy import Entropy
 from dprelease.noise.sample import prepare_sample, sample
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_WIDEST_SCALE = 1 << 55  # up to here the lanes hold draws in 64 bits
-_ROOM = 1 << 62  # of draws, and of true values
 _MANY = 1 << 16
 
 
@@ -65,7 +70,7 @@ def _respond_laplace(
     law: LaplaceLaw, codes: npt.NDArray[Any], grid: Grid, entropy: Entropy
 ) -> npt.NDArray[Any]:
     """The codes and noise. What is refused hangs on the law and the grid, not on the codes."""
-    if law.scale > _WIDEST_SCALE or grid.magnitude >= _ROOM:
+    if law.scale > WIDEST_SCALE or grid.magnitude >= WIDEST_VALUE:
         raise OverflowError("the noisy values of this law might leave 64 bits")
     if codes.size and not (codes.min() >= grid.lower and codes.max() <= grid.upper):
         raise ValueError("a code lies outside the grid")

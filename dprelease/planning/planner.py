@@ -92,6 +92,18 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
                 key,
             ),
         )
+    if loss.delta >= 1:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E314",
+                f"all that is asked comes to delta {number(loss.delta, 3, up=True)}: "
+                "from 1 on nothing is promised",
+                "lower the deltas, those of tables of records too, below 1 in all",
+                release.place("privacy.delta"),
+                "privacy.delta",
+            ),
+        )
     if release.privacy.epsilon is not None and loss.delta > release.privacy.delta:
         raise Failure(
             ExitCode.SPEC,

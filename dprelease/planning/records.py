@@ -10,7 +10,16 @@ from fractions import Fraction
 from functools import reduce
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.model import Loss, Perturb, PerturbedColumn, RecordStep, Release, Response
+from dprelease.model import (
+    LaplaceLaw,
+    Loss,
+    Perturb,
+    PerturbedColumn,
+    RecordStep,
+    Release,
+    Response,
+)
+from dprelease.model.records import WIDEST_SCALE, WIDEST_VALUE
 from dprelease.privacy.zcdp import rho_of_pure
 
 _ZERO = Fraction(0)
@@ -66,7 +75,8 @@ def _response(
     from dprelease.local.calibrate import respond
 
     try:
-        return respond(column, epsilon, delta, perturb.truth)
+        response = respond(column, epsilon, delta, perturb.truth)
+        _check_usable(response)
     except ValueError:
         key = f"perturb[{perturb.number}]"
         kind = "labels" if column.group is not None else "a grid"
@@ -74,3 +84,16 @@ def _response(
         hint = "give it a larger epsilon, a coarser step, or let its mechanism be auto"
         complaint = Complaint("E319", message, hint, release.place(key), key)
         raise Failure(ExitCode.SPEC, complaint) from None
+    return response
+
+
+def _check_usable(response: Response) -> None:
+    """Raise ValueError for answers that could not be drawn or written: a run would pay for them."""
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.local.cells import cells_of, grid_of
+
+    if isinstance(response.law, LaplaceLaw) and (
+        response.law.scale > WIDEST_SCALE or grid_of(response).magnitude >= WIDEST_VALUE
+    ):
+        raise ValueError("noisy values that might leave 64 bits")
+    cells_of(response)

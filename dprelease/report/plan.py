@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dprelease.model import Plan
 from dprelease.report.extremes import plan_warnings
 from dprelease.report.numbers import text
-from dprelease.report.record_words import record_facts
+from dprelease.report.record_words import record_facts, record_words
 from dprelease.report.steps import accounting_facts, query_facts
 from dprelease.report.units import unit_facts
 
@@ -16,6 +16,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
     """State all that a run would do and spend; ``ledger`` is where the ledger stands now."""
     release = plan.release
     privacy = release.privacy
+    shown = record_words(plan).unprotected
     return {
         "schema": "dprelease/plan/1",
         "release": release.about.name,
@@ -30,6 +31,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "total": accounting_facts(plan),
         "steps": [query_facts(plan, read) for read in plan.reads],
         **record_facts(plan),
+        **({"not_protected": list(shown)} if shown else {}),
         "notes": list(plan.notes),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
         "ledger": None if ledger is None else dict(ledger),

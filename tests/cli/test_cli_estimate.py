@@ -128,6 +128,7 @@ a\ufffd[31m  no          6.0%   0.7% to 11.3%      48       6 to 91
 95% interval: of the noise alone, for the records of this table
 a share below 0 or above 100% comes of the noise: cutting it off would bias sums
 records without a label were given one at random, each as likely
+an interval is for the labels so given
 means are of values clamped to the declared bounds
 a record without pay counts as 2,500
 """

@@ -142,6 +142,18 @@ def test_json(cli):
     assert ledger["refused"] == []
 
 
+def test_what_records_show_without_noise_is_said_before_a_run(cli, spec):
+    table = '[[perturb]]\nname = "people"\ncolumns = ["region"]\nepsilon = 0.1\n\n[output]'
+    neighbours = ('adjacency = "add-remove"', 'adjacency = "replace-one"')
+    spec(PEOPLE, neighbours, ("epsilon = 1.0", "epsilon = 1.1"), ("[output]", table))
+    plan = cli("plan", "--json", "small.toml").json
+    records, rows = plan["not_protected"]
+    assert records.startswith("How many records the record-level table people has: one row each")
+    assert rows.startswith("How many rows each person has in the record-level table people")
+    shown = cli("plan", "small.toml").out
+    assert f"What tables of records show without noise\n{records}\n{rows}\n" in shown
+
+
 def test_more_than_the_cap_is_shown_and_exits_with_3(cli, spec):
     spec(("epsilon_cap = 2.5", "epsilon_cap = 0.25"))
     answer = cli("plan", "small.toml")

@@ -68,6 +68,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.finish.text",
         "dprelease.local.calibrate",
+        "dprelease.local.cells",  # whether answers can be written
         "dprelease.mechanisms",
         "dprelease.noise.laws",
         "dprelease.privacy",

@@ -104,3 +104,21 @@ def test_equal_sort_keys_are_drawn_again(tmp_path: Path) -> None:
     ((order,),) = shuffler.drain()
     assert order.tolist() == [20, 10]
     assert source.reads == 2
+
+
+class Short(Stream):
+    """Gives less than it is asked for."""
+
+    def read(self, size: int) -> bytes:
+        return super().read(size)[:-8]
+
+
+@pytest.mark.parametrize("room", [1, 10**9])
+def test_a_short_read_loses_no_row(tmp_path: Path, room: int) -> None:
+    def shuffled() -> None:
+        shuffler = Shuffler(Short("short"), str(tmp_path), room)
+        shuffler.add(columns(300))
+        list(shuffler.drain())
+
+    with pytest.raises(ValueError, match="buffer"):
+        shuffled()

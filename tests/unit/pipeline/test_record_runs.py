@@ -12,7 +12,9 @@ import pytest
 
 import dprelease
 from dprelease import recording
+from dprelease.engines import get
 from dprelease.errors import Failure
+from dprelease.local import store
 from dprelease.noise.entropy import SystemEntropy
 
 Spec = dict[str, Any]
@@ -161,6 +163,97 @@ def test_a_mistake_of_ours_after_the_draw_uses_the_charge_up(
     with pytest.raises(Failure) as failure:
         dprelease.run(spec)
     assert code_of(failure) == (3, "E301")
+
+
+def two_tables(spec: Spec) -> None:
+    spec["perturb"] = [
+        {"name": "people", "columns": ["u", "x"], "epsilon": 2},
+        {"name": "others", "columns": ["g"], "epsilon": 1},
+    ]
+
+
+class Second:
+    """An engine that reads for the first table, and fails at the second."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem, self.reads = problem, 0
+
+    def fail(self, real: Any) -> Any:
+        def records(request: Any) -> Any:
+            self.reads += 1
+            if self.reads % 2 == 0:
+                raise self.problem
+            return real(request)
+
+        return records
+
+
+@pytest.mark.parametrize("problem", [Failure(5, []), OSError(28, "full"), KeyError("ours")])
+def test_a_table_that_was_drawn_and_not_sealed_goes_with_its_run(
+    spec: Spec, problem: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt draws the first table anew: two of them would be two looks for one charge."""
+    two_tables(spec)
+    with monkeypatch.context() as patch:
+        duckdb = get("duckdb")
+        patch.setattr(type(duckdb), "records", Second(problem).fail(duckdb.records))
+        for _ in range(3):
+            with pytest.raises(Failure):
+                dprelease.run(spec)
+            assert kept(spec) == []
+    if isinstance(problem, KeyError):
+        return
+    dprelease.run(spec)
+    assert len(kept(spec)) == 2
+
+
+def test_what_a_killed_run_has_drawn_goes_before_the_next_draw(
+    spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    real = recording.record_all
+
+    def watched(*given: Any) -> Any:
+        seen.append(kept(spec))
+        return real(*given)
+
+    def killed(*_: object) -> None:
+        raise Failure(5, [])
+
+    monkeypatch.setattr(recording, "record_all", watched)
+    with monkeypatch.context() as patch:
+        patch.setattr("dprelease.pipeline._seal", killed)
+        for _ in range(3):
+            with pytest.raises(Failure):
+                dprelease.run(spec)
+            assert len(kept(spec)) == 1
+    dprelease.run(spec)
+    assert seen == [[], [], [], []]
+
+
+def test_what_is_sealed_stays_though_nobody_holds_it(
+    spec: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process has sealed and ended between our charge and our draw."""
+    real = recording.record_all
+    cleared = store.clear
+    inner: list[bytes] = []
+
+    def overtaken(*given: Any) -> None:
+        monkeypatch.setattr("dprelease.pipeline.clear", cleared)
+        with monkeypatch.context() as patch:
+            patch.setattr(recording, "record_all", real)
+            dprelease.run(spec)
+        inner.append(content(spec)["people.csv"])
+        for each in Path(spec["output"]["path"]).iterdir():
+            each.unlink()
+        before = kept(spec)
+        cleared(*given)
+        assert kept(spec) == before
+
+    monkeypatch.setattr("dprelease.pipeline.clear", overtaken)
+    dprelease.run(spec)
+    assert content(spec)["people.csv"] == inner[0]
 
 
 def test_who_seals_second_publishes_the_table_of_the_first(

@@ -116,11 +116,47 @@ def test_by_the_chance_of_a_true_answer(truth: float, epsilon: float) -> None:
     certify(plan)
 
 
+@pytest.mark.parametrize(("column", "epsilon"), [("u", 1), ("g", 8)])
+def test_sets_of_one_label_are_what_subset_selection_may_come_to(column: str, epsilon: int) -> None:
+    asked = {"columns": [column], "epsilon": epsilon, "mechanism": "subset-selection"}
+    plan = plan_of([{"name": "t", **asked}])
+    (response,) = plan.records[0].responses
+    assert (response.mechanism, response.law.size) == (Mechanism.RANDOMIZED_RESPONSE, 1)
+    certify(plan)
+
+
+WIDE = {"type": "integer", "lower": 0, "upper": 10**15, "source": "p"}
+FINE = {"type": "decimal", "lower": -1, "upper": 1, "step": 1e-12, "source": "p"}
+
+
+@pytest.mark.parametrize(("column", "epsilon"), [(WIDE, 0.01), (FINE, 1e-5)])
+def test_what_could_not_be_drawn_is_refused_before_it_is_paid(
+    column: dict[str, Any], epsilon: float
+) -> None:
+    """A scale beyond 2^55 steps, which no draw of 64 bits has room for."""
+    spec = spec_of([{"name": "t", "columns": ["w"], "epsilon": epsilon, "mechanism": "laplace"}])
+    spec["columns"] = {"w": column}
+    with pytest.raises(Failure) as failure:
+        make_plan(load(spec))
+    assert failure.value.complaints[0].code == "E319"
+    assert failure.value.exit_code == 2
+    spec["perturb"][0]["epsilon"] = 1000
+    certify(make_plan(load(spec)))
+
+
 def test_the_total_is_kept() -> None:
     perturb = {"name": "t", "columns": ["g"], "epsilon": 3}
     with pytest.raises(Failure) as failure:
         plan_of([perturb, {**perturb, "name": "s"}], epsilon=5)
     assert failure.value.complaints[0].code == "E311"
+    assert failure.value.exit_code == 2
+
+
+def test_a_delta_of_one_promises_nothing() -> None:
+    perturb = {"name": "t", "columns": ["g"], "epsilon": 1, "delta": 0.5}
+    with pytest.raises(Failure) as failure:
+        plan_of([perturb, {**perturb, "name": "s"}])
+    assert failure.value.complaints[0].code == "E314"
     assert failure.value.exit_code == 2
 
 
@@ -240,3 +276,32 @@ def test_a_mechanism_that_was_not_asked_for_is_refused() -> None:
         return replace(response, mechanism=Mechanism.PIECEWISE)
 
     refused(with_response(plan, 1, 0, relabelled))
+
+
+def test_a_law_under_the_name_of_another_is_refused() -> None:
+    """By whichever mechanism is said, also where the spec leaves the choice."""
+    plan = usual()
+    for column, name in [
+        (0, Mechanism.RANDOMIZED_RESPONSE),
+        (1, Mechanism.LAPLACE),
+        (3, Mechanism.SUBSET_SELECTION),
+    ]:
+        used = plan.records[0].responses[column].mechanism
+        assert used is not name
+        refused(
+            with_response(plan, 0, column, lambda each, name=name: replace(each, mechanism=name))
+        )
+    spec = [{"name": "t", "columns": ["x"], "epsilon": 1, "mechanism": "piecewise"}]
+    piecewise, laplace = plan_of(spec), plan_of([{**spec[0], "mechanism": "laplace"}])
+    law = laplace.records[0].responses[0].law
+    refused(with_response(piecewise, 0, 0, lambda each: replace(each, law=law)))
+
+
+def test_another_chance_of_true_answers_than_the_spec_has_is_refused() -> None:
+    """Dearer than what is asked for, though it is charged as what it costs."""
+    asked = plan_of([{"name": "t", "columns": ["u"], "truth": 0.75}])
+    dearer = plan_of([{"name": "t", "columns": ["u"], "truth": 0.9}]).records[0]
+    step = replace(dearer, perturb=asked.records[0].perturb)
+    step = replace(step, responses=tuple(replace(r, column=r.column) for r in step.responses))
+    refused(replace(with_step(asked, 0, step), loss=step.loss, basic=step.loss))
+    certify(asked)
