@@ -245,3 +245,14 @@ def test_both_engines_make_tables_of_all_records(
     spec["output"]["format"] = form
     monkeypatch.setattr("dprelease.pipeline.get", lambda _name: get("reference"))
     assert dprelease.run(spec, entropy=SystemEntropy()).tables["people"].num_rows == ROWS
+
+
+def test_no_ledger_begins_in_a_folder_that_is_not_there(spec: Spec) -> None:
+    """It may be mistyped or not mounted, and a new ledger would forget what was spent."""
+    folder = Path(spec["ledger"]["path"]).parent / "mistyped"
+    spec["ledger"]["path"] = str(folder / "ledger.sqlite")
+    with pytest.raises(Failure) as failure:
+        dprelease.run(spec)
+    assert code_of(failure) == (6, "E602")
+    assert not folder.exists()
+    assert not Path(spec["output"]["path"]).exists()
