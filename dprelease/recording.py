@@ -34,7 +34,7 @@ from dprelease.noise.entropy import read_bits
 from dprelease.perturbing import perturb, prepare
 from dprelease.requests import record_request
 from dprelease.sealed import Sealed
-from dprelease.writers.staging import remove_leftovers, staged, sync_directory
+from dprelease.writers.staging import copy_file, remove_leftovers, staged, sync_directory
 from dprelease.writers.tables import file_name
 
 if TYPE_CHECKING:
@@ -152,8 +152,21 @@ def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict
         name = step.perturb.name
         published = os.path.join(release.output.path, file_name(name, sealed[name].format))
         stored = found(sealed[name], published)
+        if stored.path == published:
+            stored = _kept_again(stored, sealed[name], release)
         tables[name] = stored if stored.format == form else _converted(step, stored, release, form)
     return tables
+
+
+def _kept_again(stored: StoredTable, lost: StoredTable, release: Release) -> StoredTable:
+    """Copy a table back to where it was kept: the published one may go, or be in another format."""
+    directory = directory_of(release.ledger.path)
+    with staged(directory, PREFIX) as staging:
+        path = os.path.join(staging.content, "table")
+        copy_file(stored, path, 0o600)
+        os.replace(path, lost.path)
+    sync_directory(directory)
+    return lost
 
 
 def _converted(step: RecordStep, stored: StoredTable, release: Release, form: str) -> StoredTable:

@@ -31,12 +31,21 @@ def directory_of(ledger: str) -> str:
 
 
 def make_directory(ledger: str) -> str:
-    """Make the folder, for this user alone. Raises Failure (exit code 2); nothing was charged."""
+    """Make the folder, for this user alone. Raises Failure (exit code 2); nothing was charged.
+
+    The ledger's own folder is never made: without it the ledger is refused, for one that is
+    mistyped, or not mounted, must not begin another ledger.
+    """
     directory = directory_of(ledger)
     try:
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(directory, 0o700)
+        if not os.path.isdir(directory):
+            raise NotADirectoryError(20, os.strerror(20))
         if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
             raise PermissionError(13, os.strerror(13))
+    except FileNotFoundError:
+        return directory  # opening the ledger says what is missing
     except OSError as problem:
         message = f"the folder {directory} can't be used: {problem.strerror or 'unknown'}"
         hint = "record-level tables are kept there, beside the ledger: make it writable"

@@ -11,7 +11,7 @@ from dprelease.model import Loss, Plan, Release
 from dprelease.planning.records import added, record_steps, together
 from dprelease.planning.sharing import asked_twice
 from dprelease.planning.solve import best_of
-from dprelease.planning.total import STATED_DELTA, Total, total_of
+from dprelease.planning.total import STATED_DELTA, Total, delta_is_ours, total_of
 from dprelease.privacy import accounting
 from dprelease.privacy.accounting import BASIC, advanced
 
@@ -120,7 +120,7 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
 
 def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     notes = []
-    if release.privacy.delta == 0 and total.delta == STATED_DELTA and loss.delta:
+    if delta_is_ours(release) and loss.delta:
         notes.append(
             "No delta is declared beside rho: epsilon is stated at delta = "
             f"{number(STATED_DELTA)}, and charged so."

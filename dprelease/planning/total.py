@@ -63,14 +63,25 @@ class Total:
 def total_of(release: Release) -> Total:
     """Read the total from the spec; a delta is taken for rho, and summed where left out."""
     privacy = release.privacy
-    queries, selecting = release.queries, selecting_queries(release)
-    delta = privacy.delta
-    if delta == 0 and privacy.epsilon is None:
-        delta = sum((query.delta or Fraction(0) for query in queries), Fraction(0))
-        delta += sum(
-            (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
-        )
-        delta += sum((perturb.delta for perturb in release.perturbs), Fraction(0))
-        if delta == 0 and (privacy.rho is not None or any(query.rho for query in queries)):
-            delta = STATED_DELTA
+    delta = STATED_DELTA if delta_is_ours(release) else _declared_delta(release)
     return Total(privacy.epsilon, privacy.rho, delta, privacy.accounting)
+
+
+def delta_is_ours(release: Release) -> bool:
+    """Whether something is stated in rho, and no delta anywhere: then ``STATED_DELTA`` is taken."""
+    privacy = release.privacy
+    in_rho = privacy.rho is not None or any(query.rho for query in release.queries)
+    return in_rho and privacy.epsilon is None and _declared_delta(release) == 0
+
+
+def _declared_delta(release: Release) -> Fraction:
+    """The total's delta; without a total, the sum of those of its parts."""
+    privacy = release.privacy
+    if privacy.delta > 0 or privacy.epsilon is not None:
+        return privacy.delta
+    queries, selecting = release.queries, selecting_queries(release)
+    delta = sum((query.delta or Fraction(0) for query in queries), Fraction(0))
+    delta += sum(
+        (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
+    )
+    return delta + sum((perturb.delta for perturb in release.perturbs), Fraction(0))

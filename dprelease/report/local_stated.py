@@ -187,6 +187,7 @@ def _whole(stated: Any, least: int) -> int:
 def _text(stated: Any) -> str:
     if not isinstance(stated, str):
         raise TypeError("no text")
+    stated.encode()  # half a character can be written in JSON, and nowhere else: a ValueError
     return stated
 
 

@@ -117,6 +117,28 @@ def test_the_published_file_stands_in_for_one_that_is_gone(spec: Spec) -> None:
 
 
 @pytest.mark.parametrize("how", ["gone", "changed"])
+def test_a_published_table_is_kept_again_before_it_goes(spec: Spec, how: str) -> None:
+    """In another format the published file is replaced: it must not be the only one there is."""
+    first = dprelease.run(spec)
+    before, rows = content(spec)["people.csv"], first.tables["people"].to_pylist()
+    (name,) = kept(spec)
+    stored = Path(f"{spec['ledger']['path']}.records") / name
+    stored.unlink()
+    if how == "changed":
+        stored.write_bytes(b"other")
+    spec["output"]["format"] = "parquet"
+    for _ in range(2):
+        assert dprelease.run(spec).tables["people"].to_pylist() == rows
+        assert "people.parquet" in content(spec)
+        assert not [each for each in content(spec) if each.startswith("people.csv")]
+    assert stored.read_bytes() == before
+    assert stored.stat().st_mode & 0o777 == 0o600
+    spec["output"]["format"] = "csv"
+    dprelease.run(spec)
+    assert content(spec)["people.csv"] == before
+
+
+@pytest.mark.parametrize("how", ["gone", "changed"])
 def test_a_table_that_is_lost_is_not_drawn_again_for_free(spec: Spec, how: str) -> None:
     dprelease.run(spec)
     (name,) = kept(spec)
@@ -316,3 +338,14 @@ def test_both_engines_make_tables_of_all_records(
     spec["output"]["format"] = form
     monkeypatch.setattr("dprelease.pipeline.get", lambda _name: get("reference"))
     assert dprelease.run(spec, entropy=SystemEntropy()).tables["people"].num_rows == ROWS
+
+
+def test_no_ledger_begins_in_a_folder_that_is_not_there(spec: Spec) -> None:
+    """It may be mistyped or not mounted, and a new ledger would forget what was spent."""
+    folder = Path(spec["ledger"]["path"]).parent / "mistyped"
+    spec["ledger"]["path"] = str(folder / "ledger.sqlite")
+    with pytest.raises(Failure) as failure:
+        dprelease.run(spec)
+    assert code_of(failure) == (6, "E602")
+    assert not folder.exists()
+    assert not Path(spec["output"]["path"]).exists()

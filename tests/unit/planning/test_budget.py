@@ -151,6 +151,19 @@ def test_rho_without_delta_is_stated_at_one_in_a_million() -> None:
     assert made.notes
 
 
+def test_declared_deltas_are_not_taken_for_ours() -> None:
+    """Where they happen to add up to one in a million, nothing is said of rho."""
+    spec = {
+        **BASE,
+        "privacy": {"unit": "row", "adjacency": "replace-one"},
+        "perturb": [{"name": "p", "columns": ["g"], "epsilon": 1, "delta": 1e-6}],
+    }
+    made = plan(load(spec))
+    assert made.delta == Fraction(1, 10**6)
+    assert not made.notes
+    assert not planned({}, {"epsilon": 1, "delta": 1e-6}).notes
+
+
 def test_explicit_gaussian_takes_the_delta_that_is_left() -> None:
     made = planned(
         {"epsilon": 1, "delta": 1e-5},

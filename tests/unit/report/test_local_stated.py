@@ -154,6 +154,15 @@ def test_whatever_else_it_holds_is_refused_in_one_way() -> None:
     assert tried > 500
 
 
+def test_a_label_with_half_a_character_is_refused() -> None:
+    """JSON can hold one, and no file or terminal can."""
+    broken = report()
+    labelled = next(each for each in broken["perturb"][0]["columns"] if each["labels"])
+    labelled["labels"]["labels"][-1] = "\ud800"
+    with pytest.raises(ValueError, match="surrogates"):
+        steps_from_report(broken, "people.csv")
+
+
 def nothing(step: RecordStep) -> Tally:
     """A tally of answers that hold no label and add up to nothing."""
     labels = {
