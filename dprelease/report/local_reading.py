@@ -72,6 +72,10 @@ def record_reading(report: Facts, level: str) -> Iterator[str]:
             "small, or a large, figure. Leave it so before you add figures up, for what is cut off "
             "biases the sum."
         )
+        yield (
+            "A record that has none of the labels counts as the one that was drawn for it, evenly: "
+            "intervals are about the labels so given."
+        )
     if any(column["truth"] and column["truth"]["labels_in_answer"] > 1 for column in columns):
         yield (
             "An answer of several labels says of each of them a little: the true label is among "
