@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dprelease.local.cells import MOST_SETS, Cells, LabelCells, NumberCells
+from dprelease.local.cells import Cells, LabelCells, NumberCells
 from dprelease.model import ColumnType
 from dprelease.writers.csv_table import field
 
@@ -83,37 +82,25 @@ def _looked_up(values: pa.Array) -> Maker:
 
 def _sets(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Maker:
     """Sets as texts. ``firsts``: the labels as they begin a text."""
-    if cells.digits:
-        return _digits(len(cells.labels))
-    if comb(len(cells.labels), cells.size) <= MOST_SETS:
-        return _tabulated(cells, firsts, quoted=quoted)
-    between = cells.separator or ""
-    wrap = quoted and any(field(each) != each for each in (*cells.labels, between, *firsts))
-    first, others = pa.array(firsts), pa.array(cells.labels)
-    rest = cells.size - 1
+    if cells.numbered:
+        return _numbered(cells)
+    return _tabulated(cells, firsts, quoted=quoted)
+
+
+def _numbered(cells: LabelCells) -> Maker:
+    """The numbers of the labels, a blank between; all texts are equally long."""
+    wide = cells.wide + 1
+    words = "".join(f"{number:0{cells.wide}d} " for number in range(1, len(cells.labels) + 1))
+    items = np.frombuffer(words.encode(), dtype=np.dtype((np.void, wide)))
+    length = cells.size * wide - 1  # without the blank after the last
 
     def make(noisy: Noisy) -> pa.Array:
-        offsets = np.arange(len(noisy) + 1, dtype=np.int32) * rest
-        words = others.take(pa.array(noisy[:, 1:].reshape(-1)))
-        joined = pc.binary_join(pa.ListArray.from_arrays(pa.array(offsets), words), between)
-        text = pc.binary_join_element_wise(first.take(pa.array(noisy[:, 0])), joined, between)
-        if not wrap:
-            return text
-        doubled = pc.replace_substring(text, '"', '""')
-        return pc.binary_join_element_wise('"', doubled, '"', "")
-
-    return make
-
-
-def _digits(labels: int) -> Maker:
-    """A text of zeros, with ones at the numbers of the labels; all texts are equally long."""
-
-    def make(noisy: Noisy) -> pa.Array:
-        texts = np.full(len(noisy) * labels, ord("0"), dtype=np.uint8)
-        offsets = np.arange(len(noisy) + 1, dtype=np.int32) * labels
-        for each in noisy.T:
-            texts[offsets[:-1] + each] = ord("1")
-        return pa.StringArray.from_buffers(len(noisy), pa.py_buffer(offsets), pa.py_buffer(texts))
+        texts = items.take(noisy.reshape(-1)).view(np.uint8).reshape(len(noisy), -1)
+        offsets = np.arange(len(noisy) + 1, dtype=np.int32) * length
+        content = np.ascontiguousarray(texts[:, :length])
+        return pa.StringArray.from_buffers(
+            len(noisy), pa.py_buffer(offsets), pa.py_buffer(content.reshape(-1))
+        )
 
     return make
 

@@ -23,8 +23,7 @@ from dprelease.writers.keys import KeyValue, published_type, typed_labels
 SEPARATORS = "|;/&~^#%!?:*_., "
 DOUBLE_DIGITS = 10**15  # whole numbers up to here come back from doubles, scaled by a power of ten
 WHOLE = 2**63 - 1
-MOST_SETS = 1 << 14  # of more sets than that, a cell is written as digits
-MOST_DIGITS = 1 << 10
+MOST_SETS = 1 << 14  # of more sets than that, a cell is written as the numbers of its labels
 DECIMAL_DIGITS = 10**38 - 1
 REACH = 64  # scales: of Laplace noise, e^-64 of the draws are beyond
 
@@ -33,21 +32,26 @@ REACH = 64  # scales: of Laplace noise, e^-64 of the draws are beyond
 class LabelCells:
     """Cells that hold one label, or ``size`` of them in declared order with a separator between.
 
-    Without a separator a set is written as digits: one for each label, in declared order, "1"
-    where the label is in the set. That is for sets of which there are very many.
+    Without a separator a set is written as the numbers of its labels, counted from 1 in declared
+    order: rising, a blank between, all equally wide. That is for sets of which there are very many.
     ``values`` are the labels by ``type``, in order: what Parquet holds if ``size`` is 1.
     """
 
     labels: tuple[str, ...]
     size: int
-    separator: str | None  # None with size 1, and of digits
+    separator: str | None  # None with size 1, and of numbers
     type: ColumnType
     values: tuple[KeyValue, ...]
 
     @property
-    def digits(self) -> bool:
-        """Whether cells are a digit for each label."""
+    def numbered(self) -> bool:
+        """Whether cells are the numbers of labels."""
         return self.size > 1 and self.separator is None
+
+    @property
+    def wide(self) -> int:
+        """How many digits the number of a label has."""
+        return len(str(len(self.labels)))
 
     @property
     def csv_labels(self) -> tuple[str, ...]:
@@ -136,8 +140,8 @@ def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
     if group is None or len(group.labels) != law.labels:
         raise ValueError("the law of labels for a column that has not so many")
     if law.size > 1:
-        digits = comb(law.labels, law.size) > MOST_SETS and law.labels <= MOST_DIGITS
-        between = None if digits else separator_of(group.labels)
+        numbered = comb(law.labels, law.size) > MOST_SETS
+        between = None if numbered else separator_of(group.labels)
         return LabelCells(group.labels, law.size, between, ColumnType.STRING, group.labels)
     # of bins the labels are texts, whatever the column's type is
     kind = ColumnType.STRING if group.edges is not None else group.type

@@ -39,8 +39,8 @@ def decoder(cells: Cells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
     Of CSV the columns are texts.
     """
     if isinstance(cells, LabelCells):
-        if cells.digits:
-            return _digits(len(cells.labels), cells.size)
+        if cells.numbered:
+            return _numbered(cells)
         if cells.size > 1:
             return _sets(cells, as_csv=as_csv)
         kind = pa.string() if as_csv else _TYPES[cells.type]
@@ -132,23 +132,31 @@ def _sets(cells: LabelCells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
     return decode
 
 
-def _digits(labels: int, size: int) -> Callable[[pa.Array], Noisy]:
-    """Texts of a digit for each label, by the numbers of those that are "1"."""
+def _numbered(cells: LabelCells) -> Callable[[pa.Array], Noisy]:
+    """Texts of equally wide numbers with blanks between, as labels counted from 0."""
+    wide, size = cells.wide + 1, cells.size
+    length = size * wide - 1
+    powers = 10 ** np.arange(cells.wide - 1, -1, -1, dtype=np.int64)
 
     def decode(column: pa.Array) -> Noisy:
         column = _of_type(column, pa.string())
         lengths = pc.binary_length(column)
-        if column.null_count or not pc.all(pc.equal(lengths, labels), min_count=0).as_py():
+        if column.null_count or not pc.all(pc.equal(lengths, length), min_count=0).as_py():
             raise Unreadable
-        start = column.offset
-        first = int(np.frombuffer(column.buffers()[1], dtype=np.int32)[start])
-        size_all = len(column) * labels
-        text = np.frombuffer(column.buffers()[2], dtype=np.uint8)[first : first + size_all]
-        ones = (text - ord("0")).reshape(len(column), labels)
-        if not ((ones <= 1).all() and (ones.sum(axis=1) == size).all()):
+        _, offsets, content = column.buffers()
+        first = int(np.frombuffer(offsets, dtype=np.int32)[column.offset])
+        texts = np.full((len(column), size * wide), ord(" "), dtype=np.uint8)
+        read = np.frombuffer(content, dtype=np.uint8)[first : first + len(column) * length]
+        texts[:, :length] = read.reshape(-1, length)
+        words = texts.reshape(len(column), size, wide)
+        digits = words[:, :, :-1] - ord("0")  # what is no digit wraps around to above 9
+        labels: Noisy = digits.astype(np.int64) @ powers - 1
+        blank = (words[:, :, -1] == ord(" ")).all()
+        rising = (np.diff(labels, axis=1) > 0).all()
+        known = (labels >= 0).all() and (labels < len(cells.labels)).all()
+        if not (blank and rising and known and (digits <= 9).all()):
             raise Unreadable
-        chosen: Noisy = np.nonzero(ones)[1].reshape(len(column), size).astype(np.uint32)
-        return chosen
+        return labels.astype(np.uint32)
 
     return decode
 

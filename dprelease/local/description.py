@@ -18,10 +18,10 @@ def _column(response: Response) -> OutputColumn:
         words = f"{name} of one record, with noise of its own ({response.mechanism})"
         kind = "number" if cells.places else "integer"
         return OutputColumn(name, kind, (), words, decimals=cells.places)
-    if cells.digits:
+    if cells.numbered:
         words = (
-            f"{len(cells.labels)} digits, one for each label of {name} in declared order: 1 for "
-            f"the {cells.size} of the answer, the true one more often among them than any other"
+            f"numbers of {cells.size} of the {len(cells.labels)} labels of {name}, counted from 1 "
+            "in declared order: the true one is more often among them than any other"
         )
         return OutputColumn(name, "text", (), words)
     if cells.size > 1:

@@ -110,9 +110,9 @@ class Shuffler:
         """Write what waits, heap by heap."""
         if not self._waiting:
             return
+        rows, begins = self._apart()
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115
-        rows, begins = self._apart()
         self._spilt.append(self._file.seek(0, os.SEEK_END) + begins * rows.shape[1])
         content = memoryview(rows.data).cast("B")
         while content:

@@ -40,9 +40,9 @@ def write_records(
         _write_csv(sink, names, makers, batches, _rows_at_once(step))
         return
     cells = {each.column.name: cells_of(each) for each in step.responses}
-    # of digits, hardly two cells are alike
+    # of very many sets, hardly two cells are alike
     few = [
-        name for name, each in cells.items() if not (isinstance(each, LabelCells) and each.digits)
+        name for name, each in cells.items() if not (isinstance(each, LabelCells) and each.numbered)
     ]
     options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "use_dictionary": few}
     with pq.ParquetWriter(sink, _schema(step, described), **options) as writer:
@@ -71,8 +71,8 @@ def _width(cells: Cells) -> int:
     """Bytes of the longest text of a column of labels."""
     if not isinstance(cells, LabelCells):
         return 0
-    if cells.digits:
-        return len(cells.labels)
+    if cells.numbered:
+        return cells.size * (cells.wide + 1)
     longest = max((len(each.encode()) for each in cells.labels), default=0)
     return cells.size * (longest + len((cells.separator or "").encode()))
 

@@ -51,7 +51,7 @@ def _labels(column: Facts) -> Iterator[str]:
     form = (
         f'in the order of the spec with "{between}" between them'
         if between is not None
-        else "as a digit for each label in the order of the spec, 1 where it is in the set"
+        else "written as their numbers, counted from 1 in the order of the spec"
     )
     yield (
         f"Subset selection (Ye and Barg 2018): an answer is a set of {size} of the "

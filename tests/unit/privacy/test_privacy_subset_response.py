@@ -156,7 +156,7 @@ def test_ten_labels_at_epsilon_one() -> None:
 
 
 def test_sets_are_not_too_large_and_budgets_not_too_small() -> None:
-    assert best_size(10**6, F(1, 100)) == 64
+    assert best_size(10**6, F(1, 100)) == 32
     assert best_size(10**6, F(20)) == 1
     assert best_size(2, F(10**6)) == 1
     with pytest.raises(ValueError, match="no answer"):
