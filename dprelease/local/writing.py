@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dprelease.ahead import ahead
 from dprelease.local.arrays import Maker, for_csv, for_parquet, parquet_type
 from dprelease.local.cells import Cells, LabelCells, cells_of
 from dprelease.model import OutputTable, RecordStep
@@ -46,7 +47,7 @@ def write_records(
     ]
     options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "use_dictionary": few}
     with pq.ParquetWriter(sink, _schema(step, described), **options) as writer:
-        for table in to_arrow(step, described, batches):
+        for table in ahead(to_arrow(step, described, batches)):
             writer.write_table(table)
 
 

@@ -60,6 +60,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # value: all of this sees perturbed cells.
     "dprelease.local": (
         *VOCABULARY,
+        "dprelease.ahead",
         "dprelease.finish.decimals",
         "dprelease.noise.laws",
         "dprelease.writers",

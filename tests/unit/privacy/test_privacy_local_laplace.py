@@ -65,7 +65,7 @@ def test_without_delta_it_is_the_width_over_epsilon(epsilon: str) -> None:
     scale = least_scale(7, F(epsilon))
     assert scale == 7 / F(epsilon)
     assert delta_of(scale, 7, F(epsilon)) == 0
-    assert realised(scale, 7, epsilon) < mpmath.mpf(10) ** -40
+    assert realised(scale, 7, epsilon) < mpmath.mpf(10) ** -30
     assert delta_of(scale * (1 - F(1, 10**9)), 7, F(epsilon)) > 0
 
 
