@@ -156,13 +156,17 @@ def record_hazards(plan: Plan) -> Iterator[Row]:
         "pass",
         "rows are in a random order, and no smaller epsilon is claimed for that",
     )
-    shown = ""
-    if _many_rows(plan):
-        shown = "; it can tell how many rows a person has, which is not protected"
+    many = _many_rows(plan)
+    equal = "it is equal in all neighbouring tables"
+    if many:
+        equal = (
+            "only tables in which each person has as many rows are neighbours here; it can tell "
+            "how many rows a person has, which is not protected"
+        )
     yield (
         "number of records",
-        "attention" if shown else "pass",
-        f"{tables}: published without noise, as it is equal in all neighbouring tables{shown}",
+        "attention" if many else "pass",
+        f"{tables}: published without noise, as {equal}",
     )
     if plan.release.privacy.unit_column is not None:
         yield (
