@@ -83,7 +83,9 @@ def _truthful(column: PerturbedColumn, labels: int, truth: Fraction) -> Response
 
 def _labelled(column: PerturbedColumn, labels: int, epsilon: Fraction, delta: Fraction) -> Response:
     plain = column.mechanism is Mechanism.RANDOMIZED_RESPONSE
-    size = 1 if plain else subset_response.best_size(labels, epsilon, delta)
+    asked = column.mechanism is Mechanism.SUBSET_SELECTION
+    most = subset_response.MOST_WHEN_ASKED if asked else subset_response.MOST_IN_A_SET
+    size = 1 if plain else subset_response.best_size(labels, epsilon, delta, most)
     law = SubsetLaw(labels, size, subset_response.keep(labels, size, epsilon, delta))
     mechanism = Mechanism.RANDOMIZED_RESPONSE if size == 1 else Mechanism.SUBSET_SELECTION
     return Response(column, mechanism, law, _loss(epsilon, delta))

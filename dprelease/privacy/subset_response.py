@@ -37,7 +37,8 @@ from dprelease.privacy.enclosure import (
 )
 
 UNIT = 1 << 64  # chances are multiples of 2^-64
-MOST_IN_A_SET = 32
+MOST_IN_A_SET = 32  # where nobody asks for sets
+MOST_WHEN_ASKED = 256
 _HAIR = 1e-9  # a larger set must be better by this much, relatively
 
 
@@ -106,16 +107,18 @@ def epsilon_of_truth(labels: int, truth: Fraction) -> Fraction:
     return round_up(max(high, -low)) if truth * labels != 1 else ZERO
 
 
-def best_size(labels: int, epsilon: Fraction, delta: Fraction = ZERO) -> int:
-    """The size of the sets with the least mean variance of shares; at most 32, ties to the less.
+def best_size(
+    labels: int, epsilon: Fraction, delta: Fraction = ZERO, most: int = MOST_IN_A_SET
+) -> int:
+    """The size of the sets with the least mean variance of shares; at most ``most``, ties to less.
 
-    Larger sets would help where labels are over a hundred and epsilon is small, by a quarter of the
-    error for 400 at epsilon 1; but an answer takes as much time and room as it has labels.
+    Sets of more than 32 help where labels are over a hundred and epsilon is small, by a quarter of
+    the error for 400 at epsilon 1; but an answer takes as much time and room as it has labels.
 
     Chosen in floats: whatever is chosen, its P is exact.
     """
     best, least = 1, math.inf
-    for size in range(1, min(labels - 1, MOST_IN_A_SET) + 1):
+    for size in range(1, min(labels - 1, most) + 1):
         variance = _mean_variance(labels, size, min(float(epsilon), 700.0), float(delta))
         if variance < least * (1 - _HAIR):
             best, least = size, variance
