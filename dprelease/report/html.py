@@ -219,9 +219,10 @@ def _statuses(report: Facts) -> list[tuple[str, int]]:
 
 
 def ready_template() -> None:
-    """Read and compile the page, which takes longer than to fill it."""
-    _template()
-    _css("report.css")
+    """Read and compile all of the page, which takes longer than to fill it."""
+    _template().environment.get_template("records.html.j2")
+    for name in ("report.css", "records.css"):
+        _css(name)
 
 
 @cache

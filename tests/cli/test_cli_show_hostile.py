@@ -2,15 +2,26 @@
 
 import json
 import os
+import shutil
 
 import pytest
 from rich.cells import cell_len
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A place where the first test leaves its release for the others."""
+    return tmp_path_factory.mktemp("kept") / "out"
+
+
 @pytest.fixture
-def out(cli, folder):
+def out(cli, folder, kept):
     """A release in ``out``; give a function that edits its descriptor."""
-    assert cli("run", "-q", "small.toml").code == 0
+    if not kept.exists():
+        assert cli("run", "-q", "small.toml").code == 0
+        shutil.copytree(folder / "out", kept)
+    else:
+        shutil.copytree(kept, folder / "out")
     file = folder / "out" / "datapackage.json"
 
     def edit(change):
