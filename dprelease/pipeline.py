@@ -197,8 +197,7 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
     """Read and add noise, table by table. The reservation is the permission to read."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
-    # what is needed afterwards is imported and tabulated while the engine reads
-    failed: list[Exception] = []
+    failed: list[Exception] = []  # what is needed later is made ready while the engine reads
     ahead = Thread(target=_prepare, args=(certified.plan, failed), daemon=True)
     ahead.start()
     bounded = certified.plan.release.privacy.bounding is not None
@@ -206,15 +205,21 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
     for job in jobs_of(certified.plan.release, certified.plan.steps, salt):
         tell(f"read the data for {job.steps[0].query.table}")
         exact = _aggregate(reservation, engine, job)
-        ahead.join()
-        if failed:
-            raise failed[0]
+        _joined(ahead, failed)
         tell(f"add noise to {job.steps[0].query.table}")
         with look.guard():
             drawn = privatize(exact, job, look, keys)
             values |= drawn.values
             keys |= drawn.keys
+    _joined(ahead, failed)  # where there are no queries, nobody has waited yet
     return NoisyTable(values, keys)
+
+
+def _joined(ahead: Thread, failed: list[Exception]) -> None:
+    """Wait for what is prepared; raise what went wrong with it."""
+    ahead.join()
+    if failed:
+        raise failed[0]
 
 
 def _record(  # noqa: PLR0913, PLR0917 - as above

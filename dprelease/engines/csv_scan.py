@@ -10,9 +10,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.files import LINE_LIMIT, Layout
 from dprelease.model import Dialect
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
 
 CHUNK = LINE_LIMIT // 2  # a line beyond the limit fills at least one aligned chunk
 
@@ -126,3 +132,35 @@ class _CountError(Exception):
 
 class _DoubtError(Exception):
     """The scan has seen what only the careful reader may read."""
+
+
+def beside_a_scan(
+    connection: DuckDBPyConnection, layout: Layout, dialect: Dialect, read: Callable[[], T]
+) -> tuple[T | None, LineScan]:
+    """What the fast reader gives, with the scan of the same files that says whether it is right.
+
+    None where the reader is stopped by the scan, runs out of memory, or finds that fields are not
+    as they should be: the careful one may do better. Raises duckdb.Error for the rest.
+    """
+    import duckdb
+
+    from dprelease.engines.duckdb_errors import CSV_FIELDS, means
+
+    found: T | None = None
+    scan = LineScan(layout, dialect, connection.interrupt)
+    scan.start()
+    try:
+        found = read()
+    except duckdb.OutOfMemoryException:
+        pass  # a reader that holds one line at a time may do with less
+    except duckdb.InterruptException:
+        if not scan.refuted:  # nobody else interrupts it
+            raise
+    except duckdb.Error as problem:
+        if not means(problem, CSV_FIELDS):
+            raise
+    finally:
+        if found is None:
+            scan.stop()
+        scan.join()
+    return found, scan

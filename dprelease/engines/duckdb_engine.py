@@ -7,9 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dprelease.engines.base import columns_read, lost
-from dprelease.engines.csv_scan import LineScan
+from dprelease.engines.csv_scan import beside_a_scan
 from dprelease.engines.duckdb_errors import (
-    CSV_FIELDS,
     PARQUET_VALUES,
     Stream,
     after_charge,
@@ -191,31 +190,16 @@ def _csv_fast(
     request: AggregateRequest, layout: Layout, numbers: frozenset[str]
 ) -> tuple[Answer | None, bool]:
     """The answer by DuckDB's reader if every line was one record, and whether to give it up."""
-    import duckdb
-
     from dprelease.engines.duckdb_asking import Reading, ask
     from dprelease.engines.duckdb_sources import csv_fields
 
     dialect = request.source.dialect
     fields = csv_fields(layout, dialect, numbers)
     with session(layout.paths, integers(request), _room(request)) as connection:
-        answer: Answer | None = None
-        scan = LineScan(layout, dialect, connection.interrupt)
-        scan.start()
-        try:
-            answer = ask(connection, request, Reading(fields, everything=True, cheap=True))
-        except duckdb.OutOfMemoryException:
-            answer = None  # a reader that holds one line at a time may do with less
-        except duckdb.InterruptException:
-            if not scan.refuted:  # nobody else interrupts it
-                raise
-        except duckdb.Error as problem:
-            if not means(problem, CSV_FIELDS):
-                raise
-        finally:
-            if answer is None:
-                scan.stop()
-            scan.join()
+        reading = Reading(fields, everything=True, cheap=True)
+        answer, scan = beside_a_scan(
+            connection, layout, dialect, lambda: ask(connection, request, reading)
+        )
     if answer is not None and answer.records is not None and scan.confirms(answer.records):
         return answer, False
     return None, answer is not None or scan.refuted

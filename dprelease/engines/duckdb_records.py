@@ -11,12 +11,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read, lost
-from dprelease.engines.csv_scan import LineScan
+from dprelease.engines.csv_scan import beside_a_scan
 from dprelease.engines.duckdb_asking import Reading
 from dprelease.engines.duckdb_codes import coded, codes
 from dprelease.engines.duckdb_engine import pure_numbers
 from dprelease.engines.duckdb_errors import (
-    CSV_FIELDS,
     PARQUET_VALUES,
     Stream,
     after_charge,
@@ -124,29 +123,15 @@ def _csv_fast(
     request: RecordRequest, layout: Layout, numbers: frozenset[str]
 ) -> Generator[Batch, None, tuple[bool, bool]]:
     """By DuckDB's reader if every line is one record. Whether it is done, or to be given up."""
-    import duckdb
-
     dialect = request.source.dialect
     reading = Reading(csv_fields(layout, dialect, numbers), everything=True, cheap=True)
     with session(layout.paths, room=_room(request)) as connection:
-        whole: Whole | None = None
-        scan = LineScan(layout, dialect, connection.interrupt)
-        scan.start()
-        try:
+
+        def read() -> Whole:
             put_labels(connection, aggregate_of(request).groups)
-            whole = Whole(connection, request, reading)
-        except duckdb.OutOfMemoryException:
-            whole = None  # a reader that holds one line at a time may do with less
-        except duckdb.InterruptException:
-            if not scan.refuted:  # nobody else interrupts it
-                raise
-        except duckdb.Error as problem:
-            if not means(problem, CSV_FIELDS):
-                raise
-        finally:
-            if whole is None:
-                scan.stop()
-            scan.join()
+            return Whole(connection, request, reading)
+
+        whole, scan = beside_a_scan(connection, layout, dialect, read)
         if whole is None or not scan.confirms(whole.records):
             return False, whole is not None or scan.refuted
         stream = whole if request.bound is None else Kept(connection, request, reading)

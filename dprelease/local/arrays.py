@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
@@ -49,8 +49,7 @@ def for_parquet(cells: Cells) -> Maker:
             return _sets(cells, cells.labels, quoted=False)
         return _looked_up(pa.array(cells.values, type=parquet_type(cells)))
     if cells.levels is not None:
-        values = [_value(cells, each) for each in cells.levels]
-        return _looked_up(pa.array(values, type=parquet_type(cells)))
+        return _looked_up(number_array(cells, cells.levels))
     return _numbers(cells)
 
 
@@ -65,12 +64,17 @@ def for_csv(cells: Cells) -> Maker:
     return _texts(cells)
 
 
+def number_array(cells: NumberCells, scaled: Iterable[int]) -> pa.Array:
+    """Cells of a numeric column as Parquet has them, one by one."""
+    return pa.array([_value(cells, each) for each in scaled], type=parquet_type(cells))
+
+
 def _value(cells: NumberCells, scaled: int) -> int | float | Decimal:
     if cells.parquet == "int64":
         return scaled
     if cells.parquet == "double":
         return float(Fraction(scaled, 10**cells.places))
-    return Decimal(scaled).scaleb(-cells.places)
+    return Decimal(cells.text(scaled))  # of any number of digits, as arithmetic is not
 
 
 def _looked_up(values: pa.Array) -> Maker:
@@ -134,9 +138,7 @@ def _numbers(cells: NumberCells) -> Maker:
     if cells.parquet == "double":
         # both are exact in a double, so that the quotient is the double nearest to the decimal
         return lambda noisy: pa.array((noisy * cells.factor).astype(np.float64) / 10**cells.places)
-    return lambda noisy: pa.array(
-        [_value(cells, each * cells.factor) for each in noisy.tolist()], type=parquet_type(cells)
-    )
+    return lambda noisy: number_array(cells, (each * cells.factor for each in noisy.tolist()))
 
 
 def _texts(cells: NumberCells) -> Maker:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dprelease.local.arrays import number_array, parquet_type
 from dprelease.local.cells import Cells, LabelCells, NumberCells
-from dprelease.model import ColumnType
 from dprelease.writers.csv_table import escaped
 
 if TYPE_CHECKING:
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
     Noisy = npt.NDArray[Any]
 
-_TYPES = {
-    ColumnType.INTEGER: pa.int64(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.DATE: pa.date32(),
-    ColumnType.TIMESTAMP: pa.timestamp("us"),
-    ColumnType.STRING: pa.string(),
-}
 _EXACT = 2 * 10**15  # whole numbers up to here come back from doubles
 
 
@@ -43,7 +36,7 @@ def decoder(cells: Cells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
             return _numbered(cells)
         if cells.size > 1:
             return _sets(cells, as_csv=as_csv)
-        kind = pa.string() if as_csv else _TYPES[cells.type]
+        kind = pa.string() if as_csv else parquet_type(cells)
         return _one_of(
             pa.array(cells.csv_labels if as_csv else cells.values, type=kind), np.uint32, 1
         )
@@ -51,23 +44,8 @@ def decoder(cells: Cells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
         texts = [cells.text(each) for each in cells.levels]
         if as_csv:
             return _one_of(pa.array(texts, type=pa.string()), np.int16, 0)
-        return _one_of(_typed(cells, cells.levels), np.int16, 0)
+        return _one_of(number_array(cells, cells.levels), np.int16, 0)
     return _texts_of_grid(cells) if as_csv else _numbers_of_grid(cells)
-
-
-def number_type(cells: NumberCells) -> pa.DataType:
-    """The type of a numeric column in Parquet."""
-    kinds = {"int64": pa.int64(), "double": pa.float64()}
-    return kinds.get(cells.parquet) or pa.decimal128(38, cells.places)
-
-
-def _typed(cells: NumberCells, levels: tuple[int, ...]) -> pa.Array:
-    if cells.parquet == "int64":
-        return pa.array(levels, type=pa.int64())
-    if cells.parquet == "double":
-        return pa.array([each / 10**cells.places for each in levels], type=pa.float64())
-    exact = [Decimal(cells.text(each)) for each in levels]
-    return pa.array(exact, type=number_type(cells))
 
 
 def _one_of(values: pa.Array, kind: type, width: int) -> Callable[[pa.Array], Noisy]:
@@ -182,7 +160,7 @@ def _texts_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
 
 
 def _numbers_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
-    kind, unit = number_type(cells), 10**cells.places
+    kind, unit = parquet_type(cells), 10**cells.places
 
     def decode(column: pa.Array) -> Noisy:
         column = _of_type(column, kind)

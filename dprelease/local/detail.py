@@ -14,7 +14,6 @@ from dprelease.model import (
     SubsetLaw,
     Tally,
     Window,
-    WindowLaw,
 )
 
 
@@ -27,20 +26,6 @@ def law_content(law: Law) -> dict[str, object]:
         return {"law": "laplace", "scale": _exact(law.scale)}
     windows = [law.first] if law.second is None else [law.first, law.second]
     return {"law": "windows", "share": _exact(law.share), "windows": list(map(_window, windows))}
-
-
-def law_from(content: Mapping[str, Any]) -> Law:
-    """Read what ``law_content`` wrote. Raises KeyError, TypeError or ValueError for others."""
-    kind = content["law"]
-    if kind == "subset":
-        return SubsetLaw(int(content["labels"]), int(content["size"]), Fraction(content["keep"]))
-    if kind == "laplace":
-        return LaplaceLaw(Fraction(content["scale"]))
-    if kind != "windows":
-        raise ValueError("no law of this version")
-    windows = [_window_from(each) for each in content["windows"]]
-    second = windows[1] if len(windows) > 1 else None
-    return WindowLaw(windows[0], second, Fraction(content["share"]))
 
 
 def record_detail(step: RecordStep) -> dict[str, object]:
@@ -107,11 +92,6 @@ def _window(window: Window) -> dict[str, object]:
         "ratio": _exact(window.ratio),
         "gap": _exact(window.gap),
     }
-
-
-def _window_from(content: Mapping[str, Any]) -> Window:
-    ratio, gap = Fraction(content["ratio"]), Fraction(content["gap"])
-    return Window(int(content["levels"]), int(content["width"]), ratio, gap)
 
 
 def _exact(value: Fraction) -> str:

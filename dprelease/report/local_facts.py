@@ -10,17 +10,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.local.cells import LabelCells, cells_of
+from dprelease.local.detail import law_content
 from dprelease.local.estimates import chances, estimates
 from dprelease.local.figures import estimate_facts
 from dprelease.model import Grid, Loss, PerturbedColumn
 from dprelease.model.records import (
-    LaplaceLaw,
     Law,
     RecordStep,
     Response,
     StoredTable,
     SubsetLaw,
-    Window,
 )
 from dprelease.report.local_errors import error_facts
 from dprelease.report.numbers import upward
@@ -70,7 +69,7 @@ def column_facts(response: Response, error: Mapping[str, object]) -> Facts:
         "null_chosen": column.null_chosen,
         "labels": _labels(response),
         "grid": _grid(column),
-        "law": _law(response.law),
+        "law": law_content(response.law),
         "truth": _truth(response.law),
         "error": dict(error),
     }
@@ -115,24 +114,6 @@ def _grid(column: PerturbedColumn) -> Facts | None:
         "lower": grid.lower,
         "upper": grid.upper,
         "null_fill": column.quantity.null_fill,
-    }
-
-
-def _law(law: Law) -> Facts:
-    if isinstance(law, SubsetLaw):
-        return {"law": "subset", "labels": law.labels, "size": law.size, "keep": exact(law.keep)}
-    if isinstance(law, LaplaceLaw):
-        return {"law": "laplace", "scale": exact(law.scale)}
-    windows = [law.first] if law.second is None else [law.first, law.second]
-    return {"law": "windows", "share": exact(law.share), "windows": list(map(_window, windows))}
-
-
-def _window(window: Window) -> Facts:
-    return {
-        "levels": window.levels,
-        "width": window.width,
-        "ratio": exact(window.ratio),
-        "gap": exact(window.gap),
     }
 
 

@@ -65,6 +65,7 @@ STEPS = {
     "whole numbers": [numeric("x", Fraction(5), LaplaceLaw(Fraction(1000)))],
     "decimals": [numeric("x", Fraction(1, 100), LaplaceLaw(Fraction(1000)))],
     "small steps": [numeric("x", Fraction(1, 2**20), LaplaceLaw(Fraction(10)))],
+    "long decimals": [numeric("x", 10**18 + Fraction(1, 10**12), LaplaceLaw(Fraction(100)))],
     "levels": [numeric("x", Fraction(1, 4), WINDOWS)],
     "together": [
         labelled(("yes", "no"), 1),

@@ -17,15 +17,24 @@ SPEC = {
     "columns": {"g": {"type": "string", "keys": ["a", "b"], "source": "p"}},
     "query": [{"name": "n", "statistic": "count", "by": ["g"]}],
 }
+RECORDS = {
+    **{name: part for name, part in SPEC.items() if name != "query"},
+    "privacy": {"unit": "row", "adjacency": "replace-one", "epsilon": 1},
+    "perturb": [{"name": "n", "columns": ["g"]}],
+}
 
 
+@pytest.mark.parametrize("asked", [SPEC, RECORDS], ids=["queries", "records"])
 def test_a_failure_while_preparing_stops_the_run_and_is_free_to_repeat(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    asked: dict[str, object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     table = tmp_path / "t.csv"
     table.write_text("g\na\nb\n")
     spec = {
-        **SPEC,
+        **asked,
         "data": {"path": str(table)},
         "ledger": {"path": str(tmp_path / "l.sqlite"), "epsilon_cap": 1},
         "output": {"path": str(tmp_path / "out")},
