@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from dprelease.engines.duckdb_errors import CSV_FIELDS, means
 from dprelease.engines.files import LINE_LIMIT, Layout
 from dprelease.model import Dialect
 
@@ -143,8 +144,6 @@ def beside_a_scan(
     as they should be: the careful one may do better. Raises duckdb.Error for the rest.
     """
     import duckdb
-
-    from dprelease.engines.duckdb_errors import CSV_FIELDS, means
 
     found: T | None = None
     scan = LineScan(layout, dialect, connection.interrupt)

@@ -15,7 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease.engines import csv_records, duckdb_records, duckdb_streams, get, parquet_records
+from dprelease.engines import (
+    csv_records,
+    csv_scan,
+    duckdb_records,
+    duckdb_streams,
+    get,
+    parquet_records,
+)
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.model import (
     Bound,
@@ -185,8 +192,8 @@ def careful_only(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
 
     for module, name in ((csv_records, "batches"), (parquet_records, "_batches")):
         patch.setattr(module, name, broken)
-    for name in ("PARQUET_VALUES", "CSV_FIELDS"):
-        patch.setattr(duckdb_records, name, frozenset({"BinderException"}))
+    patch.setattr(duckdb_records, "PARQUET_VALUES", frozenset({"BinderException"}))
+    patch.setattr(csv_scan, "CSV_FIELDS", frozenset({"BinderException"}))
     for name in ("csv_fields", "parquet_fields"):
         patch.setattr(duckdb_records, name, unknown)
 
