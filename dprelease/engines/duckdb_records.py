@@ -1,8 +1,8 @@
 """All records of a source as batches of codes, by the reader that reads them right.
 
 Batches are handed on at once, so what is to be known of the files is found out before: that every
-line of a CSV file is one clean record, that the fields are numbers, that texts are UTF-8. The
-records are the same by whichever reader they come.
+line of a CSV file is one clean record, that texts are UTF-8. The records are the same by whichever
+reader they come.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read, lost
-from dprelease.engines.csv_scan import beside_a_scan
+from dprelease.engines.csv_scan import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb_asking import Reading
 from dprelease.engines.duckdb_codes import coded, codes
-from dprelease.engines.duckdb_engine import pure_numbers
 from dprelease.engines.duckdb_errors import (
     PARQUET_VALUES,
     Stream,
@@ -105,26 +104,19 @@ def _parquet_careful(
 
 
 def _csv(request: RecordRequest) -> Iterator[Batch]:
-    """By the first reader that is right: numbers read at once, fields as text, the careful one."""
-    source = request.source
-    layout = lay_out(source, request.inputs)
+    """By DuckDB's reader, or by the careful one: both make the same of every record."""
+    layout = lay_out(request.source, request.inputs)
     with unchanged(layout.paths):
-        if layout.encoding == "utf-8" and source.dialect.delimiter != " ":
-            for numbers in (pure_numbers(aggregate_of(request)), frozenset[str]()):
-                done, hopeless = yield from _csv_fast(request, layout, numbers)
-                if done:
-                    return
-                if hopeless or not numbers:
-                    break
-        yield from _csv_careful(request, layout)
+        if not (yield from _csv_fast(request, layout)):
+            yield from _csv_careful(request, layout)
 
 
-def _csv_fast(
-    request: RecordRequest, layout: Layout, numbers: frozenset[str]
-) -> Generator[Batch, None, tuple[bool, bool]]:
-    """By DuckDB's reader if every line is one record. Whether it is done, or to be given up."""
+def _csv_fast(request: RecordRequest, layout: Layout) -> Generator[Batch, None, bool]:
+    """By DuckDB's reader, if every line is one record. Whether it is done."""
     dialect = request.source.dialect
-    reading = Reading(csv_fields(layout, dialect, numbers), everything=True, cheap=True)
+    if not may_be_fast(layout, dialect):
+        return False
+    reading = Reading(csv_fields(layout, dialect), everything=True, cheap=True)
     with session(layout.paths, room=_room(request)) as connection:
 
         def read() -> Whole:
@@ -133,10 +125,10 @@ def _csv_fast(
 
         whole, scan = beside_a_scan(connection, layout, dialect, read)
         if whole is None or not scan.confirms(whole.records):
-            return False, whole is not None or scan.refuted
+            return False
         stream = whole if request.bound is None else Kept(connection, request, reading)
         yield from stream.batches()
-    return True, False
+    return True
 
 
 def _csv_careful(request: RecordRequest, layout: Layout) -> Iterator[Batch]:

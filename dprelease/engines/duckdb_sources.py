@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dprelease.engines.duckdb_rows import Fields
 from dprelease.engines.duckdb_session import literal_path
@@ -24,16 +24,9 @@ from dprelease.model import Dialect
 RECORDS = "records"  # the registered stream of the careful reader
 
 
-def csv_fields(layout: Layout, dialect: Dialect, numbers: Collection[str] = ()) -> Fields:
-    """All fields by DuckDB's reader, nothing sniffed: text, but DOUBLE for the columns ``numbers``.
-
-    A field of these that is no number makes the reader fail; all others give what the text gives.
-    """
-    typed = {layout.position[name] for name in numbers}
-    columns = struct(
-        (f"f{place}", text("DOUBLE" if place in typed else "VARCHAR"))
-        for place in range(layout.width)
-    )
+def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
+    """All fields by DuckDB's reader, as text, nothing sniffed."""
+    columns = struct((f"f{place}", text("VARCHAR")) for place in range(layout.width))
     options: dict[str, Sql] = {
         "columns": columns,
         "auto_detect": FALSE,
@@ -51,8 +44,7 @@ def csv_fields(layout: Layout, dialect: Dialect, numbers: Collection[str] = ()) 
         "nullstr": text("\n"),
     }
     relation = _function("read_csv", layout.paths, options)
-    types = dict.fromkeys(numbers, "DOUBLE")
-    return Fields(relation, _fields(layout), types, dialect)
+    return Fields(relation, _fields(layout), {}, dialect)
 
 
 def record_fields(layout: Layout, dialect: Dialect) -> Fields:
