@@ -45,8 +45,14 @@ STAGES = {
 
 # Class -> what it is taken for, where that is no bug. "fetch" is as "read".
 TABLE: dict[str, dict[str, str]] = {
-    "ConversionException": {"csv read": RIGHT, "parquet read": RIGHT},
-    "Error": {"parquet read": RIGHT, "parquet footers": DATA, "parquet inspect": FOOTER},
+    "ConversionException": {"parquet read": RIGHT},
+    "Error": {
+        "csv read": RIGHT,
+        "parquet read": RIGHT,
+        "parquet footers": DATA,
+        "parquet inspect": FOOTER,
+    },
+    "InternalException": {"csv read": RIGHT},
     "InvalidInputException": {
         "csv read": RIGHT,
         "parquet read": RIGHT,
@@ -59,6 +65,7 @@ TABLE: dict[str, dict[str, str]] = {
         "parquet inspect": FOOTER,
     },
     "NotImplementedException": {
+        "csv read": RIGHT,
         "parquet read": RIGHT,
         "parquet footers": DATA,
         "parquet inspect": FOOTER,
@@ -75,7 +82,7 @@ TABLE: dict[str, dict[str, str]] = {
 BUGS = {
     "BinderException", "CatalogException", "ConnectionException", "ConstraintException",
     "DataError", "DatabaseError", "DependencyException", "FatalException", "HTTPException",
-    "IntegrityError", "InternalError", "InternalException", "InterruptException",
+    "IntegrityError", "InternalError", "InterruptException",
     "InvalidTypeException", "NotSupportedError", "OperationalError", "OutOfRangeException",
     "ParserException", "PermissionException", "ProgrammingError", "ResourceInUseException",
     "SequenceException", "SerializationException", "SyntaxException", "TransactionException",
@@ -238,14 +245,14 @@ def test_a_file_that_goes_while_the_session_is_opened_is_no_bug(
 
 
 def test_a_class_below_a_harmless_one_is_not_harmless() -> None:
-    from dprelease.engines.duckdb_errors import CSV_FIELDS, means
+    from dprelease.engines.duckdb_errors import CSV_LINES, means
 
     class Odd(duckdb.InvalidInputException):
         pass
 
-    assert means(duckdb.InvalidInputException(SECRET), CSV_FIELDS)
-    assert not means(Odd(SECRET), CSV_FIELDS)
-    assert not means(duckdb.ProgrammingError(SECRET), CSV_FIELDS)
+    assert means(duckdb.InvalidInputException(SECRET), CSV_LINES)
+    assert not means(Odd(SECRET), CSV_LINES)
+    assert not means(duckdb.ProgrammingError(SECRET), CSV_LINES)
 
 
 STREAMS = [

@@ -193,7 +193,7 @@ def careful_only(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
     for module, name in ((csv_records, "batches"), (parquet_records, "_batches")):
         patch.setattr(module, name, broken)
     patch.setattr(duckdb_records, "PARQUET_VALUES", frozenset({"BinderException"}))
-    patch.setattr(csv_scan, "CSV_FIELDS", frozenset({"BinderException"}))
+    patch.setattr(csv_scan, "CSV_LINES", frozenset({"BinderException"}))
     for name in ("csv_fields", "parquet_fields"):
         patch.setattr(duckdb_records, name, unknown)
 
