@@ -159,6 +159,39 @@ def test_once_plain_sums_are_over_the_cap_deltas_are_those_of_the_rests() -> Non
     assert found.counted <= DELTA - DELTA * KEPT
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "held"),
+    [
+        (ONE, DELTA / 50, 10),  # plain sums are over the cap of epsilon first
+        (Fraction(1, 2), DELTA / 15, 12),  # or their deltas take what there is for them
+    ],
+)
+def test_runs_that_plain_sums_held_count_with_their_own_delta_too(
+    epsilon: Fraction, delta: Fraction, held: int
+) -> None:
+    """Whoever stops while plain sums hold claims each run's own delta, and not that of its rest.
+
+    So those deltas stay counted when plain sums don't hold any more; of later runs the rest counts.
+    """
+    tenth = delta / 10
+    parts = Parts(Fraction(1, 400), Fraction(1, 100), tenth, delta + tenth)
+    run = Cost(Loss(epsilon, delta), parts)
+    for more in (0, 1, 2):
+        counted = least([run] * (held + more), CAPS).counted
+        assert counted == held * (delta + tenth) + more * tenth
+    assert least([run] * 60, CAPS).composed
+
+
+def test_no_run_with_a_delta_counts_by_its_own_epsilon_beside_a_composed_one() -> None:
+    """Its epsilon holds but for its delta, which no order's way counts; a pure one has none."""
+    small = gaussian(ONE, DELTA / 1000, Fraction(1, 1000))
+    loud = gaussian(Fraction(1, 10), DELTA / 1000, ONE)
+    found = least([small, loud] * 50, Caps(None, DELTA))
+    assert (found.epsilon, found.composed) == (55, False)
+    silent = Cost(Loss(Fraction(1, 10)), Parts(ONE))
+    assert least([small, silent] * 50, Caps(None, DELTA)).epsilon < 10
+
+
 def test_a_cap_reached_exactly_is_accepted_and_an_atom_more_refused() -> None:
     runs = [pure(Fraction(1, 100))] * 400
     total = least(runs, Caps(None, DELTA)).epsilon
