@@ -260,6 +260,22 @@ def test_what_a_killed_run_has_drawn_goes_before_the_next_draw(
     assert seen == [[], [], [], []]
 
 
+def test_what_a_living_process_may_still_seal_stays(tmp_path: Path) -> None:
+    """It is locked as long as it might; and left open, it is not removed from under its owner."""
+    ledger, run = str(tmp_path / "l.sqlite"), "a" * 64
+    place = Path(store.make_directory(ledger)) / f"{run}-{'b' * 64}.csv"
+    with store.Unsealed() as unsealed:
+        (tmp_path / "made").write_text("drawn")
+        unsealed.keep(str(tmp_path / "made"), str(place))
+        store.clear(ledger, run, lambda: False)
+        assert place.exists()
+    store.clear(ledger, "c" * 64, lambda: False)
+    store.clear(ledger, run, lambda: True)
+    assert place.exists()
+    store.clear(ledger, run, lambda: False)
+    assert not place.exists()
+
+
 def test_what_is_sealed_stays_though_nobody_holds_it(
     spec: Spec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
