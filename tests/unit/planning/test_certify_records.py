@@ -185,6 +185,7 @@ def test_totals_in_rho() -> None:
     assert plan.loss.rho is not None
     assert plan.loss.rho <= Fraction(1, 2)
     certify(plan)
+    refused(replace(plan, loss=replace(plan.loss, rho=plan.loss.rho * Fraction(99, 100))))
     with pytest.raises(Failure):
         plan_of([{"name": "t", "columns": ["u"], "epsilon": 2}], rho=0.5)
 
