@@ -22,7 +22,8 @@ def load(
     ``spec`` is the path of a TOML file, or its content as a mapping (then complaints have no
     places). ``period`` fills ``{period}`` in the paths and the snapshot. Relative paths start at
     ``base``; by default at the directory of the file, for a mapping at the current directory.
-    Neither the data nor the ledger is opened, nor looked for; a keys_file is read.
+    Neither the data nor the ledger is opened. A keys_file and a candidates_file are read, and
+    refused unread if they are one of them; that is told by names, devices and inodes.
 
     Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
     """
