@@ -1,7 +1,8 @@
 """Which file a list of values is: it is opened once, and all checks are of what was opened.
 
 The lines of a list are published, so whoever writes a spec could publish any file by naming it as
-one. A list is therefore no part of the data, of another period of them, or of the ledger.
+one. A list therefore lies below the folder of the spec, unless whoever runs it allows others; and
+it is no part of the data, of another period of them, or of the ledger, wherever it lies.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dprelease.spec.list_files import Lines, read_lines, unreadable
 from dprelease.spec.numbers import Refused
 from dprelease.spec.paths import absolute, holds
 from dprelease.spec.sources import PERIOD
+from dprelease.spec.wording import show
 
 Barred = tuple[str, str]  # what it is, and the pattern of its absolute path
 
@@ -28,35 +30,52 @@ _LOOSE = re.compile(re.escape(PERIOD) + r"|\[.*\]")
 
 
 class Lists:
-    """The list files of a spec: ``base`` is where relative paths start.
+    """The list files of a spec: relative paths start at ``base``, its folder.
 
-    ``barred`` is what none of them may be. In its patterns ``{period}`` stands for any text.
+    ``barred`` is what none of them may be; in its patterns ``{period}`` stands for any text.
+    ``outside`` allows them to lie outside of the folder.
     """
 
-    def __init__(self, base: str = "", barred: Sequence[Barred] = ()) -> None:
+    def __init__(self, base: str, barred: Sequence[Barred], outside: bool) -> None:
         self._base = base
         self._barred = barred
+        self._outside = outside
 
     def read(self, key: str, file: str, code: str) -> Lines:
         """Read the lines of the file that a key names. Raises ``Refused``, see ``read_lines``.
 
-        What is barred is refused unread (E227).
+        What is barred (E227) or outside of the folder (E251) is refused unread.
         """
         path = absolute(self._base, file)
         try:
             real = os.path.realpath(path)
+            if not self._outside and not _is_below(os.path.realpath(self._base), real):
+                raise _outside(key, file, "lies outside of the spec's folder")
             stream = _opened(real)
         except (OSError, ValueError):
             raise unreadable(key, path) from None
         with stream:
-            self._check(key, os.fstat(stream.fileno()), real)
+            self._check(key, file, os.fstat(stream.fileno()), real)
             return read_lines(key, path, stream, code)
 
-    def _check(self, key: str, found: os.stat_result, real: str) -> None:
+    def _check(self, key: str, file: str, found: os.stat_result, real: str) -> None:
         for what, pattern in self._barred:
             if _is_part(pattern, found, real):
                 hint = "what a list holds is published: take it from a public rule, in its own file"
                 raise Refused(f"the {key} is {what}", hint, "E227")
+        if found.st_nlink > 1 and not self._outside:
+            raise _outside(key, file, "has another name (a hard link), which may lie anywhere")
+
+
+def _outside(key: str, file: str, what: str) -> Refused:
+    hint = (
+        "if all of it may be published, copy it to that folder, or allow it: --allow-outside-lists"
+    )
+    return Refused(f"the {key} {show(file)} {what}", f"{hint} (allow_outside_lists=True)", "E251")
+
+
+def _is_below(folder: str, path: str) -> bool:
+    return os.path.commonpath([folder, path]) == folder
 
 
 def _opened(real: str) -> BinaryIO:

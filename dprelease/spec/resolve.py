@@ -53,11 +53,16 @@ LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 T = TypeVar("T")
 
 
-def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> Release:
-    """Make the release. Raises ``Failure`` with every complaint, those of structure included."""
+def resolve(
+    parts: Parts, base: str, period: str | None, reporter: Reporter, outside: bool
+) -> Release:
+    """Make the release. Raises ``Failure`` with every complaint, those of structure included.
+
+    ``outside`` allows lists of values to lie outside of ``base``.
+    """
     period = check_period(period, parts.data, parts.output.model.path, reporter)
     data = resolve_data(parts.data, base, period, reporter)
-    lists = Lists(base, _barred(parts, data, base))
+    lists = Lists(base, _barred(parts, data, base), outside)
     columns = resolve_columns(parts.columns, lists, reporter)
     check_declared(parts.columns, data.source if data is not None else None, reporter)
     types = {

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dprelease.errors import Complaint
+from dprelease.errors import Complaint, Failure
 from dprelease.model import Release
+from dprelease.spec import load
 from dprelease.spec.list_places import Lists
 
 Load = Callable[..., Release]
@@ -227,6 +228,101 @@ def test_any_other_file_is_read(
     assert chosen == ("CANARY", "DANARY")
 
 
+# --- outside of the spec's folder -----------------------------------------------------------------
+
+OUTSIDE: list[tuple[str, Make]] = [
+    ("../k.txt", files("../k.txt")),
+    ("../gone.txt", files("k.txt")),
+    ("../spec2/k.txt", files("../spec2/k.txt")),
+    ("in/../../k.txt", files("../k.txt", "in/x")),
+    ("/etc/passwd", files()),
+    ("/dev/zero", files()),
+    ("/proc/self/environ", files()),
+    ("/proc/self/cwd/k.txt", files()),
+    ("k.txt", turned(files("../k.txt"), "../k.txt", "k.txt")),
+    ("k.txt", turned(files(), "../gone.txt", "k.txt")),
+    ("k2.txt", turned(turned(files("../k.txt"), "../k.txt", "k.txt"), "k.txt", "k2.txt")),
+    ("far/k.txt", turned(files("../far/k.txt"), "../far", "far")),
+    ("k.txt", lambda folder: os.link(put(folder, "../k.txt"), folder / "k.txt")),
+    ("k.txt", lambda folder: os.link(put(folder, "k.txt"), folder / "other.txt")),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the spec, in one that is not."""
+    inside = tmp_path / "spec"
+    inside.mkdir()
+    return inside
+
+
+@pytest.mark.parametrize(("named", "make"), OUTSIDE)
+def test_a_list_lies_below_the_folder_of_the_spec(
+    text: Callable[..., str], folder: Path, key: str, named: str, make: Make
+) -> None:
+    make(folder)
+    spec = put(folder, "spec.toml", text(named))
+    with pytest.raises(Failure) as caught:
+        load(spec)
+    (found,) = caught.value.complaints
+    assert (found.code, found.key and found.key.endswith(f".{key}")) == ("E251", True)
+    assert "--allow-outside-lists" in found.hint
+    assert "CANARY" not in str(found)
+    if not (folder / named).exists() or named.startswith("/"):
+        return
+    assert "CANARY" in repr(load(spec, allow_outside_lists=True))
+
+
+def test_what_is_below_is_told_by_where_it_really_is(
+    text: Callable[..., str], folder: Path
+) -> None:
+    put(folder, "in/k.txt")
+    (folder / "k.txt").symlink_to(folder / "in" / "k.txt")
+    (folder.parent / "far").symlink_to(folder)
+    for named in ("k.txt", "in/k.txt", str(folder / "k.txt"), "../far/in/k.txt", "../spec/k.txt"):
+        put(folder, "spec.toml", text(named))
+        for spec in (folder / "spec.toml", folder.parent / "far" / "spec.toml"):
+            assert "CANARY" in repr(load(spec))
+
+
+def test_the_data_are_refused_outside_as_well(
+    text: Callable[..., str], folder: Path, key: str
+) -> None:
+    put(folder, "../data/v-2025.csv")
+    for data, named in (("../data", "../data/v-2025.csv"), ("../data/v-{period}.csv", "k.txt")):
+        (folder / "k.txt").unlink(missing_ok=True)
+        (folder / "k.txt").symlink_to(folder.parent / "data" / "v-2025.csv")
+        spec = put(folder, "spec.toml", text(named, data).replace('"../out"', '"out"'))
+        with pytest.raises(Failure) as caught:
+            load(spec, period="2026", allow_outside_lists=True)
+        (found,) = of(key, list(caught.value.complaints))
+        assert found.code == "E227"
+
+
+def test_without_a_file_the_folder_is_where_paths_start(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(folder, "k.txt")
+    spec = {
+        "schema": 1,
+        "release": {"name": "x"},
+        "data": {"path": "d.csv"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
+        "columns": {"region": {"type": "string", "keys_file": str(folder / "k.txt")}},
+        "query": [{"name": "n", "statistic": "count", "by": ["region"]}],
+        "output": {"path": "out"},
+    }
+    load(spec, base=str(folder))
+    monkeypatch.chdir(folder)
+    load(spec)
+    (folder / "in").mkdir()
+    monkeypatch.chdir(folder / "in")
+    load(spec, allow_outside_lists=True)
+    for base in (None, str(folder / "in")):
+        with pytest.raises(Failure, match="E251"):
+            load(spec, base=base)
+
+
 # --- the file that was checked is the one that is read -----------------------------------------
 
 
@@ -279,8 +375,10 @@ def test_descriptors_are_files_as_well(
     source, sink = os.pipe()
     os.write(sink, LINES.encode())
     os.close(sink)
-    (found,) = complaints(text(f"/dev/fd/{source}"))
-    assert found.code == "E112"
+    spec = put(tmp_path, "spec.toml", text(f"/dev/fd/{source}"))
+    for allowed, code in ((False, "E251"), (True, "E112")):
+        with pytest.raises(Failure, match=code):
+            load(spec, allow_outside_lists=allowed)
     os.close(source)
 
 
