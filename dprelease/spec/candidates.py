@@ -73,7 +73,7 @@ def listed(asked: Asked, empty: str) -> Listed | None:
 
 def _of_file(asked: Asked, file: str) -> Listed | None:
     try:
-        lines = asked.context.lists.read(FILE, file, "E234")
+        lines = asked.context.lists.read(FILE, asked.model.name or "", file, "E234")
     except Refused as refused:
         asked.complain(FILE, refused.code, refused.message, refused.hint)
         return None

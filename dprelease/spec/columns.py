@@ -124,7 +124,8 @@ class _Resolver:
 
     def _keys_of_file(self, file: str) -> tuple[str, ...] | None:
         try:
-            return read_keys_file(self.kind, self.lists.read("keys_file", file, "E222"))
+            lines = self.lists.read("keys_file", self.name, file, "E222")
+            return read_keys_file(self.kind, lines)
         except Refused as refused:
             self._refuse("keys_file", refused)
             return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from dprelease.spec.numbers import Refused
@@ -16,10 +17,11 @@ _MARK = "\ufeff"
 
 
 class Lines(NamedTuple):
-    """The lines of a file that are not blank, and their numbers from 1 on."""
+    """The lines of a file that are not blank, their numbers from 1 on, and the file's digest."""
 
     texts: Sequence[str]
     numbers: Sequence[int]
+    sha256: str
 
 
 def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
@@ -32,8 +34,9 @@ def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
     texts: list[str] = []
     numbers: list[int] = []
     first = 1
+    digest = hashlib.sha256()
     try:
-        for lines in _pieces(file, stream):
+        for lines in _pieces(file, stream, digest.update):
             for number, line in enumerate(lines, first):
                 if line and not line.isspace():
                     texts.append(line)
@@ -50,7 +53,9 @@ def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
     if not texts:
         message = f"the {file} {show(path)} holds no values"
         raise Refused(message, "write one value a line", "E112")
-    return Lines(texts, numbers if numbers[-1] > len(numbers) else range(1, len(numbers) + 1))
+    if numbers[-1] == len(numbers):
+        return Lines(texts, range(1, len(numbers) + 1), digest.hexdigest())
+    return Lines(texts, numbers, digest.hexdigest())
 
 
 def unreadable(file: str, path: str) -> Refused:
@@ -60,10 +65,11 @@ def unreadable(file: str, path: str) -> Refused:
     return Refused(message, hint, "E112")
 
 
-def _pieces(file: str, stream: BinaryIO) -> Iterator[list[str]]:
-    """Lines without their endings, many at once."""
+def _pieces(file: str, stream: BinaryIO, digest: Callable[[bytes], None]) -> Iterator[list[str]]:
+    """Lines without their endings, many at once; all bytes go to ``digest`` as well."""
     rest, size = b"", 0
     while chunk := stream.read(_CHUNK):
+        digest(chunk)
         size += len(chunk)
         if size > _MOST_BYTES:
             raise Refused(f"the {file} is too large", "use fewer or shorter values", "E112")

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import BinaryIO
 
+from dprelease.model import ListFile
 from dprelease.spec.list_files import Lines, read_lines, unreadable
 from dprelease.spec.numbers import Refused
 from dprelease.spec.paths import absolute, holds
@@ -40,11 +41,13 @@ class Lists:
         self._base = base
         self._barred = barred
         self._outside = outside
+        self.found: list[ListFile] = []
 
-    def read(self, key: str, file: str, code: str) -> Lines:
-        """Read the lines of the file that a key names. Raises ``Refused``, see ``read_lines``.
+    def read(self, key: str, name: str, file: str, code: str) -> Lines:
+        """Read the lines of the file that a key of a column or query names, and note it as found.
 
-        What is barred (E227) or outside of the folder (E251) is refused unread.
+        What is barred (E227) or outside of the folder (E251) is refused unread. Raises ``Refused``,
+        see ``read_lines``.
         """
         path = absolute(self._base, file)
         try:
@@ -56,7 +59,9 @@ class Lists:
             raise unreadable(key, path) from None
         with stream:
             self._check(key, file, os.fstat(stream.fileno()), real)
-            return read_lines(key, path, stream, code)
+            lines = read_lines(key, path, stream, code)
+        self.found.append(ListFile(key, name, file, lines.sha256))
+        return lines
 
     def _check(self, key: str, file: str, found: os.stat_result, real: str) -> None:
         for what, pattern in self._barred:

@@ -105,6 +105,7 @@ def resolve(
         tuple(reporter.warnings),
         reporter.places(),
         perturbs,
+        tuple(lists.found),
     )
 
 

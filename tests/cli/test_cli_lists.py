@@ -1,5 +1,7 @@
 """Lists of public values in files, through the command line and from Python."""
 
+import hashlib
+
 import pytest
 
 import dprelease
@@ -43,3 +45,21 @@ def test_from_python(folder, outside):
     assert dprelease.plan(spec, allow_outside_lists=True) == dprelease.plan(release)
     assert dprelease.run(spec, allow_outside_lists=True).charged
     assert not dprelease.run(release).charged
+
+
+def test_plan_names_the_files_and_an_approved_one_holds_for_them(cli, spec, folder):
+    (folder / "regions.txt").write_text("north\nsouth\n")
+    name = spec((KEYS, 'keys_file = "regions.txt"'))
+    answer = cli("plan", "-o", "approved.json", name)
+    digest = hashlib.sha256(b"north\nsouth\n").hexdigest()
+    assert (
+        "list     regions.txt (keys_file of region): of its lines each is published, as a label; "
+        f"SHA-256 {digest}\n"
+    ) in answer.out
+    (folder / "regions.txt").write_text("north\n\nsouth\n")
+    answer = cli("run", "--plan", "approved.json", name)
+    assert answer.code == 2
+    assert "(differs in lists)" in answer.err
+    (folder / "regions.txt").write_text("north\nsouth\n")
+    assert cli("run", "--plan", "approved.json", name).code == 0
+    assert digest in (folder / "out" / "report.md").read_text()
