@@ -20,6 +20,7 @@ from dprelease.ledger import run_id
 from dprelease.ledger.identity import canonical_json
 from dprelease.local.detail import record_detail
 from dprelease.model import Plan, Read
+from dprelease.report.lists import list_facts
 from dprelease.report.steps import step_detail
 from dprelease.saving import save_text
 
@@ -41,6 +42,7 @@ def digest_of(plan: Plan) -> str:
         ],
         "reads": [_read(read) for read in plan.reads],
         **({"records": list(map(record_detail, plan.records))} if plan.records else {}),
+        **list_facts(plan.release),
     }
     return hashlib.sha256(canonical_json(body).encode("ascii")).hexdigest()
 
@@ -159,7 +161,7 @@ def _differences(plan: Plan, saved: Mapping[str, Any]) -> str:
     now = json.loads(json.dumps(describe(plan)))
     parts = [
         name
-        for name in ("release", "dataset", "unit", "adjacency", "declared", "interval")
+        for name in ("release", "dataset", "unit", "adjacency", "declared", "interval", "lists")
         if saved.get(name) != now.get(name)
     ]
     before = {str(each.get("name")): each for each in _tables(saved.get("steps"))}

@@ -6,7 +6,7 @@ import click
 
 import dprelease
 from dprelease.cli.console import answer_json, complain, remark
-from dprelease.cli.options import JSON, PERIOD, QUIET, SPEC
+from dprelease.cli.options import JSON, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.errors import ExitCode
 
 EPILOG = """\b
@@ -26,10 +26,17 @@ Example:
 @click.option(
     "--html", type=click.Path(), metavar="FILE", help="Write the plan as a page, for approval."
 )
+@OUTSIDE
 @JSON
 @QUIET
 def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
-    spec: str, period: str | None, out: str | None, html: str | None, as_json: bool, quiet: bool
+    spec: str,
+    period: str | None,
+    out: str | None,
+    html: str | None,
+    outside: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Show noise, expected errors and budget; open no data.
 
@@ -43,7 +50,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.report.plan import describe
     from dprelease.report.what_if import what_if_facts
 
-    release = dprelease.load(spec, period=period)
+    release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     planned = dprelease.plan(release)
     standing = standing_of(planned)
     described = describe(planned, standing.facts())

@@ -15,6 +15,7 @@ from dprelease.cli.console import answer, folded
 from dprelease.cli.ledger_lines import ledger_lines
 from dprelease.cli.numbers import rounded_up
 from dprelease.cli.tables import new_table, rendered
+from dprelease.report.lists import list_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,7 +47,7 @@ def write_plan(plan: Facts) -> None:
         answer(_folded(said, 2) + "\n")
         answer("What tables of records show without noise")
         answer(_folded(plan["not_protected"], 2) + "\n")
-    answer(_folded(_totals(plan), 9))
+    answer(_folded([*_lists(plan), *_totals(plan)], 9))
 
 
 def _folded(lines: Sequence[str], indent: int) -> str:
@@ -192,6 +193,14 @@ def _keys(steps: Sequence[Facts]) -> list[str]:
         f"{step['threshold']['at_least']:,} or more"
         for step in steps
         if step["threshold"] is not None
+    ]
+
+
+def _lists(plan: Facts) -> list[str]:
+    """Name the files whose lines are published."""
+    return [
+        f"list     {file} ({named}): of its lines {lines}; SHA-256 {digest}"
+        for file, named, lines, digest in list_rows(plan)
     ]
 
 

@@ -10,7 +10,7 @@ import click
 
 import dprelease
 from dprelease.cli.console import StatusLine, abandon_stdout, complain, remark
-from dprelease.cli.options import JSON, PERIOD, QUIET, SPEC
+from dprelease.cli.options import JSON, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
     help="Run exactly this saved plan, or refuse.",
 )
 @click.option("--new-noise", is_flag=True, help="Release again with new noise, spending again.")
+@OUTSIDE
 @JSON
 @QUIET
 def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -59,6 +60,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     wait: float,
     approved: str | None,
     new_noise: bool,
+    outside: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -66,7 +68,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     A second run of the same release gives the same files and spends nothing.
     """
-    release = dprelease.load(spec, period=period)
+    release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     if not quiet:
         complain(release.warnings, "warning")
     with StatusLine(wanted=not quiet) as progress:

@@ -25,6 +25,7 @@ from dprelease.report.html_parts import (
     query_rows,
 )
 from dprelease.report.html_tables import shown_tables
+from dprelease.report.lists import HEAD, list_rows
 from dprelease.report.markdown_review import costs, statistic_words
 from dprelease.report.numbers import shortened, written
 from dprelease.report.public import PublicReport
@@ -137,6 +138,8 @@ def _page(report: Facts, level: float, **more: Any) -> str:
             ],
             accounting=accounting_rows(report, more["ledger"]),
             columns=column_rows(report),
+            lists=list_rows(report),
+            list_head=HEAD,
             data=data_rows(report),
             statuses=_statuses(report),
             **more,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from dprelease.model import Plan
 from dprelease.report.extremes import plan_warnings
+from dprelease.report.lists import list_facts
 from dprelease.report.numbers import text
 from dprelease.report.record_words import record_facts, record_words
 from dprelease.report.steps import accounting_facts, query_facts
@@ -31,6 +32,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "total": accounting_facts(plan),
         "steps": [query_facts(plan, read) for read in plan.reads],
         **record_facts(plan),
+        **list_facts(release),
         **({"not_protected": list(shown)} if shown else {}),
         "notes": list(plan.notes),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],

@@ -49,7 +49,7 @@ def test_the_keys_file_is_kept_apart(simple, complaints, tmp_path):
     (found,) = complaints(text.replace('path = "out/staff"', 'path = "k"'))
     assert 'the keys_file of "region"' in found.message
     (found,) = complaints(text.replace("_cap = 2.0", '_cap = 2.0\npath = "k/keys.txt"'))
-    assert found.key == "ledger.path"
+    assert found.key == "columns.region.keys_file"
 
 
 def test_another_ledger_has_its_own_witness(simple, load_text):
