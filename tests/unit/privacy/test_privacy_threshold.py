@@ -322,6 +322,7 @@ def test_a_threshold_is_above_all_that_one_unit_adds_to_a_key(
 @pytest.mark.parametrize("sigma2", ["0.4", "3.9", "4.1", "70"])
 @pytest.mark.parametrize("start", [1, 2, 9])
 def test_tails_of_little_noise_are_bounded_from_above(sigma2: str, start: int) -> None:
+    """By what follows the last term that is summed, 10^-35: beside it no rounding counts."""
     noise = Noise(GAUSSIAN, Fraction(sigma2))
     with mpmath.workdps(450):
         s2 = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
