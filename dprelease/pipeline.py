@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dprelease.approval import check_approved
 from dprelease.certify import CertifiedPlan
@@ -22,8 +22,9 @@ from dprelease.drawing import Look, SpoiltLook, burn
 from dprelease.engines import Engine, get
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
+from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
-from dprelease.ledger.reservation import guarantee_of, terms_of
+from dprelease.ledger.reservation import terms_of
 from dprelease.local.detail import record_detail
 from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import (
@@ -45,9 +46,6 @@ from dprelease.spec import load
 from dprelease.spec.relocation import relocated
 from dprelease.versions import versions
 from dprelease.writers.publish import check_target, publish
-
-if TYPE_CHECKING:
-    pass
 
 Progress = Callable[[str], None]
 
