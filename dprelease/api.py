@@ -35,14 +35,21 @@ class ReleasePlan(Plan):
         return describe(self)
 
 
-def plan(spec: str | PathLike[str] | Mapping[str, Any] | Release) -> ReleasePlan:
+def plan(
+    spec: str | PathLike[str] | Mapping[str, Any] | Release,
+    *,
+    ledger: str | PathLike[str] | None = None,
+    output: str | PathLike[str] | None = None,
+) -> ReleasePlan:
     """Plan a release: every query's noise and the loss of all, certified. Opens no data.
 
+    ``ledger`` and ``output`` are other places than the spec's, as ``run`` takes them.
     Raises Failure with every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
     from dprelease.confirmed import confirmed_plan
+    from dprelease.spec.relocation import relocated
 
-    release = spec if isinstance(spec, Release) else load(spec)
+    release = relocated(spec if isinstance(spec, Release) else load(spec), ledger, output)
     made = confirmed_plan(release).plan
     return ReleasePlan(**{each.name: getattr(made, each.name) for each in fields(made)})

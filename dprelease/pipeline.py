@@ -64,7 +64,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     """Release what the spec says, charging the ledger.
 
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
-    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused.
+    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
+    another ledger or output, and ``new_noise``.
     ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
@@ -73,7 +74,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     tell("plan")
     certified = confirmed_plan(release)
     if approved is not None:
-        check_approved(certified.plan, os.fspath(approved))
+        check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_target(release.output.path, file_names(certified.plan))
     if certified.plan.records:
         make_directory(release.ledger.path)

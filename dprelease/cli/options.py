@@ -8,6 +8,9 @@ SPEC = click.argument("spec", type=click.Path(), metavar="SPEC")
 PERIOD = click.option(
     "--period", metavar="P", help='Fill in {period} in the spec\'s path and snapshot ("2026-q1").'
 )
+OUTPUT = click.option(
+    "--output", type=click.Path(), metavar="DIR", help="Write here, not to [output]."
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
 QUIET = click.option(
     "-q", "--quiet", is_flag=True, help="Write errors only, and what --json asks for."

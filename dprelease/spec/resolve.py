@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeVar
@@ -184,13 +185,17 @@ def _ledger(
         message = f"the period {show(period)} looks like a date and is none"
         hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
         reporter.complain("E241", message, spot, hint)
+    ledger = model.path if model.path is not None else DEFAULT_LEDGER
+    witness = model.witness
     return LedgerSettings(
-        absolute(base, model.path if model.path is not None else DEFAULT_LEDGER),
+        absolute(base, ledger),
         dataset,
         model.epsilon_cap,
         model.delta_cap,
-        absolute(base, model.witness) if model.witness is not None else None,
+        absolute(base, witness) if witness is not None else None,
         disjoint,
+        os.path.normpath(ledger),
+        os.path.normpath(witness) if witness is not None else None,
     )
 
 
@@ -205,7 +210,9 @@ def _output(
         reporter.complain("E230", message, ("output", "interval"), hint)
     if model.path is None:
         return None
-    return Output(absolute(base, fill_period(model.path, period)), model.format, interval)
+    written = fill_period(model.path, period)
+    path = os.path.normpath(written)
+    return Output(absolute(base, written), model.format, interval, path)
 
 
 def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
