@@ -22,8 +22,9 @@ from dprelease.drawing import Look, SpoiltLook, burn
 from dprelease.engines import Engine, get
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
+from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
-from dprelease.ledger.reservation import guarantee_of, terms_of
+from dprelease.ledger.reservation import terms_of
 from dprelease.local.detail import record_detail
 from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
@@ -58,7 +59,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     """Release what the spec says, charging the ledger.
 
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
-    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused.
+    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
+    another ledger or output, and ``new_noise``.
     ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
     ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
@@ -70,7 +72,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     tell("plan")
     certified = confirmed_plan(release)
     if approved is not None:
-        check_approved(certified.plan, os.fspath(approved))
+        check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_target(release.output.path, file_names(certified.plan))
     if certified.plan.records:
         make_directory(release.ledger.path)

@@ -219,4 +219,15 @@ def _totals(plan: Facts) -> list[str]:
         f"method   {total['method']}; plain addition: {plain}",
         f"dataset  {plan['dataset']}",
     ]
-    return [*lines, *ledger_lines(plan["ledger"])]
+    return [*lines, *ledger_lines(plan["ledger"]), *_approval(plan["approval"])]
+
+
+def _approval(approval: Facts) -> list[str]:
+    """Say where figures are published, and what run --plan does not check."""
+    held = approval["holds"]
+    reports = ", ".join(held["report.formats"]) or "none"
+    return [
+        f"output   {held['output.path']}: tables as {held['output.format']}, reports: {reports}",
+        "approval of a saved plan (-o) holds a run to all of this, and to the texts of the spec; "
+        f"it leaves open: {'; '.join(approval['leaves_open'])}",
+    ]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import TYPE_CHECKING
 
 import click
 
 import dprelease
 from dprelease.cli.console import StatusLine, abandon_stdout, complain, remark
-from dprelease.cli.options import JSON, OUTSIDE, PERIOD, QUIET, SPEC
+from dprelease.cli.options import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
 
 @click.command(epilog=EPILOG)
 @SPEC
-@click.option("--output", type=click.Path(), metavar="DIR", help="Write here, not to [output].")
+@OUTPUT
 @PERIOD
 @click.option(
     "--wait",
@@ -74,7 +73,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     with StatusLine(wanted=not quiet) as progress:
         result = dprelease.run(
             release,
-            output=os.path.abspath(output) if output is not None else None,
+            output=output,
             wait=wait,
             new_noise=new_noise,
             approved=approved,

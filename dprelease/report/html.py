@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dprelease.report.approved import held_rows
 from dprelease.report.charts.beliefs import band_chart, people_chart, percent
 from dprelease.report.charts.budget import budget_chart, ledger_chart, spending_chart
 from dprelease.report.charts.noises import dots_chart, error_chart
@@ -83,8 +84,9 @@ def render_plan_html(facts: Facts, described: Facts) -> str:
         errata=[],
         ledger_charts=_drawn(ledger_chart(ledger)) if ledger else [],
         ledger=ledger,
-        provenance=[("dataset in the ledger", described["dataset"])]
-        + ([("digest of the plan", described["digest"])] if "digest" in described else []),
+        provenance=([("digest of the plan", described["digest"])] if "digest" in described else [])
+        + held_rows(described["approval"]["holds"]),
+        left_open=described["approval"]["leaves_open"],
         notes=[*described["notes"], *(each["message"] for each in described["warnings"])],
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dprelease.model import Plan
+from dprelease.report.approved import approval_facts
 from dprelease.report.extremes import plan_warnings
 from dprelease.report.lists import list_facts
 from dprelease.report.numbers import text
@@ -24,6 +25,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "dataset": release.ledger.dataset,
         **{key: fact for key, fact in unit_facts(release).items() if key != "description"},
         "interval": text(release.output.interval),
+        "approval": approval_facts(release),
         "declared": {
             "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),
             "delta": text(privacy.delta),

@@ -195,27 +195,35 @@ def _ledger(
         message = f"the period {show(period)} looks like a date and is none"
         hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
         reporter.complain("E241", message, spot, hint)
-    ledger, witness = _ledger_paths(parts, base)
-    return LedgerSettings(ledger, dataset, model.epsilon_cap, model.delta_cap, witness, disjoint)
-
-
-def _ledger_paths(parts: Parts, base: str) -> tuple[str, str | None]:
-    model = parts.ledger.model
-    return (
-        absolute(base, model.path if model.path is not None else DEFAULT_LEDGER),
-        absolute(base, model.witness) if model.witness is not None else None,
+    ledger, witness = _ledger_paths(parts)
+    return LedgerSettings(
+        absolute(base, ledger),
+        dataset,
+        model.epsilon_cap,
+        model.delta_cap,
+        absolute(base, witness) if witness is not None else None,
+        disjoint,
+        os.path.normpath(ledger),
+        os.path.normpath(witness) if witness is not None else None,
     )
+
+
+def _ledger_paths(parts: Parts) -> tuple[str, str | None]:
+    """Give the paths of the ledger and its witness, as the spec writes them."""
+    model = parts.ledger.model
+    return (model.path if model.path is not None else DEFAULT_LEDGER), model.witness
 
 
 def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     """Name what no list may be: the data of all periods, and the ledger with what is beside it."""
-    ledger, witness = _ledger_paths(parts, base)
+    name, witness = _ledger_paths(parts)
+    ledger = absolute(base, name)
     barred = [
         ("the ledger, or a file that it makes beside itself", path + end)
         for path in (ledger, os.path.realpath(ledger))
         for end in ("", "-*", ".*")
     ]
-    barred += [("the ledger's witness", witness)] if witness is not None else []
+    barred += [("the ledger's witness", absolute(base, witness))] if witness is not None else []
     if data is not None and parts.data.model.path is not None:
         every = absolute(base, parts.data.model.path)
         barred += [("the data", data.source.pattern), ("data of another period", every)]
@@ -233,7 +241,9 @@ def _output(
         reporter.complain("E230", message, ("output", "interval"), hint)
     if model.path is None:
         return None
-    return Output(absolute(base, fill_period(model.path, period)), model.format, interval)
+    written = fill_period(model.path, period)
+    path = os.path.normpath(written)
+    return Output(absolute(base, written), model.format, interval, path)
 
 
 def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:

@@ -356,7 +356,7 @@ def test_every_field_is_tried_above() -> None:
         KeySelection: 2,
         Group: 8,
         Expression: 2,
-        LedgerSettings: 6,
+        LedgerSettings: 8,
         Perturb: 6,
         PerturbedColumn: 6,
         Quantity: 3,
