@@ -1,8 +1,8 @@
 """Whether the fast CSV reader may be believed: a look at the bytes, beside the query.
 
-DuckDB's reader is fast, but not local: an unclosed quote joins lines, and line ends are guessed
-from the file. Its records end at line feeds, however. So where no quote occurs each line is one
-record, and where quotes occur each line was one if the reader raised nothing and found as many
+DuckDB's reader is fast, but not local: an unclosed quote joins lines, line ends are guessed from
+the file, and what begins at the edge of one of its buffers is found by trying. Its records end at
+line feeds, however. So each line was one record if the reader raised nothing and found as many
 records as there are lines.
 """
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CHUNK = LINE_LIMIT // 2  # a line beyond the limit fills at least one aligned chunk
+CHUNK = 1 << 19
+_FEED, _RETURN = b"\n\r"
 
 
 class LineScan(threading.Thread):
     """Scans the files in a thread; ``join`` it, then ask ``confirms``.
 
     Only the careful reader will do for carriage returns other than before every line feed, NUL
-    bytes, and lines that could be over-long: then ``on_doubt`` is called at once.
+    bytes, over-long lines, and some blanks about quotes: then ``on_doubt`` is called at once.
     """
 
     def __init__(self, layout: Layout, dialect: Dialect, on_doubt: Callable[[], None]) -> None:
@@ -43,13 +44,11 @@ class LineScan(threading.Thread):
             for one in blanks
             for other in blanks
             for pattern in (one + other + self._quote, self._quote + one + self._quote)
-            if self._quote
-        ) + tuple(b"\t" + self._quote for _ in blanks[1:] if self._quote)
+        ) + tuple(b"\t" + self._quote for _ in blanks[1:])
         self._on_doubt = on_doubt
         self._stopped = False
-        self._doubted = True  # until the scan has come to its end
         self.refuted = False  # whether the scan itself has seen that the fast reader won't do
-        self._records: int | None = None  # None: no need to count
+        self._records: int | None = None  # None until the scan has come to its end
 
     def stop(self) -> None:
         """End the scan early: its answer is no longer wanted."""
@@ -57,82 +56,80 @@ class LineScan(threading.Thread):
 
     def confirms(self, records: int) -> bool:
         """Whether a reader that raised nothing and found this many records is right."""
-        return not self._doubted and self._records in (None, records)
+        return self._records == records
 
     def run(self) -> None:
         """Scan all files; a file that can't be read is for the careful reader to report."""
         try:
-            # In a table of one column the reader passes over empty lines, which are records.
-            counted = self._layout.width == 1
-            try:
-                counts = [self._lines(path, counted) for path in self._layout.paths]
-            except _CountError:  # only now is it known that lines must be counted
-                counted = True
-                counts = [self._lines(path, counted) for path in self._layout.paths]
+            counts = [self._count(path) for path in self._layout.paths]
+            if len({returns for _, returns in counts if returns is not None}) > 1:
+                raise _DoubtError
         except (OSError, _DoubtError):
-            self._doubt()
+            self.refuted = not self._stopped
+            self._on_doubt()
             return
-        ends = {returns for _, returns in counts if returns is not None}
-        if len(ends) > 1:
-            self._doubt()
-            return
-        if counted:
-            headers = len(counts) if self._header else 0
-            self._records = sum(lines for lines, _ in counts) - headers
-        self._doubted = False
+        self._records = sum(records for records, _ in counts)
 
-    def _doubt(self) -> None:
-        self.refuted = not self._stopped
-        self._on_doubt()
+    def _count(self, path: str) -> tuple[int, bool | None]:
+        """Number of records, and whether lines end in carriage returns; None if none has ended.
 
-    def _look_for_quotes(self, buffer: bytearray, size: int, first: bool) -> None:
-        """Raise _CountError if the chunk holds a quote; a header line, in the first, is skipped."""
-        start = buffer.find(b"\n", 0, size) + 1 if first and self._header else 0
-        if buffer.find(self._quote, start, size) >= 0:
-            raise _CountError
+        The fast reader passes over empty lines: in a table of one column they are records, so that
+        it is not believed there.
+        """
+        import numpy as np
 
-    def _lines(self, path: str, counted: bool) -> tuple[int, bool | None]:
-        """Number of lines (0 if not wanted), and whether they end in carriage returns."""
-        feeds = returns = pairs = 0
-        last = b""
-        before = b""  # the end of the chunk before, in which a pattern may have begun
-        odd = self._odd if counted else ()
+        feeds = empty = returns = pairs = 0
+        begun = 0  # bytes of the line that the chunk before has begun
+        before = b"\n"  # the end of the chunk before, where a pattern may have begun
         buffer = bytearray(CHUNK)
+        content = np.frombuffer(buffer, np.uint8)
+        at_feed, at_other = np.empty((2, CHUNK), np.bool_)
         with open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
-                if self._stopped or buffer.find(b"\0", 0, size) >= 0:
-                    raise _DoubtError
-                if size == CHUNK and buffer.find(b"\n") < 0:
-                    raise _DoubtError
-                seam = before + bytes(buffer[: min(size, 2)])
-                if any(each in seam or buffer.find(each, 0, size) >= 0 for each in odd):
-                    raise _DoubtError
+                begun = self._unbroken(buffer, size, begun)
+                start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
+                self._look_for_odd_quotes(before + bytes(buffer[:2]), buffer, start, size)
+                np.equal(content, _FEED, out=at_feed)
+                feeds += int(np.count_nonzero(at_feed[:size]))
+                np.logical_and(at_feed[1:], at_feed[:-1], out=at_other[1:])
+                empty += int(np.count_nonzero(at_other[1:size]))
+                empty += before.endswith(b"\n") and buffer.startswith(b"\n")
+                pairs += before.endswith(b"\r") and buffer.startswith(b"\n")
+                if buffer.find(b"\r", 0, size) >= 0:
+                    np.equal(content, _RETURN, out=at_other)
+                    returns += int(np.count_nonzero(at_other[:size]))
+                    np.logical_and(at_feed[1:], at_other[:-1], out=at_other[:-1])
+                    pairs += int(np.count_nonzero(at_other[: size - 1]))
                 before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
-                if self._quote and not counted:
-                    self._look_for_quotes(buffer, size, first=last == b"")
-                some = last == b"\r" or buffer.find(b"\r", 0, size) >= 0
-                if some and not counted:
-                    raise _CountError
-                if counted:
-                    feeds += buffer.count(b"\n", 0, size)
-                if some:
-                    returns += buffer.count(b"\r", 0, size)
-                    pairs += buffer.count(b"\r\n", 0, size)
-                    pairs += last == b"\r" and buffer.startswith(b"\n")
-                last = bytes(buffer[size - 1 : size])
         if returns and not returns == feeds == pairs:
             raise _DoubtError
-        lines = feeds + (last != b"\n")
-        # no line feed, or none counted: nothing is known of line ends
-        return lines, bool(returns) if feeds else None
+        lines = feeds + (not before.endswith(b"\n")) - self._header
+        return lines - (empty if self._layout.width > 1 else 0), bool(returns) if feeds else None
 
+    def _unbroken(self, buffer: bytearray, size: int, begun: int) -> int:
+        """How many bytes of a line the chunk has begun; raises _DoubtError for one too long."""
+        if self._stopped or buffer.find(b"\0", 0, size) >= 0:
+            raise _DoubtError
+        feed = buffer.find(b"\n", 0, size)
+        if begun + (size if feed < 0 else feed) > LINE_LIMIT:
+            raise _DoubtError
+        return begun + size if feed < 0 else size - 1 - buffer.rfind(b"\n", 0, size)
 
-class _CountError(Exception):
-    """There is a quote after the header, or a carriage return: lines must be counted after all."""
+    def _look_for_odd_quotes(self, seam: bytes, buffer: bytearray, start: int, size: int) -> None:
+        """Raise _DoubtError for blanks about quotes at the seam of two chunks or in the second."""
+        if not self._quote or (buffer.find(self._quote, start, size) < 0):
+            return
+        if any(each in seam or buffer.find(each, start, size) >= 0 for each in self._odd):
+            raise _DoubtError
 
 
 class _DoubtError(Exception):
     """The scan has seen what only the careful reader may read."""
+
+
+def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
+    """Whether DuckDB's reader knows the encoding, and blanks about quotes are no delimiters."""
+    return layout.encoding == "utf-8" and dialect.delimiter != " "
 
 
 def beside_a_scan(

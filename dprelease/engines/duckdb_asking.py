@@ -266,13 +266,10 @@ class _Asking:
         return self._run(sql).fetchall()
 
     def _probe(self) -> bool:
-        """Whether keys repeat, by the first records; reads numbers that may be none at once."""
-        groups, csv = self.request.groups, self.request.source.format == "csv"
-        grouped_first = not any(_open(group) for group in groups)
-        # Fields of CSV that were to be numbers: where one is none, that is best found at once.
-        hopeful = csv and bool(self.reading.fields.types)
-        if self.reading.cheap and (hopeful or not grouped_first):
-            found = self._fetched(probe(self.rows, SAMPLE, hopeful))
+        """Whether keys repeat, by the first records."""
+        grouped_first = not any(_open(group) for group in self.request.groups)
+        if self.reading.cheap and not grouped_first:
+            found = self._fetched(probe(self.rows, SAMPLE))
             grouped_first = bool(found[0][0] < MANY)
         return grouped_first
 

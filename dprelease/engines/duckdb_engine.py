@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from dprelease.engines.base import columns_read
-from dprelease.engines.csv_scan import beside_a_scan
+from dprelease.engines.csv_scan import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb_errors import (
     Stream,
     after_charge,
@@ -20,10 +19,8 @@ from dprelease.engines.duckdb_session import (
     session,
 )
 from dprelease.engines.files import Layout, lay_out, resolve
-from dprelease.engines.values import parse_number
 from dprelease.model import (
     AggregateRequest,
-    ColumnType,
     ExactRecords,
     ExactTable,
     InputColumn,
@@ -89,64 +86,35 @@ def _parquet(request: AggregateRequest) -> Answer:
 
 
 def _csv(request: AggregateRequest) -> Answer:
-    """The first answer that holds: numbers read at once, fields as text, the careful reader.
-
-    All three give the same integers where they answer.
-    """
+    """The answer by DuckDB's reader, or by the careful one: both make the same of every record."""
     layout = lay_out(request.source, request.inputs)
-    if layout.encoding == "utf-8" and request.source.dialect.delimiter != " ":
-        for numbers in (pure_numbers(request), frozenset[str]()):
-            answer, hopeless = _csv_fast(request, layout, numbers)
-            if answer is not None:
-                return answer
-            if hopeless or not numbers:
-                break
+    return _csv_fast(request, layout) or _csv_careful(request, layout)
+
+
+def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
+    """The answer by the careful reader, whose records stream into the same statement."""
     from dprelease.engines.duckdb_sources import csv_stream
 
     return _streamed(request, csv_stream(request.source, layout, request.inputs))
 
 
-def pure_numbers(request: AggregateRequest) -> frozenset[str]:
-    """Numeric columns whose DOUBLE is all that is wanted of them.
-
-    Not the integers that are keys or in expressions (these may be beyond 2^53), and none if a null
-    text is a number.
-    """
-    dialect = request.source.dialect
-    exact = {group.column for group in request.groups if group.edges is None}
-    exact.update(measure.column for measure in request.measures if measure.column is not None)
-    if request.bound is not None:
-        exact.add(request.bound.column)
-    texts = [each.expression for each in request.inputs] + [m.where for m in request.measures]
-    texts += [request.where, request.scores.score if request.scores is not None else None]
-    exact.update(name for text in texts if text is not None for name in text.columns)
-    doubtful = any(parse_number(null) is not None for null in dialect.null_values)
-    return frozenset(
-        each.name
-        for each in columns_read(request.inputs)
-        if each.type in (ColumnType.FLOAT, ColumnType.DECIMAL)
-        or (each.type is ColumnType.INTEGER and each.name not in exact)
-        if not doubtful and not each.opaque
-    )
-
-
-def _csv_fast(
-    request: AggregateRequest, layout: Layout, numbers: frozenset[str]
-) -> tuple[Answer | None, bool]:
-    """The answer by DuckDB's reader if every line was one record, and whether to give it up."""
+def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
+    """The answer by DuckDB's reader, if every line was one record."""
     from dprelease.engines.duckdb_asking import Reading, ask
     from dprelease.engines.duckdb_sources import csv_fields
 
     dialect = request.source.dialect
-    fields = csv_fields(layout, dialect, numbers)
+    if not may_be_fast(layout, dialect):
+        return None
+    fields = csv_fields(layout, dialect)
     with session(layout.paths, integers(request), _room(request)) as connection:
         reading = Reading(fields, everything=True, cheap=True)
         answer, scan = beside_a_scan(
             connection, layout, dialect, lambda: ask(connection, request, reading)
         )
-    if answer is not None and answer.records is not None and scan.confirms(answer.records):
-        return answer, False
-    return None, answer is not None or scan.refuted
+    if answer is None or answer.records is None or not scan.confirms(answer.records):
+        return None
+    return answer
 
 
 def _streamed(request: AggregateRequest, records: RecordStream) -> Answer:

@@ -1,8 +1,8 @@
 """All records of a source as batches of codes, by the reader that reads them right.
 
 Batches are handed on at once, so what is to be known of the files is found out before: that every
-line of a CSV file is one clean record, that the fields are numbers, that texts are UTF-8. The
-records are the same by whichever reader they come.
+line of a CSV file is one clean record, that texts are UTF-8. The records are the same by whichever
+reader they come.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
-from dprelease.engines.csv_scan import beside_a_scan
+from dprelease.engines.csv_scan import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb_asking import Reading
 from dprelease.engines.duckdb_codes import coded, codes
-from dprelease.engines.duckdb_engine import pure_numbers
 from dprelease.engines.duckdb_errors import (
     Stream,
     after_charge,
@@ -58,26 +57,19 @@ def _room(request: RecordRequest) -> int:
 
 
 def _csv(request: RecordRequest) -> Iterator[Batch]:
-    """By the first reader that is right: numbers read at once, fields as text, the careful one."""
-    source = request.source
-    layout = lay_out(source, request.inputs)
+    """By DuckDB's reader, or by the careful one: both make the same of every record."""
+    layout = lay_out(request.source, request.inputs)
     with unchanged(layout.paths):
-        if layout.encoding == "utf-8" and source.dialect.delimiter != " ":
-            for numbers in (pure_numbers(aggregate_of(request)), frozenset[str]()):
-                done, hopeless = yield from _csv_fast(request, layout, numbers)
-                if done:
-                    return
-                if hopeless or not numbers:
-                    break
-        yield from _streamed(request, csv_stream(source, layout, request.inputs))
+        if not (yield from _csv_fast(request, layout)):
+            yield from _csv_careful(request, layout)
 
 
-def _csv_fast(
-    request: RecordRequest, layout: Layout, numbers: frozenset[str]
-) -> Generator[Batch, None, tuple[bool, bool]]:
-    """By DuckDB's reader if every line is one record. Whether it is done, or to be given up."""
+def _csv_fast(request: RecordRequest, layout: Layout) -> Generator[Batch, None, bool]:
+    """By DuckDB's reader, if every line is one record. Whether it is done."""
     dialect = request.source.dialect
-    reading = Reading(csv_fields(layout, dialect, numbers), everything=True, cheap=True)
+    if not may_be_fast(layout, dialect):
+        return False
+    reading = Reading(csv_fields(layout, dialect), everything=True, cheap=True)
     with session(layout.paths, room=_room(request)) as connection:
 
         def read() -> Whole:
@@ -86,10 +78,15 @@ def _csv_fast(
 
         whole, scan = beside_a_scan(connection, layout, dialect, read)
         if whole is None or not scan.confirms(whole.records):
-            return False, whole is not None or scan.refuted
+            return False
         stream = whole if request.bound is None else Kept(connection, request, reading)
         yield from stream.batches()
-    return True, False
+    return True
+
+
+def _csv_careful(request: RecordRequest, layout: Layout) -> Iterator[Batch]:
+    """By the careful reader, whose records stream into the same statement."""
+    return _streamed(request, csv_stream(request.source, layout, request.inputs))
 
 
 def _streamed(request: RecordRequest, source: RecordStream) -> Iterator[Batch]:

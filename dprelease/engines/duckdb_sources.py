@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +36,8 @@ class RecordStream:
     """Records that a reader of ours hands on, and that can be read again.
 
     ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
-    read. ``cheap`` ones may be read twice to save time; ``known`` is how
-    many records there are, if that is known without reading them.
+    read. ``cheap`` ones may be read twice to save time; ``known`` is how many records there are, if
+    that is known without reading them.
     """
 
     fields: Fields
@@ -78,16 +78,9 @@ def parquet_stream(source: Source, inputs: Sequence[InputColumn]) -> RecordStrea
     )
 
 
-def csv_fields(layout: Layout, dialect: Dialect, numbers: Collection[str] = ()) -> Fields:
-    """All fields by DuckDB's reader, nothing sniffed: text, but DOUBLE for the columns ``numbers``.
-
-    A field of these that is no number makes the reader fail; all others give what the text gives.
-    """
-    typed = {layout.position[name] for name in numbers}
-    columns = struct(
-        (f"f{place}", text("DOUBLE" if place in typed else "VARCHAR"))
-        for place in range(layout.width)
-    )
+def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
+    """All fields by DuckDB's reader, as text, nothing sniffed."""
+    columns = struct((f"f{place}", text("VARCHAR")) for place in range(layout.width))
     options: dict[str, Sql] = {
         "columns": columns,
         "auto_detect": FALSE,
@@ -105,8 +98,7 @@ def csv_fields(layout: Layout, dialect: Dialect, numbers: Collection[str] = ()) 
         "nullstr": text("\n"),
     }
     relation = _function("read_csv", layout.paths, options)
-    types = dict.fromkeys(numbers, "DOUBLE")
-    return Fields(relation, _fields(layout), types, dialect)
+    return Fields(relation, _fields(layout), {}, dialect)
 
 
 def _fields(layout: Layout) -> dict[str, Sql]:

@@ -25,6 +25,9 @@ from dprelease.expressions.sqltext import (
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect
 
 INTEGER_TEXT = "[[:space:]]*[+-]?[0-9]+[[:space:]]*"
+# DuckDB misreads an underscore after many digits: null, or a number ten times too large.
+UNDERSCORES_READ = 10  # bytes of a text in which it reads them right
+UNDERSCORE_ALONE = "(^|[^0-9])_|_([^0-9]|$)"  # one that is not between two digits
 TIMESTAMP_TEXT = (
     "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?"
 )
@@ -48,7 +51,11 @@ def _means_something(null: str, kind: ColumnType) -> bool:
 
 def double_of_text(value: Sql) -> Sql:
     """The DOUBLE that a text means, NaN included."""
-    return try_cast(value, "DOUBLE")
+    long = binary(call("STRLEN", value), ">", number(UNDERSCORES_READ))
+    parted = binary(long, "AND", call("CONTAINS", value, text("_")))
+    wrong = call("REGEXP_MATCHES", value, text(UNDERSCORE_ALONE))
+    joined = when(no(wrong), call("REPLACE", value, text("_"), text("")))
+    return try_cast(case([(parted, joined)], value), "DOUBLE")
 
 
 def double_of_typed(value: Sql) -> Sql:
@@ -58,7 +65,7 @@ def double_of_typed(value: Sql) -> Sql:
 
 def number_of_text(value: Sql) -> Sql:
     """The DOUBLE that a text means."""
-    return without_nan(try_cast(value, "DOUBLE"))
+    return without_nan(double_of_text(value))
 
 
 def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None) -> Sql:

@@ -3,11 +3,10 @@
 Blanks are space, tab, line feed, vertical tab, form feed and carriage return.
 
 * number (integer, float, decimal): optional blanks around ``[+][-]digits[.digits][e[+-]digits]`` or
-  ``[+][-].digits[...]``, where digits are ASCII and may be parted by single underscores (beyond 15
-  digits DuckDB may take such a text for null), or ``inf``, ``infinity``, ``nan`` in any case with
-  the same sign. It is the nearest double; too large is an infinity. NaN is null. As a quantity the
-  double goes onto the grid; decimals are no different, so a decimal halfway between two grid points
-  falls where its double falls.
+  ``[+][-].digits[...]``, where digits are ASCII and may be parted by single underscores, or
+  ``inf``, ``infinity``, ``nan`` in any case with the same sign. It is the nearest double; too large
+  is an infinity. NaN is null. As a quantity the double goes onto the grid; decimals are no
+  different, so a decimal halfway between two grid points falls where its double falls.
 * integer as a key or in an expression: the double if it is whole and below 2^53 in size; beyond
   that only plain digits with an optional sign, exact, within 64 bits; else null.
 * boolean: ``true t yes y 1`` and ``false f no n 0``, in any case, no blanks.

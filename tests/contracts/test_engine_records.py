@@ -19,9 +19,7 @@ from hypothesis import strategies as st
 from tables import ENGINES, FORMS, OPAQUE, T, inputs, keyed, sql, written
 
 from dprelease.engines import duckdb_asking, duckdb_records, duckdb_streams, get
-from dprelease.engines.duckdb_engine import pure_numbers
 from dprelease.engines.files import lay_out
-from dprelease.engines.record_requests import aggregate_of
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
@@ -215,16 +213,13 @@ def test_any_bytes_mean_the_same_to_every_reader(
     expected = codes("reference", request)
     layout = lay_out(request.source, request.inputs)
     assert counted(duckdb_records._csv_careful(request, layout), 2) == expected
-    for numbers in (pure_numbers(aggregate_of(request)), frozenset[str]()):
-        done: list[bool] = []
+    done: list[bool] = []
 
-        def batches(
-            numbers: frozenset[str] = numbers, done: list[bool] = done
-        ) -> Iterator[tuple[np.ndarray, ...]]:
-            done.append((yield from duckdb_records._csv_fast(request, layout, numbers))[0])
+    def batches() -> Iterator[tuple[np.ndarray, ...]]:
+        done.append((yield from duckdb_records._csv_fast(request, layout)))
 
-        found = counted(batches(), 2)
-        assert found == (expected if done == [True] else Counter())
+    found = counted(batches(), 2)
+    assert found == (expected if done == [True] else Counter())
     assert codes("duckdb", request) == expected
 
 

@@ -21,7 +21,7 @@ from dprelease.engines import duckdb_asking, get
 from dprelease.engines import duckdb_engine as embedded
 from dprelease.engines.duckdb_cells import Part
 from dprelease.engines.duckdb_lists import MOST_ROWS
-from dprelease.engines.files import lay_out, resolve
+from dprelease.engines.files import lay_out
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -153,19 +153,14 @@ def parts(number: int) -> Iterator[None]:
 
 
 def every_path(request: AggregateRequest) -> dict[str, object]:
-    """The answer of each reader that is able to give one; the quick one of texts always is."""
+    """The answer of each reader."""
     if request.source.format == "parquet":
-        types = {"p": "VARCHAR", "g": "VARCHAR", "i": "BIGINT", "x": "DOUBLE", "d": "DATE"}
-        careful = embedded._parquet_careful(request, resolve(request.source), types)
-        tables = {"fast": embedded._parquet(request).table, "careful": careful.table}
+        tables = {"only": embedded._parquet(request).table}
     else:
         layout = lay_out(request.source, request.inputs)
-        texts, _ = embedded._csv_fast(request, layout, frozenset())
-        numbers, _ = embedded._csv_fast(request, layout, embedded.pure_numbers(request))
-        assert texts is not None, "a clean file is not for the careful reader"
-        tables = {"texts": texts.table, "careful": embedded._csv_careful(request, layout).table}
-        if numbers is not None:
-            tables["numbers"] = numbers.table
+        fast = embedded._csv_fast(request, layout)
+        assert fast is not None, "a clean file is not for the careful reader"
+        tables = {"fast": fast.table, "careful": embedded._csv_careful(request, layout).table}
     return {name: plain(request, table) for name, table in tables.items()}
 
 
