@@ -35,14 +35,24 @@ class ReleasePlan(Plan):
         return describe(self)
 
 
-def plan(spec: str | PathLike[str] | Mapping[str, Any] | Release) -> ReleasePlan:
+def plan(
+    spec: str | PathLike[str] | Mapping[str, Any] | Release,
+    *,
+    ledger: str | PathLike[str] | None = None,
+    output: str | PathLike[str] | None = None,
+    allow_outside_lists: bool = False,
+) -> ReleasePlan:
     """Plan a release: every query's noise and the loss of all, certified. Opens no data.
 
+    ``ledger`` and ``output`` are other places than the spec's, as ``run`` takes them.
+    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
     Raises Failure with every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
     from dprelease.confirmed import confirmed_plan
+    from dprelease.spec.relocation import relocated
 
-    release = spec if isinstance(spec, Release) else load(spec)
-    made = confirmed_plan(release).plan
+    if not isinstance(spec, Release):
+        spec = load(spec, allow_outside_lists=allow_outside_lists)
+    made = confirmed_plan(relocated(spec, ledger, output)).plan
     return ReleasePlan(**{each.name: getattr(made, each.name) for each in fields(made)})

@@ -1,9 +1,11 @@
 """Plans that were saved, to be approved, and are then executed exactly or not at all.
 
-A saved plan holds a digest of all that decides what a run does and spends: the spec's meaning, the
-data set, snapshot and period it is for, each step's mechanism with its exact parameters, how each
-query is read, and the composed loss. A run that is given the file plans anew and compares: the
-digest, and then every line of the file, so that what people have read and approved is what is run.
+A saved plan holds a digest of all that decides what a run does, spends and publishes: the spec's
+meaning, the data, snapshot and period it is for, each step's mechanism with its exact parameters,
+how each query is read, the composed loss; ledger, data set and caps it is charged under; where and
+in which form it is published. ``report.approved`` says what is left open. A run that is given the
+file plans anew and compares: the digest, and then every line of the file, so that what people have
+read and approved is what is run.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from dprelease.ledger import run_id
 from dprelease.ledger.identity import canonical_json
 from dprelease.local.detail import record_detail
 from dprelease.model import Plan, Read
+from dprelease.report.approved import approval_facts
+from dprelease.report.lists import list_facts
 from dprelease.report.steps import step_detail
 from dprelease.saving import save_text
 
@@ -28,10 +32,11 @@ _LARGEST = 64 * 1024 * 1024
 
 
 def digest_of(plan: Plan) -> str:
-    """SHA-256 of what a run of the plan does and spends, as 64 hex digits."""
+    """SHA-256 of what a run of the plan does, spends and publishes, as 64 hex digits."""
     body = {
         "schema": SCHEMA,
         "run": run_id(plan.release),
+        "approved": approval_facts(plan.release)["holds"],
         "method": plan.method,
         "epsilon": str(plan.loss.epsilon),
         "delta": str(plan.loss.delta),
@@ -41,6 +46,7 @@ def digest_of(plan: Plan) -> str:
         ],
         "reads": [_read(read) for read in plan.reads],
         **({"records": list(map(record_detail, plan.records))} if plan.records else {}),
+        **list_facts(plan.release),
     }
     return hashlib.sha256(canonical_json(body).encode("ascii")).hexdigest()
 
@@ -71,9 +77,14 @@ def _is_plan(text: str) -> bool:
     return isinstance(content, dict) and content.get("schema") == SCHEMA
 
 
-def check_approved(plan: Plan, file: str) -> None:
-    """Refuse a plan that isn't the saved one. Raises Failure (exit code 2)."""
+def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
+    """Refuse a plan that isn't the saved one, and ``new_noise``. Raises Failure (exit code 2)."""
     saved = _saved(file)
+    if new_noise:
+        raise _refused(
+            f"{file} approves one release, and new noise is another one, which is charged again",
+            "leave out --new-noise, or have a plan with another snapshot approved",
+        )
     if saved["digest"] == digest_of(plan):
         edited = _edited(plan, saved)
         if not edited:
@@ -85,7 +96,7 @@ def check_approved(plan: Plan, file: str) -> None:
         )
     raise _refused(
         f"what would be run now is not what {file} holds{_differences(plan, saved)}",
-        "have the new plan approved (dprelease plan -o), or restore spec, period and version",
+        "have the new plan approved (dprelease plan -o), or restore spec, options and version",
     )
 
 
@@ -157,20 +168,29 @@ def _differences(plan: Plan, saved: Mapping[str, Any]) -> str:
     from dprelease.report.plan import describe
 
     now = json.loads(json.dumps(describe(plan)))
-    parts = [
+    held, before = now["approval"]["holds"], _held(saved)
+    parts = [name for name in held if before is not None and held[name] != before.get(name)]
+    parts += [
         name
-        for name in ("release", "dataset", "unit", "adjacency", "declared", "interval")
+        for name in ("release", "unit", "unit_column", "adjacency", "bounding", "declared", "lists")
         if saved.get(name) != now.get(name)
     ]
-    before = {str(each.get("name")): each for each in _tables(saved.get("steps"))}
+    steps = {str(each.get("name")): each for each in _tables(saved.get("steps"))}
     after = {str(each.get("name")): each for each in _tables(now.get("steps"))}
     parts += [
-        f'query "{name}"' for name in after if name not in before or before[name] != after[name]
+        f'query "{name}"' for name in after if name not in steps or steps[name] != after[name]
     ]
-    parts += [f"a query that is gone: {len(before.keys() - after.keys())}"] * bool(
-        before.keys() - after.keys()
+    parts += [f"a query that is gone: {len(steps.keys() - after.keys())}"] * bool(
+        steps.keys() - after.keys()
     )
     return f" (differs in {', '.join(parts[:5])})" if parts else ""
+
+
+def _held(saved: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the file holds a run to; None of an early version, which did not say."""
+    approval = saved.get("approval")
+    held = approval.get("holds") if isinstance(approval, dict) else None
+    return held if isinstance(held, dict) else None
 
 
 def _tables(value: object) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E301", "ledger.messages", "the budget is over the cap"),
     Code("E302", "ledger.messages", "a charged run that now has another cost"),
     Code("E303", "ledger.messages", "the deltas of all releases reach 1"),
-    Code("E304", "ledger.messages", "releases of one data set that promise different things"),
+    Code("E304", "ledger.guarantee", "releases of one data set that promise different things"),
     # E31x: the queries' budgets don't make a plan
     Code("E311", "planning.planner", "the queries come to more than the total"),
     Code("E312", "planning.solve", "nothing is left of the total for a query"),

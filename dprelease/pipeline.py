@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dprelease.approval import check_approved
 from dprelease.certify import CertifiedPlan
@@ -22,17 +22,12 @@ from dprelease.drawing import Look, SpoiltLook, burn
 from dprelease.engines import Engine, get
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
+from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
-from dprelease.ledger.reservation import guarantee_of, terms_of
+from dprelease.ledger.reservation import terms_of
 from dprelease.local.detail import record_detail
 from dprelease.local.store import Unsealed, clear, make_directory
-from dprelease.model import (
-    ExactTable,
-    NoisyTable,
-    Plan,
-    Release,
-    StoredTable,
-)
+from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.privatize import prepare, privatize
 from dprelease.publication import Publication, assemble, file_names
@@ -46,9 +41,6 @@ from dprelease.spec.relocation import relocated
 from dprelease.versions import versions
 from dprelease.writers.publish import check_target, publish
 
-if TYPE_CHECKING:
-    pass
-
 Progress = Callable[[str], None]
 
 
@@ -60,22 +52,27 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     wait: float = 10.0,
     new_noise: bool = False,
     approved: str | os.PathLike[str] | None = None,
+    allow_outside_lists: bool = False,
     progress: Progress | None = None,
     entropy: Entropy | None = None,
 ) -> Result:
     """Release what the spec says, charging the ledger.
 
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
-    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused.
+    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
+    another ledger or output, and ``new_noise``.
+    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
     ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
     tell = progress or (lambda _step: None)
-    release = relocated(spec if isinstance(spec, Release) else load(spec), ledger, output)
+    if not isinstance(spec, Release):
+        spec = load(spec, allow_outside_lists=allow_outside_lists)
+    release = relocated(spec, ledger, output)
     tell("plan")
     certified = confirmed_plan(release)
     if approved is not None:
-        check_approved(certified.plan, os.fspath(approved))
+        check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_target(release.output.path, file_names(certified.plan))
     if certified.plan.records:
         make_directory(release.ledger.path)

@@ -66,7 +66,8 @@ def show(
     if ledger.endswith(".toml"):
         import dprelease
 
-        settings = dprelease.load(ledger, period=period).ledger
+        # Of lists nothing is shown here, wherever they are.
+        settings = dprelease.load(ledger, period=period, allow_outside_lists=True).ledger
         path, witness = settings.path, witness if witness is not None else settings.witness
         dataset = dataset if dataset is not None else settings.dataset
         if dataset == settings.dataset:

@@ -15,6 +15,7 @@ from dprelease.cli.numbers import spent as spent_of
 from dprelease.cli.standing import left_of as left_under
 from dprelease.cli.standing import total_facts
 from dprelease.cli.tables import new_table, rendered
+from dprelease.cli.units import unit_lines, units_of
 from dprelease.ledger import Caps, Ledger, Run
 from dprelease.ledger.totals import running
 from dprelease.report.numbers import upward
@@ -66,6 +67,7 @@ def _dataset(name: str, runs: Sequence[Run], caps: Caps | None) -> dict[str, obj
             "delta": left_under(total.room, total.counted) if total else _caps(caps)["delta"],
         },
         "cap_changes": list(_changes(runs, caps)),
+        "units": units_of(runs),
     }  # fmt: skip
 
 
@@ -174,6 +176,7 @@ def _account(dataset: Facts) -> Iterator[str]:
     if any(run["disjoint_periods"] for run in dataset["runs"]):
         yield "* a unit has records in one such period only; spent: the periods that cost most"
     composed = total is not None and total["by"] == "zCDP"
+    yield from unit_lines(dataset["units"])
     delta = f", delta {spent_of(spent['delta'])}" if spent["delta"] else ""
     yield f"spent    epsilon {spent_of(spent['epsilon'])}{delta}, plain sums"
     if composed:

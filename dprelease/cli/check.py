@@ -12,7 +12,7 @@ import click
 import dprelease
 from dprelease.cli.console import answer, answer_json, complain, paint, remark
 from dprelease.cli.github import marked
-from dprelease.cli.options import PERIOD, QUIET
+from dprelease.cli.options import OUTSIDE, PERIOD, QUIET
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -48,15 +48,22 @@ Example:
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a warning.")
+@OUTSIDE
 @QUIET
 def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
-    specs: tuple[str, ...], period: str | None, form: str, as_json: bool, strict: bool, quiet: bool
+    specs: tuple[str, ...],
+    period: str | None,
+    form: str,
+    as_json: bool,
+    strict: bool,
+    outside: bool,
+    quiet: bool,
 ) -> int:
     """Check specs and plan them, without opening any data.
 
     Says everything that is wrong at once, each with its place and what to do.
     """
-    findings = [_examine(spec, period) for spec in specs]
+    findings = [_examine(spec, period, outside) for spec in specs]
     if any(finding.plan is not None and finding.plan.release.period for finding in findings):
         # A period that one spec takes is not a mistake beside the others.
         from dprelease.spec.sources import USELESS_PERIOD
@@ -82,10 +89,10 @@ def warnings_of(plan: Plan) -> tuple[Complaint, ...]:
     return plan_warnings(plan)
 
 
-def _examine(spec: str, period: str | None) -> Finding:
+def _examine(spec: str, period: str | None, outside: bool) -> Finding:
     warnings: tuple[Complaint, ...] = ()
     try:
-        release = dprelease.load(spec, period=period)
+        release = dprelease.load(spec, period=period, allow_outside_lists=outside)
         warnings = release.warnings
         planned = dprelease.plan(release)
         warnings += warnings_of(planned)

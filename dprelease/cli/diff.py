@@ -13,7 +13,7 @@ import dprelease
 from dprelease.cli.console import answer, answer_json, paint
 from dprelease.cli.github import annotation, marked
 from dprelease.cli.numbers import spent
-from dprelease.cli.options import PERIOD
+from dprelease.cli.options import OUTSIDE, PERIOD
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -48,7 +48,10 @@ MARKS = {"weaker": "error", "stronger": "notice", "changed": "notice"}
     help="text (default), json, or annotations for a GitHub workflow.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
-def diff(old: str, new: str, period: str | None, form: str, as_json: bool) -> int:
+@OUTSIDE
+def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    old: str, new: str, period: str | None, form: str, as_json: bool, outside: bool
+) -> int:
     """Say what a change of spec does to the guarantee.
 
     Compares two versions of a spec, and what they would release at what cost; opens no data.
@@ -60,7 +63,7 @@ def diff(old: str, new: str, period: str | None, form: str, as_json: bool) -> in
     from dprelease.ledger import run_id
 
     complaints: list[tuple[str, Complaint]] = []
-    plans = [plan for spec in (old, new) if (plan := _planned(spec, period, complaints))]
+    plans = [plan for spec in (old, new) if (plan := _planned(spec, period, outside, complaints))]
     if complaints:
         if form != "github" or as_json:
             raise Failure(ExitCode.SPEC, [complaint for _, complaint in complaints])
@@ -99,10 +102,13 @@ def diff(old: str, new: str, period: str | None, form: str, as_json: bool) -> in
     return code
 
 
-def _planned(spec: str, period: str | None, complaints: list[tuple[str, Complaint]]) -> Plan | None:
+def _planned(
+    spec: str, period: str | None, outside: bool, complaints: list[tuple[str, Complaint]]
+) -> Plan | None:
     """Plan a spec, or add what is wrong with it to the complaints."""
     try:
-        return dprelease.plan(dprelease.load(spec, period=period))
+        release = dprelease.load(spec, period=period, allow_outside_lists=outside)
+        return dprelease.plan(release)
     except Failure as failure:
         complaints += [(spec, complaint) for complaint in failure.complaints]
         return None

@@ -6,7 +6,7 @@ import click
 
 import dprelease
 from dprelease.cli.console import answer_json, complain, remark
-from dprelease.cli.options import JSON, PERIOD, QUIET, SPEC
+from dprelease.cli.options import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.errors import ExitCode
 
 EPILOG = """\b
@@ -19,6 +19,7 @@ Example:
 
 @click.command(epilog=EPILOG)
 @SPEC
+@OUTPUT
 @PERIOD
 @click.option(
     "-o", "--out", type=click.Path(), metavar="FILE", help="Save the plan, for run --plan."
@@ -26,10 +27,18 @@ Example:
 @click.option(
     "--html", type=click.Path(), metavar="FILE", help="Write the plan as a page, for approval."
 )
+@OUTSIDE
 @JSON
 @QUIET
 def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
-    spec: str, period: str | None, out: str | None, html: str | None, as_json: bool, quiet: bool
+    spec: str,
+    output: str | None,
+    period: str | None,
+    out: str | None,
+    html: str | None,
+    outside: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Show noise, expected errors and budget; open no data.
 
@@ -43,8 +52,8 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.report.plan import describe
     from dprelease.report.what_if import what_if_facts
 
-    release = dprelease.load(spec, period=period)
-    planned = dprelease.plan(release)
+    release = dprelease.load(spec, period=period, allow_outside_lists=outside)
+    planned = dprelease.plan(release, output=output)
     standing = standing_of(planned)
     described = describe(planned, standing.facts())
     described["digest"] = digest_of(planned)

@@ -15,6 +15,7 @@ from dprelease.cli.console import answer, folded
 from dprelease.cli.ledger_lines import ledger_lines
 from dprelease.cli.numbers import rounded_up
 from dprelease.cli.tables import new_table, rendered
+from dprelease.report.lists import list_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,7 +47,7 @@ def write_plan(plan: Facts) -> None:
         answer(_folded(said, 2) + "\n")
         answer("What tables of records show without noise")
         answer(_folded(plan["not_protected"], 2) + "\n")
-    answer(_folded(_totals(plan), 9))
+    answer(_folded([*_lists(plan), *_totals(plan)], 9))
 
 
 def _folded(lines: Sequence[str], indent: int) -> str:
@@ -195,6 +196,14 @@ def _keys(steps: Sequence[Facts]) -> list[str]:
     ]
 
 
+def _lists(plan: Facts) -> list[str]:
+    """Name the files whose lines are published."""
+    return [
+        f"list     {file} ({named}): of its lines {lines}; SHA-256 {digest}"
+        for file, named, lines, digest in list_rows(plan)
+    ]
+
+
 def _totals(plan: Facts) -> list[str]:
     total = plan["total"]
     delta = f", delta {rounded_up(total['delta'])}" if total["delta"] else ""
@@ -210,4 +219,15 @@ def _totals(plan: Facts) -> list[str]:
         f"method   {total['method']}; plain addition: {plain}",
         f"dataset  {plan['dataset']}",
     ]
-    return [*lines, *ledger_lines(plan["ledger"])]
+    return [*lines, *ledger_lines(plan["ledger"]), *_approval(plan["approval"])]
+
+
+def _approval(approval: Facts) -> list[str]:
+    """Say where figures are published, and what run --plan does not check."""
+    held = approval["holds"]
+    reports = ", ".join(held["report.formats"]) or "none"
+    return [
+        f"output   {held['output.path']}: tables as {held['output.format']}, reports: {reports}",
+        "approval of a saved plan (-o) holds a run to all of this, and to the texts of the spec; "
+        f"it leaves open: {'; '.join(approval['leaves_open'])}",
+    ]

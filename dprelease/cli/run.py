@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import TYPE_CHECKING
 
 import click
 
 import dprelease
 from dprelease.cli.console import StatusLine, abandon_stdout, complain, remark
-from dprelease.cli.options import JSON, PERIOD, QUIET, SPEC
+from dprelease.cli.options import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
 
 @click.command(epilog=EPILOG)
 @SPEC
-@click.option("--output", type=click.Path(), metavar="DIR", help="Write here, not to [output].")
+@OUTPUT
 @PERIOD
 @click.option(
     "--wait",
@@ -50,6 +49,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
     help="Run exactly this saved plan, or refuse.",
 )
 @click.option("--new-noise", is_flag=True, help="Release again with new noise, spending again.")
+@OUTSIDE
 @JSON
 @QUIET
 def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -59,6 +59,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     wait: float,
     approved: str | None,
     new_noise: bool,
+    outside: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -66,13 +67,13 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     A second run of the same release gives the same files and spends nothing.
     """
-    release = dprelease.load(spec, period=period)
+    release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     if not quiet:
         complain(release.warnings, "warning")
     with StatusLine(wanted=not quiet) as progress:
         result = dprelease.run(
             release,
-            output=os.path.abspath(output) if output is not None else None,
+            output=output,
             wait=wait,
             new_noise=new_noise,
             approved=approved,

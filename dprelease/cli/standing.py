@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger import Account, Caps, Run, Total, account, current_run
-from dprelease.ledger.reservation import check_caps, check_guarantee, guarantee_of, terms_of
+from dprelease.ledger.guarantee import check_guarantee, guarantee_of
+from dprelease.ledger.reservation import check_caps, terms_of
 from dprelease.ledger.totals import spent
 from dprelease.model import Loss, Plan
 from dprelease.report.numbers import upward

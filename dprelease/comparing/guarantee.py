@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dprelease.comparing.changes import Change, Kind, Pair, elsewhere, listed
-from dprelease.model import Adjacency, Bounding, Column, ColumnType, Privacy, Query, Release
+from dprelease.model import Adjacency, Bounding, Privacy, Query
+from dprelease.units import unit_definition, unit_differences
 
 _ADJACENCY = {
     Adjacency.ADD_REMOVE: (
@@ -37,18 +38,8 @@ def _unit(pair: Pair) -> Iterator[Change]:
         kind = Kind.STRONGER if people else Kind.WEAKER
         key = "privacy.unit" if old.unit != new.unit else "privacy.unit_column"
         yield Change(kind, "unit", _protected(old), _protected(new), why, key)
-    elif _defined(pair.releases[0]) != _defined(pair.releases[1]):
-        why = "who counts as one person is worked out otherwise; the losses can't be compared"
-        yield Change(
-            Kind.WEAKER, "unit", "as the column was defined", "as it is now", why,
-            "privacy.unit_column",
-        )  # fmt: skip
-    elif _nameless(pair.releases[1]) and not _nameless(pair.releases[0]):
-        why = "whose rows these are, they are now used too, as those of one person more"
-        yield Change(
-            Kind.WEAKER, "rows without a unit", "left out", "one unit together", why,
-            f"columns.{new.unit_column}.nulls",
-        )  # fmt: skip
+    else:
+        yield from _definition(pair)
     if old.adjacency is not new.adjacency:
         yield Change(
             Kind.WEAKER, "adjacency", str(old.adjacency), str(new.adjacency),
@@ -72,27 +63,34 @@ def _protected(privacy: Privacy) -> str:
     return f"all rows of one {privacy.unit_column}"
 
 
-def _defined(release: Release) -> tuple[str, ...] | None:
-    """How the values that tell people apart come about."""
-    name = release.privacy.unit_column
-    if name is None:
-        return None
-    column = release.columns.get(name)
-    if column is None or column.expression is None:
-        return (_type(column),)
-    read = (f"{each} {_type(release.columns.get(each))}" for each in column.expression.columns)
-    return _type(column), column.expression.text, *read
-
-
-def _type(column: Column | None) -> str:
-    """How its values are told apart: as texts, if it is not declared."""
-    return str(ColumnType.STRING if column is None else column.type)
-
-
-def _nameless(release: Release) -> bool:
-    """Whether the rows without a unit are used."""
-    column = release.columns.get(release.privacy.unit_column or "")
-    return column is not None and column.null_value is not None
+def _definition(pair: Pair) -> Iterator[Change]:
+    """The unit has the same name: whether the same rows are one unit, as the ledger compares it."""
+    old, new = (unit_definition(release) for release in pair.releases)
+    differences = unit_differences(old or {}, new or {})
+    if len({release.privacy.adjacency for release in pair.releases}) > 1:
+        # Whether null_values are part of the definition depends on the neighbours.
+        differences = [each for each in differences if each != "null_values"]
+    if not differences:
+        return
+    if "nulls" not in differences or set(differences) - {"nulls", "null_values"}:
+        why = (
+            f"who counts as one person is worked out otherwise ({', '.join(differences)}); the "
+            "losses can't be compared, and the ledger does not add them up"
+        )
+        yield Change(
+            Kind.WEAKER, "unit", "as the column was defined", "as it is now", why,
+            "privacy.unit_column",
+        )  # fmt: skip
+        return
+    key = f"columns.{pair.new.release.privacy.unit_column}.nulls"
+    if new is not None and new["nulls"] == "one unit":
+        why = "whose rows these are, they are now used too, as those of one person more"
+        words = ("left out", "one unit together")
+        yield Change(Kind.WEAKER, "rows without a unit", *words, why, key)
+    else:
+        why = "the ledger does not add up the losses of the two"
+        words = ("one unit together", "left out")
+        yield Change(Kind.OTHER, "rows without a unit", *words, why, key)
 
 
 def _bounding(limits: Bounding | None) -> str | None:

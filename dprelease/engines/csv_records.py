@@ -143,14 +143,22 @@ class Splitter:
         return b"\n".join(raw).decode(self.encoding, "replace").split("\n"), overlong
 
 
-def batches(
-    dialect: Dialect, layout: Layout, names: Sequence[str], wanted: Sequence[int]
+def opened(
+    dialect: Dialect, layout: Layout, wanted: Sequence[int]
+) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
+    """The schema, and Arrow batches of it: the wanted fields as text, one row for each record."""
+    import pyarrow as pa
+
+    schema = pa.schema([(f"f{place}", pa.string()) for place in wanted])
+    return schema, _batches(dialect, layout, wanted, schema)
+
+
+def _batches(
+    dialect: Dialect, layout: Layout, wanted: Sequence[int], schema: pyarrow.Schema
 ) -> Iterator[pyarrow.RecordBatch]:
-    """Arrow batches of the wanted fields as text, one row for each record of all files."""
     import pyarrow as pa
 
     splitter = Splitter(dialect, layout, wanted)
-    schema = pa.schema([(name, pa.string()) for name in names])
     for path in layout.paths:
         for block, overlong in blocks(path, dialect.header):
             lines, longer = splitter.lines(block)

@@ -147,7 +147,7 @@ def beside_a_scan(
     try:
         found = read()
     except duckdb.OutOfMemoryException:
-        pass  # a reader that holds one line at a time may do with less
+        found = None  # a reader that holds one line at a time may do with less
     except duckdb.InterruptException:
         if not scan.refuted:  # nobody else interrupts it
             raise

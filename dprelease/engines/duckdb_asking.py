@@ -26,6 +26,7 @@ from dprelease.engines.duckdb_measures import (
 from dprelease.engines.duckdb_packing import Packing
 from dprelease.engines.duckdb_parts import first_parts
 from dprelease.engines.duckdb_rows import Fields, build_rows
+from dprelease.engines.duckdb_session import memory_of
 from dprelease.engines.duckdb_sql import fits_narrow, probe, statement
 from dprelease.engines.duckdb_tables import Dense, Row, Tallies, tallies_of
 from dprelease.engines.duckdb_windows import windowed
@@ -62,15 +63,14 @@ class Reading:
     """The fields, and how they are read.
 
     With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
-    can be read twice, and ``counted`` ones know their number. ``renew`` is called before each
-    reading.
+    can be read twice, and the number of records is ``known``. ``renew`` is called before a reading.
     """
 
     fields: Fields
     everything: bool
     cheap: bool
     renew: Callable[[], None] = lambda: None
-    counted: bool = False
+    known: int | None = None
 
 
 def ask(connection: DuckDBPyConnection, request: AggregateRequest, reading: Reading) -> Answer:
@@ -105,10 +105,7 @@ class Keeping:
 
 class _Asking:
     def __init__(
-        self,
-        connection: DuckDBPyConnection,
-        request: AggregateRequest,
-        reading: Reading,
+        self, connection: DuckDBPyConnection, request: AggregateRequest, reading: Reading
     ) -> None:
         self.connection = connection
         self.request = request
@@ -120,8 +117,9 @@ class _Asking:
         self.rows = build_rows(request, reading.fields)
         self.packing = packing_for(request, self.rows)
         self.parts = 1
-        if request.bound is not None and reading.counted:
-            self.parts = first_parts(connection, request, reading.fields, self.rows, self.packing)
+        if request.bound is not None and reading.known is not None:
+            known, memory = reading.known, memory_of(connection)
+            self.parts = first_parts(self._fetched, request, self.rows, self.packing, known, memory)
         self.tallies: Tallies = tallies_of(request)
         self.counts: set[int] = set()  # of records, one for each statement
 
@@ -186,7 +184,7 @@ class _Asking:
         import duckdb
 
         try:
-            return self._run(sql).fetchall()
+            return self._fetched(sql)
         except duckdb.CatalogException:
             return None
 
@@ -264,11 +262,14 @@ class _Asking:
         self.reading.renew()
         return self.connection.execute(sql)
 
+    def _fetched(self, sql: Sql) -> list[Row]:
+        return self._run(sql).fetchall()
+
     def _probe(self) -> bool:
         """Whether keys repeat, by the first records."""
         grouped_first = not any(_open(group) for group in self.request.groups)
         if self.reading.cheap and not grouped_first:
-            found = self._run(probe(self.rows, SAMPLE)).fetchall()
+            found = self._fetched(probe(self.rows, SAMPLE))
             grouped_first = bool(found[0][0] < MANY)
         return grouped_first
 

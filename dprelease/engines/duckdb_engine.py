@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from dprelease.engines.base import columns_read, lost
 from dprelease.engines.csv_scan import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb_errors import (
-    PARQUET_VALUES,
     Stream,
     after_charge,
-    means,
     stopped,
 )
 from dprelease.engines.duckdb_session import (
@@ -22,8 +19,6 @@ from dprelease.engines.duckdb_session import (
     session,
 )
 from dprelease.engines.files import Layout, lay_out, resolve
-from dprelease.engines.parquet_files import check_readable, physical_types
-from dprelease.errors import InternalError
 from dprelease.model import (
     AggregateRequest,
     ExactRecords,
@@ -35,6 +30,7 @@ from dprelease.model import (
 
 if TYPE_CHECKING:
     from dprelease.engines.duckdb_asking import Answer
+    from dprelease.engines.duckdb_sources import RecordStream
 
 
 class DuckDB:
@@ -44,20 +40,13 @@ class DuckDB:
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         """Check names and types against headers and footers; raises Failure(DATA)."""
-        import duckdb
-
         check_memory()
         if source.format == "csv":
             lay_out(source, inputs)
-            return
-        paths = resolve(source)
-        try:
-            with session(paths) as connection:
-                check_readable(connection, paths, source.pattern)
-                physical_types(connection, paths, source.pattern, inputs)
-        except duckdb.Error as problem:
-            resolve(source)  # a file that has gone meanwhile is no bug
-            raise InternalError(type(problem).__name__) from None
+        else:
+            from dprelease.engines.parquet_files import lay_out_parquet
+
+            lay_out_parquet(source, resolve(source), inputs)
 
     def aggregate(self, request: AggregateRequest) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
@@ -90,64 +79,23 @@ def _room(request: AggregateRequest) -> int:
 
 
 def _parquet(request: AggregateRequest) -> Answer:
-    """The answer by DuckDB's reader, or by the careful one where that finds a text unreadable."""
-    import duckdb
+    """The answer from the records of Parquet files."""
+    from dprelease.engines.duckdb_sources import parquet_stream
 
-    from dprelease.engines.duckdb_asking import Reading, ask
-    from dprelease.engines.duckdb_sources import parquet_fields
-
-    source = request.source
-    paths = resolve(source)
-    with session(paths, integers(request), _room(request)) as connection:
-        types = physical_types(connection, paths, source.pattern, request.inputs)
-        fields = parquet_fields(paths, types)
-        try:
-            reading = Reading(fields, everything=False, cheap=True, counted=True)
-            return ask(connection, request, reading)
-        except duckdb.Error as problem:
-            if not means(problem, PARQUET_VALUES):
-                raise
-    return _parquet_careful(request, paths, types)
-
-
-def _parquet_careful(
-    request: AggregateRequest, paths: Sequence[str], types: Mapping[str, str]
-) -> Answer:
-    """The answer where a text of the file is not UTF-8, from records that are."""
-    import duckdb
-    import pyarrow as pa
-
-    from dprelease.engines.duckdb_asking import Reading, ask
-    from dprelease.engines.duckdb_sources import RECORDS, stream_fields
-    from dprelease.engines.parquet_records import readable
-
-    stream = Stream()
-    damaged = (OSError, pa.ArrowInvalid)
-    with session((), integers(request), _room(request)) as connection:
-
-        def renew() -> None:
-            try:
-                reader = readable(paths, list(types))
-            except damaged:
-                raise lost() from None
-            batches = stream.watch(iter(reader))
-            watched = pa.RecordBatchReader.from_batches(reader.schema, batches)
-            connection.register(RECORDS, watched)
-
-        reading = Reading(stream_fields(types), everything=False, cheap=False, renew=renew)
-        try:
-            return ask(connection, request, reading)
-        except duckdb.Error:
-            cause = stopped(stream, damaged)
-            if cause is not None:
-                raise cause from None
-            raise
+    return _streamed(request, parquet_stream(request.source, request.inputs))
 
 
 def _csv(request: AggregateRequest) -> Answer:
     """The answer by DuckDB's reader, or by the careful one: both make the same of every record."""
     layout = lay_out(request.source, request.inputs)
     return _csv_fast(request, layout) or _csv_careful(request, layout)
+
+
+def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
+    """The answer by the careful reader, whose records stream into the same statement."""
+    from dprelease.engines.duckdb_sources import csv_stream
+
+    return _streamed(request, csv_stream(request.source, layout, request.inputs))
 
 
 def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
@@ -169,33 +117,25 @@ def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
     return answer
 
 
-def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
-    """The answer by the careful reader, whose records stream into the same statement."""
+def _streamed(request: AggregateRequest, records: RecordStream) -> Answer:
+    """The answer from a stream of records, which is opened anew for each statement."""
     import duckdb
-    import pyarrow as pa
 
-    from dprelease.engines.csv_records import batches
     from dprelease.engines.duckdb_asking import Reading, ask
-    from dprelease.engines.duckdb_sources import RECORDS, record_fields
 
-    dialect = request.source.dialect
-    wanted = sorted(layout.position[each.name] for each in columns_read(request.inputs)) or [0]
-    names = [f"f{place}" for place in wanted]
-    schema = pa.schema([(name, pa.string()) for name in names])
     stream = Stream()
     with session((), integers(request), _room(request)) as connection:
-
-        def renew() -> None:
-            records = stream.watch(batches(dialect, layout, names, wanted))
-            reader = pa.RecordBatchReader.from_batches(schema, records)
-            connection.register(RECORDS, reader)
-
-        fields = record_fields(layout, dialect)
-        reading = Reading(fields, everything=False, cheap=False, renew=renew)
+        reading = Reading(
+            records.fields,
+            everything=False,
+            cheap=records.cheap,
+            renew=lambda: records.register(connection, stream),
+            known=records.known,
+        )
         try:
             return ask(connection, request, reading)
         except duckdb.Error:
-            cause = stopped(stream, (OSError,))
+            cause = stopped(stream)
             if cause is not None:
                 raise cause from None
             raise

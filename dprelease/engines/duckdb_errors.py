@@ -8,7 +8,7 @@ slower reader that happens to ask in another way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,26 +30,6 @@ CSV_LINES = frozenset(
 An exception of C++ and a failed check of its own are included: only its buffers and what is in them
 lead there. What the statement itself leads to, the careful reader's statement does too.
 """
-
-PARQUET_VALUES = frozenset(
-    {"ConversionException", "Error", "InvalidInputException", "NotImplementedException"}
-)
-"""A moment beyond the calendar, a text that is not UTF-8, a page that is damaged or written in a
-way that DuckDB can't read.
-
-``Error`` itself is what becomes of the C++ exceptions of its decoders.
-"""
-
-PARQUET_FOOTERS = frozenset(
-    {
-        "Error",
-        "InvalidInputException",
-        "IOException",
-        "NotImplementedException",
-        "OutOfMemoryException",
-    }
-)
-"""A footer that is damaged: it names places outside the file, or sizes that nothing has."""
 
 OF_THE_SPEC = frozenset({"E410", "E411", "E413"})
 """Refusals that no change of the files brings about."""
@@ -138,11 +118,8 @@ class Stream:
             raise
 
 
-def stopped(stream: Stream, outside: Sequence[type[Exception]]) -> BaseException | None:
-    """What to raise, ``from None``, for a stream that has stopped; None if it has not.
-
-    ``outside`` are the classes by which a stream says that a file can't be read.
-    """
+def stopped(stream: Stream) -> BaseException | None:
+    """What to raise, ``from None``, for a stream that has stopped; None if it has not."""
     problem = stream.raised
     if problem is None:
         return None
@@ -150,4 +127,4 @@ def stopped(stream: Stream, outside: Sequence[type[Exception]]) -> BaseException
         return KeyboardInterrupt()
     if isinstance(problem, MemoryError):
         return out_of_memory()
-    return lost() if isinstance(problem, tuple(outside)) else InternalError(type(problem).__name__)
+    return lost() if isinstance(problem, OSError) else InternalError(type(problem).__name__)

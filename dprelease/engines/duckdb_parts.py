@@ -5,13 +5,12 @@ The answer is the same for any number of parts: what is found here decides how l
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from dprelease.engines.duckdb_cells import locate
 from dprelease.engines.duckdb_packing import Packing
-from dprelease.engines.duckdb_rows import Fields, Rows
-from dprelease.engines.duckdb_session import memory_of
+from dprelease.engines.duckdb_rows import Rows
 from dprelease.expressions.sqltext import (
     COUNT_ALL,
     STAR,
@@ -23,9 +22,6 @@ from dprelease.expressions.sqltext import (
 )
 from dprelease.model import AggregateRequest
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
 SAMPLE = 20_000  # records looked at for how many of them count
 MOST = 256
 # Bytes that a row takes, measured: the integer in a list, or a row in windows, with what DuckDB
@@ -34,28 +30,23 @@ IN_LIST = {"BIGINT": 52, "HUGEINT": 90}
 IN_WINDOW = 140
 
 
-def first_parts(
-    connection: DuckDBPyConnection,
+def first_parts(  # noqa: PLR0913, PLR0917 - what there is to read, and to hold it in
+    run: Callable[[Sql], Sequence[tuple[int, ...]]],
     request: AggregateRequest,
-    fields: Fields,
     rows: Rows,
     packing: Packing | None,
+    records: int,
+    memory: int | None,
 ) -> int:
-    """A power of two; the number of records must be known without reading them."""
-    (records,) = _numbers(connection, select([COUNT_ALL], fields.relation))
+    """A power of two, by the number of records and the bytes of memory; ``run`` asks a query."""
     size = IN_WINDOW if packing is None else IN_LIST[packing.kind]
-    memory = memory_of(connection)
     if memory is None or records * size <= memory:
         return 1
     some = subquery(select([STAR], rows.relation, limit=SAMPLE), "some")
     cells = locate(request, replace(rows, relation=some), everything=True)
     counts = [COUNT_ALL, call("COUNT", identifier("c"))]
-    seen, counted = _numbers(connection, select(counts, cells.relation))
+    ((seen, counted),) = run(select(counts, cells.relation))
     parts = 1
     while parts < MOST and records * counted * size > parts * memory * seen:
         parts *= 2
     return parts
-
-
-def _numbers(connection: DuckDBPyConnection, query: Sql) -> tuple[int, ...]:
-    return connection.execute(query).fetchone() or ()

@@ -93,7 +93,7 @@ def _settings(paths: Sequence[str], integers: int, room: int) -> dict[str, str]:
 
 def memory_of(connection: DuckDBPyConnection) -> int | None:
     """The connection's limit in bytes, as precisely as it says; None if it doesn't."""
-    (shown,) = connection.execute("SELECT current_setting('memory_limit')").fetchone() or ("",)
+    ((shown,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
     match = _SIZE.fullmatch(str(shown).strip())
     if match is None:
         return None

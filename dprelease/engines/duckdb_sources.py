@@ -1,12 +1,16 @@
-"""What the statement selects from: CSV files by the fast reader, CSV records, Parquet files."""
+"""What the statement selects from: CSV files by the fast reader, or a stream of records."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from dprelease.engines.base import columns_read
+from dprelease.engines.duckdb_errors import Stream
 from dprelease.engines.duckdb_rows import Fields
 from dprelease.engines.duckdb_session import literal_path
-from dprelease.engines.files import Layout
+from dprelease.engines.files import Layout, resolve
 from dprelease.expressions.sqltext import (
     FALSE,
     TRUE,
@@ -19,9 +23,59 @@ from dprelease.expressions.sqltext import (
     struct,
     text,
 )
-from dprelease.model import Dialect
+from dprelease.model import Dialect, InputColumn, Source
 
-RECORDS = "records"  # the registered stream of the careful reader
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+RECORDS = "records"  # the registered stream of a reader of ours
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStream:
+    """Records that a reader of ours hands on, and that can be read again.
+
+    ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
+    read. ``cheap`` ones may be read twice to save time; ``known`` is how many records there are, if
+    that is known without reading them.
+    """
+
+    fields: Fields
+    opened: Callable[[], tuple[Any, Iterator[Any]]]
+    cheap: bool = False
+    known: int | None = None
+
+    def register(self, connection: DuckDBPyConnection, stream: Stream) -> None:
+        """Have the connection read the records from their beginning; they can be read once."""
+        import pyarrow as pa
+
+        schema, records = self.opened()
+        reader = pa.RecordBatchReader.from_batches(schema, stream.watch(records))
+        connection.register(RECORDS, reader)
+
+
+def csv_stream(source: Source, layout: Layout, inputs: Sequence[InputColumn]) -> RecordStream:
+    """The records of CSV files by the careful reader."""
+    from dprelease.engines import csv_records
+
+    wanted = sorted(layout.position[each.name] for each in columns_read(inputs)) or [0]
+    fields = Fields(identifier(RECORDS), _fields(layout), {}, source.dialect)
+    return RecordStream(fields, lambda: csv_records.opened(source.dialect, layout, wanted))
+
+
+def parquet_stream(source: Source, inputs: Sequence[InputColumn]) -> RecordStream:
+    """The records of Parquet files; raises Failure(DATA) where these aren't as declared."""
+    from dprelease.engines import parquet_records
+    from dprelease.engines.parquet_files import lay_out_parquet
+
+    layout = lay_out_parquet(source, resolve(source), inputs)
+    columns = {name: identifier(f"f{place}") for place, name in enumerate(layout.types)}
+    return RecordStream(
+        Fields(identifier(RECORDS), columns, layout.duckdb_types()),
+        lambda: parquet_records.opened(layout),
+        cheap=True,
+        known=layout.records,
+    )
 
 
 def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
@@ -45,27 +99,6 @@ def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
     }
     relation = _function("read_csv", layout.paths, options)
     return Fields(relation, _fields(layout), {}, dialect)
-
-
-def record_fields(layout: Layout, dialect: Dialect) -> Fields:
-    """The same fields from the careful reader's stream."""
-    return Fields(identifier(RECORDS), _fields(layout), {}, dialect)
-
-
-def parquet_fields(paths: Sequence[str], types: Mapping[str, str]) -> Fields:
-    """Columns of Parquet files with their DuckDB types."""
-    options: dict[str, Sql] = {
-        "hive_partitioning": FALSE,
-        "union_by_name": FALSE,
-    }
-    columns = {name: identifier(name) for name in types}
-    return Fields(_function("read_parquet", paths, options), columns, types)
-
-
-def stream_fields(types: Mapping[str, str]) -> Fields:
-    """The typed columns of a registered stream."""
-    columns = {name: identifier(name) for name in types}
-    return Fields(identifier(RECORDS), columns, types)
 
 
 def _fields(layout: Layout) -> dict[str, Sql]:

@@ -22,6 +22,7 @@ from dprelease.engines.duckdb_codes import coded, codes, in_one_cell, totals
 from dprelease.engines.duckdb_layers import only
 from dprelease.engines.duckdb_lists import packing_for
 from dprelease.engines.duckdb_parts import first_parts
+from dprelease.engines.duckdb_session import memory_of
 from dprelease.engines.unchanged import changed
 from dprelease.expressions.sqltext import Sql, create, drop, identifier
 from dprelease.model import RecordRequest
@@ -91,9 +92,10 @@ class Kept:
         first = 1
         packing = packing_for(self._asked, self._rows)
         keeping = Keeping(self._asked, packing, self._run, everything=False)
-        if self._reading.counted:
-            fields, rows = self._reading.fields, self._rows
-            first = first_parts(self._connection, self._asked, fields, rows, packing)
+        known = self._reading.known
+        if known is not None:
+            memory = memory_of(self._connection)
+            first = first_parts(self._run, self._asked, self._rows, packing, known, memory)
         waiting = [Part(index, first) for index in range(first)]
         while waiting:
             part = waiting.pop()
@@ -110,9 +112,9 @@ class Kept:
             else:
                 yield
 
-    def _run(self, sql: Sql) -> None:
+    def _run(self, sql: Sql) -> list[tuple[Any, ...]]:
         self._reading.renew()
-        self._connection.execute(sql).fetchall()
+        return self._connection.execute(sql).fetchall()
 
 
 def codes_now(connection: DuckDBPyConnection, query: Sql) -> Batch:

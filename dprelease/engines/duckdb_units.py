@@ -6,12 +6,9 @@ from dprelease.expressions.sqltext import (
     Sql,
     binary,
     call,
-    case,
     cast,
     identifier,
-    is_null,
     text,
-    try_cast,
 )
 from dprelease.model import ColumnType, InputColumn
 
@@ -34,22 +31,8 @@ def bits_of(value: Sql) -> Sql:
 
 
 def _text_of_opaque(unit: Sql, physical: str) -> Sql:
-    """As ``reference_parquet`` has it; moments as they are stored, bytes as hexadecimal digits.
-
-    DuckDB can't write down every moment that a file can hold: one of them ends the connection.
-    """
-    if physical == "DATE":
-        return _days(unit)
-    if physical.startswith("TIME"):
-        moment = try_cast(unit, "TIMESTAMP") if physical == "TIMESTAMP" else unit
-        count = call("EPOCH_NS" if physical.endswith("_NS") else "EPOCH_US", moment)
-        # what has no count is infinite
-        return case([(is_null(count), cast(moment, "VARCHAR"))], cast(count, "VARCHAR"))
-    if physical == "BLOB":
-        return call("HEX", unit)
-    if physical == "UUID":
-        return call("UPPER", call("REPLACE", cast(unit, "VARCHAR"), text("-"), text("")))
-    return cast(unit, "VARCHAR")
+    """As ``reference_parquet`` has it: bytes as hexadecimal digits."""
+    return call("HEX", unit) if physical == "BLOB" else cast(unit, "VARCHAR")
 
 
 def _days(unit: Sql) -> Sql:

@@ -5,8 +5,6 @@ Every column has a typed value and, if numeric, its number as a DOUBLE that is n
 
 from __future__ import annotations
 
-import re
-
 from dprelease.engines.duckdb_units import bits_of
 from dprelease.engines.values import EXACT, parse_number, parse_value
 from dprelease.expressions.sql import SQL_TYPES, without_nan
@@ -112,22 +110,15 @@ def value_of_typed(value: Sql, kind: ColumnType, physical: str) -> Sql:
     return in_calendar(made, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else made
 
 
-# Equal values have equal texts and the other way round. Not so those of other types: 0.0 and -0.0
-# are equal, and one month is thirty days.
-_AS_ITS_TEXT = re.compile(
-    r"U?(?:TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DECIMAL.*|VARCHAR|BLOB|UUID|BOOLEAN|DATE|TIME.*"
-)
-
-_BINARY = ("FLOAT", "DOUBLE")
-
-
 def value_of_opaque(value: Sql, physical: str) -> Sql:
-    """What stands for the text of a value in comparisons: the value itself where that will do."""
-    if _AS_ITS_TEXT.fullmatch(physical):
+    """What stands for the text of a value in comparisons.
+
+    It is the value itself where equal values have equal texts. 0.0 and -0.0 are equal and have
+    not, and a NaN can have a sign.
+    """
+    if physical not in ("FLOAT", "DOUBLE"):
         return value
-    if physical in _BINARY:  # a NaN can have a sign
-        return case([(call("ISNAN", value), text("nan"))], bits_of(value))
-    return try_cast(value, "VARCHAR")
+    return case([(call("ISNAN", value), text("nan"))], bits_of(value))
 
 
 def one_zero(value: Sql, kind: ColumnType) -> Sql:

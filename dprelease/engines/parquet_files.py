@@ -1,155 +1,253 @@
-"""Names and physical types of Parquet files against the declared ones. Footers only."""
+"""What the footers of Parquet files say: names, types and sizes of columns. No value is read.
+
+One reader reads all Parquet files. What it makes of a cell follows from the type of the column and
+from that cell alone. The types that it knows are a closed list; a column of any other type is
+refused before anything is charged.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read
-from dprelease.engines.duckdb_errors import PARQUET_FOOTERS, means
-from dprelease.engines.duckdb_session import literal_path
-from dprelease.errors import Failure
-from dprelease.model import ColumnType, InputColumn
+from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+WIDEST = 38  # digits of a decimal that DuckDB holds exactly
+BATCH_ROWS = 1 << 16
+BATCH_BYTES = 1 << 26  # a batch has about so many, by the sizes in the footers
+SHORTEST_TEXT = 4  # bytes of a text in a file, at least, unless it is a number in a dictionary
+_SHOWN = 80  # characters of a type's name
 
-NESTED = "NESTED"  # stands for all types of lists and structs, which hold no declared type
-WIDEST = 38  # digits of a decimal that all readers hold exactly
-_WHOLE = r"U?(?:TINY|SMALL|BIG)INT|U?INTEGER"
-_NUMBER = rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)"
-
-# DuckDB types that can hold each declared type
-HOLDS = {
-    ColumnType.INTEGER: _NUMBER,
-    ColumnType.FLOAT: _NUMBER,
-    ColumnType.DECIMAL: _NUMBER,
-    ColumnType.STRING: r"VARCHAR|ENUM\(.*\)",
-    ColumnType.BOOLEAN: "BOOLEAN",
-    ColumnType.DATE: "DATE",
-    ColumnType.TIMESTAMP: "TIMESTAMP|TIMESTAMP_S|TIMESTAMP_MS|TIMESTAMP_NS",
+_DUCKDB_TYPES = {
+    "bool": "BOOLEAN",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "uint8": "UTINYINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "VARCHAR",
+    "binary": "BLOB",
+    "date32[day]": "DATE",
+    "timestamp[ms]": "TIMESTAMP_MS",
+    "timestamp[us]": "TIMESTAMP",
 }
 
 
-def physical_types(
-    connection: DuckDBPyConnection,
-    paths: Sequence[str],
-    pattern: str,
-    inputs: Sequence[InputColumn],
-) -> dict[str, str]:
-    """DuckDB type of each column to be read, the same in all files; raises Failure(DATA).
+@dataclass(frozen=True, slots=True)
+class ParquetLayout:
+    """The columns to be read, the same in all files.
 
-    An error of DuckDB that no damaged footer explains passes through.
+    ``types`` gives the Arrow type of each column as the reader hands it on. Texts of the columns
+    ``coded`` come as places in a dictionary: faster, and the same texts. ``records`` is their
+    number by the footers, ``batch`` how many are read at once; neither decides what is read.
     """
-    import duckdb
 
-    found: list[dict[str, str]] = []
+    paths: tuple[str, ...]
+    types: dict[str, Any]
+    coded: frozenset[str]
+    records: int
+    batch: int
+
+    def duckdb_types(self) -> dict[str, str]:
+        """The DuckDB type of each column."""
+        return {name: _duckdb_type(kind) for name, kind in self.types.items()}
+
+
+def lay_out_parquet(
+    source: Source, paths: Sequence[str], inputs: Sequence[InputColumn]
+) -> ParquetLayout:
+    """Find the columns that are read from the files; raises Failure(DATA)."""
+    wanted = columns_read(inputs)
+    sizes = dict.fromkeys((each.name for each in wanted), 0)
+    found: list[dict[str, Any]] = []
+    records = 0
     for path in paths:
-        try:
-            found.append(_types(connection, path, pattern, inputs))
-        except duckdb.Error as problem:
-            if not means(problem, PARQUET_FOOTERS):
-                raise
-            raise _unreadable(pattern) from None
+        with _opened(path, source.pattern) as file:
+            found.append({each.name: _found(file, each, source.pattern) for each in wanted})
+            records += file.metadata.num_rows
+            for name in sizes:
+                sizes[name] += _size(file, name)
     if any(types != found[0] for types in found):
         raise bad_data(
-            "E407", f"the files of {pattern} have different columns", "make them the same"
+            "E407",
+            f"the files of {source.pattern} have different types in a column",
+            "write all of them with the same types",
         )
-    for each in columns_read(inputs):
-        wanted, hint = (
-            each.type.value,
-            "declare the type that the file has, or write the file with the declared type",
-        )
-        if each.opaque:
-            wanted, hint = "one value", "name a column that is no list and no struct"
-        if not _can_hold(found[0][each.name], each):
-            raise bad_data(
-                "E412", f'column "{each.name}" of {pattern} can\'t be read as {wanted}', hint
-            )
-    return found[0]
-
-
-def _can_hold(physical: str, declared: InputColumn) -> bool:
-    if declared.opaque:
-        return physical != NESTED
-    return re.fullmatch(HOLDS[declared.type], physical, re.DOTALL) is not None
-
-
-def check_readable(connection: DuckDBPyConnection, paths: Sequence[str], pattern: str) -> None:
-    """Have the reader look at every column, of the footers only; raises Failure(DATA).
-
-    A column that it can't read stops it although nothing is wanted of that column. An error of
-    DuckDB that no damaged footer explains passes through.
-    """
-    import duckdb
-
-    for path in paths:
-        try:
-            connection.execute(
-                "DESCRIBE SELECT * FROM read_parquet($1, hive_partitioning = false)",
-                [literal_path(path)],
-            )
-        except duckdb.Error as problem:
-            if not means(problem, PARQUET_FOOTERS):
-                raise
-            raise _unreadable(pattern) from None
-
-
-def _unreadable(pattern: str) -> Failure:
-    return bad_data(
-        "E409", f"{pattern} is no readable Parquet file", "it may be cut short or damaged"
+    types = {each.name: _handed_on(found[0][each.name], each) for each in wanted}
+    coded = {
+        name
+        for name, kind in types.items()
+        if _duckdb_type(kind) == "VARCHAR" and sizes[name] < SHORTEST_TEXT * records
+    }
+    batch = BATCH_BYTES * records // max(sum(sizes.values()), 1)
+    return ParquetLayout(
+        tuple(paths), types, frozenset(coded), records, max(1, min(batch, BATCH_ROWS))
     )
 
 
-def _types(
-    connection: DuckDBPyConnection, path: str, pattern: str, inputs: Sequence[InputColumn]
-) -> dict[str, str]:
-    rows = connection.execute(
-        "SELECT name, num_children, precision, repetition_type, duckdb_type, column_id"
-        " FROM parquet_schema($1)",
-        [literal_path(path)],
-    ).fetchall()
-    rows.sort(key=lambda row: int(row[5]))
-    tops = _tops([int(row[1] or 0) for row in rows])
-    names = [str(rows[place][0]) for place in tops]
-    # by itself each leaf below the root has the type that the reader gives it, unless it repeats
-    types = {
-        str(rows[place][0]): str(rows[place][4])
-        for place in tops
-        if not rows[place][1] and rows[place][3] != "REPEATED"
-    }
-    wide = {str(row[0]) for row in rows if (row[2] or 0) > WIDEST}
-    folded = Counter(name.lower() for name in names)
-    for each in columns_read(inputs):
-        if each.name not in names:
-            raise bad_data(
-                "E405",
-                f'{pattern} has no column "{each.name}"',
-                "it must have exactly this name, upper and lower case included",
-            )
-        if each.name in wide:
-            raise bad_data(
-                "E412",
-                f'column "{each.name}" of {pattern} holds decimals of more than {WIDEST} digits',
-                f"write them with at most {WIDEST} digits, or as doubles",
-            )
-        if folded[each.name.lower()] > 1:
-            raise bad_data(
-                "E406", f'{pattern} has several columns "{each.name}"', "rename one of them"
-            )
-    return {each.name: types.get(each.name, NESTED) for each in columns_read(inputs)}
+def open_file(path: str, coded: Sequence[str] = ()) -> Any:
+    """A pyarrow ParquetFile; raises OSError or a pyarrow error."""
+    import pyarrow.parquet as pq
+
+    # Moments of INT96 wrap around in nanoseconds within three centuries; in microseconds, beyond
+    # all dates. A buffer, not a whole column of a row group, is held in memory.
+    return pq.ParquetFile(
+        path,
+        read_dictionary=list(coded),
+        coerce_int96_timestamp_unit="us",
+        buffer_size=1 << 20,
+    )
 
 
-def _tops(children: Sequence[int]) -> list[int]:
-    """Places of the root's children in a depth-first listing of numbers of children."""
-    tops: list[int] = []
-    inside = 0  # how many nodes of nested columns are still to come
-    for place, own in enumerate(children[1:], 1):
-        if inside == 0:
-            tops.append(place)
-            inside = own
-        else:
-            inside += own - 1
-    return tops
+def _opened(path: str, pattern: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        file = open_file(path)
+        file.schema_arrow.names  # noqa: B018 - raises where a name is no text
+    except (OSError, ValueError, MemoryError, pa.ArrowException):
+        raise bad_data(
+            "E409", f"{pattern} is no readable Parquet file", "it may be cut short or damaged"
+        ) from None
+    return file
+
+
+def _size(file: Any, name: str) -> int:
+    """Bytes of a column before compression, by the footer."""
+    footer, leaf = file.metadata, _leaf(file, name)
+    if leaf is None:
+        return 0
+    groups = (footer.row_group(place) for place in range(footer.num_row_groups))
+    return sum(group.column(leaf).total_uncompressed_size for group in groups)
+
+
+def _leaf(file: Any, name: str) -> int | None:
+    """The place of a column that isn't nested among all columns of values."""
+    leaves = (file.schema.column(place) for place in range(file.metadata.num_columns))
+    places = (place for place, leaf in enumerate(leaves) if leaf.path == name == leaf.name)
+    return next(places, None)
+
+
+def _found(file: Any, declared: InputColumn, pattern: str) -> Any:
+    """The type of a column, in the form that all files must share; raises Failure(DATA)."""
+    name, schema = declared.name, file.schema_arrow
+    places = schema.get_all_field_indices(name)
+    if not places:
+        raise bad_data(
+            "E405",
+            f'{pattern} has no column "{name}"',
+            "it must have exactly this name, upper and lower case included",
+        )
+    if len(places) > 1:
+        raise bad_data("E406", f'{pattern} has several columns "{name}"', "rename one of them")
+    physical = schema.field(places[0]).type
+    kind = read_type(physical, _is_enum(file, name))
+    if kind is None or not _can_hold(kind, declared):
+        wanted = "one value" if declared.opaque else declared.type.value
+        shown = "".join(char if char.isprintable() else "?" for char in str(physical)[:_SHOWN])
+        raise bad_data(
+            "E412",
+            f'column "{name}" of {pattern} can\'t be read as {wanted}: its type is {shown}',
+            "name another column, or write it with a type of the table in the documentation"
+            if declared.opaque
+            else "declare the type that the file has, or write the file with the declared type",
+        )
+    return kind
+
+
+def _is_enum(file: Any, name: str) -> bool:
+    """Whether the column is annotated as an enumeration: bytes that are a text."""
+    leaf = _leaf(file, name)
+    return leaf is not None and file.schema.column(leaf).logical_type.type == "ENUM"
+
+
+def read_type(physical: Any, enum: bool = False) -> Any:
+    """The type as which all columns of a type are read, or None: the closed list.
+
+    Types that differ in how values are stored, but not in which there are, are read as one.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(physical, pa.BaseExtensionType):
+        physical = physical.storage_type if physical.extension_name in _STORED else pa.null()
+    if types.is_dictionary(physical):
+        physical = physical.value_type
+    if types.is_float16(physical):
+        return pa.float32()
+    if types.is_decimal(physical):
+        narrow = physical.precision <= WIDEST
+        return pa.decimal128(physical.precision, physical.scale) if narrow else None
+    if (
+        types.is_string(physical)
+        or types.is_large_string(physical)
+        or types.is_string_view(physical)
+    ):
+        return pa.string()
+    if (
+        types.is_binary(physical)
+        or types.is_large_binary(physical)
+        or types.is_binary_view(physical)
+    ):
+        return pa.string() if enum else pa.binary()
+    if types.is_fixed_size_binary(physical):
+        return pa.binary()
+    simple = (
+        types.is_boolean,
+        types.is_integer,
+        types.is_floating,
+        types.is_date32,
+        types.is_timestamp,
+        types.is_time,
+        types.is_duration,
+    )
+    return physical if any(test(physical) for test in simple) else None
+
+
+_STORED = frozenset({"arrow.uuid", "arrow.bool8", "arrow.json"})  # read as what they are stored as
+
+
+def _can_hold(kind: Any, declared: InputColumn) -> bool:
+    """Whether values of the type that is read can be of the declared one."""
+    from pyarrow import types
+
+    if declared.opaque:
+        return True
+    if declared.type is ColumnType.BOOLEAN:
+        return bool(types.is_boolean(kind))
+    if declared.type in NUMERIC_TYPES:
+        return any(test(kind) for test in (types.is_integer, types.is_floating, types.is_decimal))
+    if declared.type is ColumnType.STRING:
+        return bool(types.is_string(kind))
+    if declared.type is ColumnType.DATE:
+        return bool(types.is_date32(kind))
+    return bool(types.is_timestamp(kind) and kind.tz is None)
+
+
+def _handed_on(kind: Any, declared: InputColumn) -> Any:
+    """The type that the reader hands on.
+
+    Of moments that are only compared, it is that of the whole numbers as which they are stored;
+    nanoseconds become microseconds.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    if declared.opaque and types.is_temporal(kind):
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
+    return pa.timestamp("us") if kind == pa.timestamp("ns") else kind
+
+
+def _duckdb_type(kind: Any) -> str:
+    from pyarrow import types
+
+    if types.is_decimal(kind):
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    return _DUCKDB_TYPES[str(kind)]

@@ -1,67 +1,123 @@
-"""Parquet files whose texts are not all UTF-8, record by record.
+"""The records of Parquet files, as Arrow batches in which every value can be read.
 
-DuckDB refuses a whole file for one text with a wrong byte. Here the wrong bytes become U+FFFD, as
-they do in CSV, and nothing else changes. Memory is that of one batch of one row group.
+What becomes of a cell depends on the cell alone, whatever else is in the file. Bytes of a text that
+are not UTF-8 become U+FFFD, as they do in CSV. Texts and bytes longer than a line of CSV may be are
+null. Memory is that of a batch and of the pages that hold it: the format has a page read whole, so
+that one cell of a gigabyte takes some gigabytes for a while.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-BATCH = 65_536
+from dprelease.engines.files import LINE_LIMIT
+from dprelease.engines.parquet_files import ParquetLayout, open_file
+
+CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
 
 
-def readable(paths: Sequence[str], names: Sequence[str]) -> Any:
-    """Give the named columns of the files as a pyarrow RecordBatchReader, every text readable.
+def opened(layout: ParquetLayout) -> tuple[Any, Iterator[Any]]:
+    """The schema, and record batches of it: columns ``f0..`` in the order of ``layout.types``.
 
-    Raises OSError or a pyarrow error (a ValueError) when a file can't be read.
+    Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
+    raises OSError where a file can't be read.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    fields = pq.ParquetFile(paths[0], coerce_int96_timestamp_unit="us").schema_arrow
-    schema = pa.schema([(name, _plain(fields.field(name).type)) for name in names])
-    return pa.RecordBatchReader.from_batches(schema, _batches(paths, schema))
-
-
-def _batches(paths: Sequence[str], schema: Any) -> Iterator[Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    for path in paths:
-        # as DuckDB reads them; the default wraps around far from today
-        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-            for batch in file.iter_batches(batch_size=BATCH, columns=schema.names):
-                columns = [
-                    _column(batch.column(name), schema.field(name).type) for name in schema.names
-                ]
-                yield pa.record_batch(columns, schema=schema)
+    fields = [
+        (f"f{place}", pa.dictionary(pa.int32(), kind) if name in layout.coded else kind)
+        for place, (name, kind) in enumerate(layout.types.items())
+    ]
+    schema = pa.schema(fields or [("f0", pa.null())])
+    return schema, _batches(layout, schema)
 
 
-def _plain(kind: Any) -> Any:
-    """The type without dictionary, texts as strings."""
+def _batches(layout: ParquetLayout, schema: Any) -> Iterator[Any]:
     import pyarrow as pa
 
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_string(inner) or pa.types.is_large_string(inner):
-        return pa.string()
-    return pa.float32() if pa.types.is_float16(inner) else inner
+    for batch in _stored(layout):
+        columns = [
+            _readable(batch.column(batch.schema.get_field_index(name)), kind)
+            for name, kind in zip(layout.types, schema.types, strict=False)
+        ]
+        yield pa.record_batch(columns or [pa.nulls(batch.num_rows)], schema=schema)
 
 
-def _column(values: Any, kind: Any) -> Any:
+def _stored(layout: ParquetLayout) -> Iterator[Any]:
+    """Batches as the files have them; raises OSError where one is damaged."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(values.type):
+    try:
+        for path in layout.paths:
+            with open_file(path, sorted(layout.coded)) as file:
+                yield from file.iter_batches(batch_size=layout.batch, columns=list(layout.types))
+    except MemoryError:
+        raise
+    except pa.ArrowException:
+        raise OSError("a page or footer can't be decoded") from None
+
+
+def _readable(values: Any, kind: Any) -> Any:
+    """The column as the type that is handed on, every value by itself."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    if types.is_dictionary(kind):
+        return _coded(values, kind)
+    if types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    if kind != pa.string():
+    if types.is_string(kind) or types.is_binary(kind):
+        return _text(values, kind)
+    if types.is_temporal(values.type) and not types.is_temporal(kind):
+        return values.view(kind)
+    if values.type == pa.timestamp("ns"):
+        return _microseconds(values.view(pa.int64())).view(kind)
+    return values.cast(kind)
+
+
+def _coded(values: Any, kind: Any) -> Any:
+    """Texts as places in a dictionary."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(values.type):
+        return _text(values, kind.value_type).dictionary_encode()
+    texts = _text(values.dictionary, kind.value_type)
+    if texts.null_count:
+        return texts.take(values.indices).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(values.indices.cast(kind.index_type), texts)
+
+
+def _microseconds(nanoseconds: Any) -> Any:
+    """Whole microseconds, rounded down: digits after the sixth are dropped, before 1970 too."""
+    import pyarrow.compute as pc
+
+    towards_zero = pc.divide(nanoseconds, 1000)
+    below = pc.less(nanoseconds, pc.multiply(towards_zero, 1000))
+    return pc.subtract(towards_zero, below.cast("int64"))
+
+
+def _text(values: Any, kind: Any) -> Any:
+    """Texts, or bytes, that are not too long; each text readable."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_fixed_size_binary(values.type):
+        return values.cast(kind)
+    if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
+        values = values.cast(pa.large_binary())
+    too_long = pc.greater(pc.binary_length(values), CELL_LIMIT)
+    if pc.any(too_long).as_py():
+        values = pc.if_else(too_long, None, values)
+    if pa.types.is_binary(kind):
         return values.cast(kind)
     try:
-        values.validate(full=True)
+        texts = values.cast(kind)
+        texts.validate(full=True)
     except pa.ArrowInvalid:
-        raw = values.cast(pa.large_binary() if values.type == pa.large_string() else pa.binary())
-        texts = [
-            None if each is None else each.decode("utf-8", "replace") for each in raw.to_pylist()
-        ]
-        return pa.array(texts, pa.string())
-    return values.cast(pa.string())
+        raw = values.cast(pa.large_binary()).to_pylist()
+        readable = (None if each is None else each.decode("utf-8", "replace") for each in raw)
+        return pa.array(readable, kind)
+    return texts

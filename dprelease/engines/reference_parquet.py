@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from dprelease.engines.base import bad_data, columns_read, lost
-from dprelease.engines.files import resolve
+from dprelease.engines.base import lost
+from dprelease.engines.files import LINE_LIMIT, resolve
+from dprelease.engines.parquet_files import lay_out_parquet
 from dprelease.engines.reference_values import Record
 from dprelease.engines.sampling import bits_of
 from dprelease.engines.values import EXACT
@@ -20,50 +21,7 @@ UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 def check_parquet(source: Source, inputs: Sequence[InputColumn]) -> None:
     """Check names and types in the footers; raises Failure(DATA)."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    for path in resolve(source):
-        try:
-            schema = pq.read_schema(path)
-        except (pa.ArrowException, OSError):
-            raise bad_data(
-                "E409", f"{source.pattern} is no readable Parquet file", "it may be cut short"
-            ) from None
-        for each in columns_read(inputs):
-            if schema.get_all_field_indices(each.name) == []:
-                raise bad_data(
-                    "E405", f'{source.pattern} has no column "{each.name}"', "check its spelling"
-                )
-            if not _holds(schema.field(each.name).type, each):
-                wanted, hint = each.type.value, "declare the type that the file has"
-                if each.opaque:
-                    wanted, hint = "one value", "name a column that is no list and no struct"
-                raise bad_data(
-                    "E412",
-                    f'column "{each.name}" of {source.pattern} can\'t be read as {wanted}',
-                    hint,
-                )
-
-
-def _holds(physical: Any, declared: InputColumn) -> bool:
-    from pyarrow import types
-
-    kind = declared.type
-    if declared.opaque:
-        return not types.is_nested(physical)
-    if types.is_dictionary(physical):
-        physical = physical.value_type
-    if kind is ColumnType.BOOLEAN:
-        return bool(types.is_boolean(physical))
-    if kind in NUMERIC_TYPES:
-        tests = (types.is_integer, types.is_floating, types.is_decimal)
-        return any(test(physical) for test in tests)
-    if kind is ColumnType.STRING:
-        return bool(types.is_string(physical) or types.is_large_string(physical))
-    if kind is ColumnType.DATE:
-        return bool(types.is_date32(physical))
-    return bool(types.is_timestamp(physical) and physical.tz is None)
+    lay_out_parquet(source, resolve(source), inputs)
 
 
 def parquet_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Record]:
@@ -88,6 +46,8 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
     """Python values; dates and timestamps as days or microseconds since 1970."""
     import pyarrow as pa
 
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage  # of a UUID its bytes, for one
     if declared.opaque:
         return _texts(column)
     if declared.type is ColumnType.DATE:
@@ -98,23 +58,26 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
         if unit == "ns":
             return [None if stamp is None else stamp // 1000 for stamp in stamps]
         return [None if stamp is None else stamp * UNITS[unit] for stamp in stamps]
-    return _plain(column)
+    values = _plain(column)
+    if declared.type is ColumnType.STRING:  # those of an enumeration come as bytes
+        return [
+            each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in values
+        ]
+    return values
 
 
 def _texts(column: Any) -> list[str | None]:
     """A text of each value, whatever the type: equal texts for equal values and no others.
 
-    Moments are whole numbers of days, microseconds or, where so stored, nanoseconds since 1970 or
-    midnight; doubles are bits, bytes hexadecimal digits.
+    Moments are the whole numbers as which they are stored; doubles are bits, bytes hexadecimal
+    digits.
     """
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage  # a UUID, for one
     if pa.types.is_temporal(column.type):  # Python has no value for some moments
-        return [None if each is None else _moment_text(each, column.type) for each in _raw(column)]
+        return [None if each is None else str(each) for each in _raw(column)]
     show = _shown(column.type)
     return [None if each is None else show(each) for each in _plain(column)]
 
@@ -123,19 +86,7 @@ def _raw(column: Any) -> list[int | None]:
     """The integers that stand for moments."""
     import pyarrow as pa
 
-    if pa.types.is_date64(column.type):
-        column = column.cast(pa.date32())
     return list(column.view(pa.int32() if column.type.bit_width == 32 else pa.int64()).to_pylist())
-
-
-def _moment_text(raw: int, physical: Any) -> str:
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(physical) and abs(raw) == 2**63 - 1:
-        return "infinity" if raw > 0 else "-infinity"  # for DuckDB it is
-    if pa.types.is_date(physical) or pa.types.is_duration(physical):
-        return str(raw)
-    return str(raw * UNITS.get(physical.unit, 1))
 
 
 def _shown(physical: Any) -> Callable[[Any], str]:
@@ -157,12 +108,30 @@ def _plain(column: Any) -> list[Any]:
     """Python values of a column that holds no moments."""
     import pyarrow as pa
 
-    try:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if not (_is_text(column.type) or _is_bytes(column.type)):
         return list(column.to_pylist())
-    except UnicodeDecodeError:  # wrong bytes become U+FFFD, as in CSV
-        texts = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-        raw = texts.cast(pa.large_binary()).to_pylist()
-        return [None if each is None else each.decode("utf-8", "replace") for each in raw]
+    raw = column.cast(pa.large_binary()).to_pylist()
+    short = (None if each is None or len(each) > LINE_LIMIT else each for each in raw)
+    if _is_bytes(column.type):
+        return list(short)
+    # wrong bytes become U+FFFD, as in CSV
+    return [None if each is None else each.decode("utf-8", "replace") for each in short]
+
+
+def _is_text(physical: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(test(physical) for test in tests)
+
+
+def _is_bytes(physical: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_binary, types.is_large_binary, types.is_binary_view)
+    return any(test(physical) for test in tests)
 
 
 def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:

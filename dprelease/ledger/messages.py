@@ -72,16 +72,6 @@ def nothing_promised(dataset: str, place: Place | None) -> Complaint:
     )
 
 
-def other_guarantee(dataset: str, what: str, place: Place | None) -> Complaint:
-    """The dataset's releases promise something else: their losses can't be added up."""
-    return Complaint(
-        "E304",
-        f'the releases charged to "{dataset}" declare another {what}; such losses do not add up',
-        f"use one {what} for all releases of a data set",
-        place,
-    )
-
-
 def other_cost(release: str, charged: Loss, asked: Loss, place: Place | None) -> Failure:
     """The run is in the ledger at another price: its claim and its charge would differ."""
     return Failure(

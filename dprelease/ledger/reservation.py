@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.filters import Caps, Total
-from dprelease.ledger.messages import nothing_promised, other_guarantee, over_cap, over_room
+from dprelease.ledger.messages import nothing_promised, over_cap, over_room
 from dprelease.ledger.parts import parts_of
 from dprelease.ledger.records import Account, Book, Run, State
 from dprelease.ledger.totals import Terms, spent
-from dprelease.model import Loss, Plan, Release
+from dprelease.model import Loss, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +56,12 @@ def check_loss(loss: Loss) -> None:
         raise ValueError("a privacy loss is not negative, and delta is below 1")
 
 
-def guarantee_of(release: Release) -> dict[str, object]:
-    """What a release's loss is about, as charges note it.
-
-    Bounds on a unit's rows are not part of it: releases with other bounds have the same neighbours.
-    """
-    privacy = release.privacy
-    unit = privacy.unit if privacy.unit_column is None else f"column {privacy.unit_column}"
-    return {"unit": unit, "adjacency": str(privacy.adjacency)}
-
-
 def terms_of(plan: Plan) -> Terms:
     """What a run of the plan costs, and when its data are from."""
     release = plan.release
     losses = [*(step.loss for step in plan.steps), *(step.loss for step in plan.records)]
     parts = parts_of(plan.loss, losses, sums=plan.loss == plan.basic)
     return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods)
-
-
-def check_guarantee(account: Account, detail: Mapping[str, object], place: Place | None) -> None:
-    """Refuses (exit 3) a run whose unit or neighbours are not those of the dataset's other runs.
-
-    Losses about different neighbours don't add up: a count that replace-one leaves exact has no
-    finite loss under add-remove.
-    """
-    for run in account.runs:
-        for what in ("unit", "adjacency"):
-            if run.detail.get(what) != detail.get(what):
-                raise Failure(ExitCode.BUDGET, other_guarantee(account.dataset, what, place))
 
 
 def check_caps(account: Account, asked: Terms, caps: Caps, place: Place | None) -> None:

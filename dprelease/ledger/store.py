@@ -10,6 +10,7 @@ from dprelease.errors import Place
 from dprelease.ledger.chain import Entry, Head, follow
 from dprelease.ledger.connection import open_for_writing
 from dprelease.ledger.filters import Caps
+from dprelease.ledger.guarantee import check_guarantee
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import (
     broken_chain,
@@ -36,7 +37,6 @@ from dprelease.ledger.records import (
 from dprelease.ledger.reservation import (
     Reservation,
     check_caps,
-    check_guarantee,
     check_loss,
     reservation_of,
 )

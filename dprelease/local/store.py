@@ -20,6 +20,7 @@ from types import TracebackType
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import StoredTable
+from dprelease.writers.staging import sync_directory
 
 _OURS = re.compile(r"[0-9a-f]{64}-[0-9a-f]{64}(\.(csv|parquet)){1,2}")
 _CHUNK = 1 << 20
@@ -40,6 +41,7 @@ def make_directory(ledger: str) -> str:
     try:
         with suppress(FileExistsError):
             os.mkdir(directory, 0o700)
+            sync_directory(os.path.dirname(os.path.abspath(directory)))
         if not os.path.isdir(directory):
             raise NotADirectoryError(20, os.strerror(20))
         if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):

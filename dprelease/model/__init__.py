@@ -62,6 +62,7 @@ from dprelease.model.records import (
     WindowLaw,
 )
 from dprelease.model.release import (
+    ListFile,
     Release,
 )
 from dprelease.model.requests import (
@@ -109,6 +110,7 @@ __all__ = [
     "LaplaceLaw",
     "Law",
     "LedgerSettings",
+    "ListFile",
     "Loss",
     "Measure",
     "MeasureKind",

@@ -13,6 +13,19 @@ from dprelease.model.settings import About, Data, LedgerSettings, Output, Privac
 
 
 @dataclass(frozen=True, slots=True)
+class ListFile:
+    """A file of public values: what ``key`` of the column or query ``name`` says, and its digest.
+
+    The key is ``keys_file`` or ``candidates_file``; ``file`` is the path as the spec writes it.
+    """
+
+    key: str
+    name: str
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """A whole validated spec. ``places`` maps dotted key paths to where they stand."""
 
@@ -29,6 +42,7 @@ class Release:
     warnings: tuple[Complaint, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, repr=False, compare=False)
     perturbs: tuple[Perturb, ...] = ()
+    lists: tuple[ListFile, ...] = ()
 
     def place(self, key: str) -> Place | None:
         """Where the dotted key path stands, or its nearest enclosing table."""

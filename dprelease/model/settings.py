@@ -92,10 +92,11 @@ class Privacy:
 
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
-    """The ``[ledger]`` section, defaults filled in; paths are absolute.
+    """The ``[ledger]`` section, defaults filled in; ``path`` and ``witness`` are absolute.
 
     ``witness`` None: beside the ledger. ``disjoint_periods``: each protected unit has records in
-    one period only.
+    one period only. ``written_path`` and ``written_witness`` are as the spec writes them, and so
+    the same on every machine; None: not written by a spec.
     """
 
     path: str
@@ -104,12 +105,15 @@ class LedgerSettings:
     delta_cap: Fraction | None = None
     witness: str | None = None
     disjoint_periods: bool = False
+    written_path: str | None = None
+    written_witness: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The ``[output]`` section; ``path`` is absolute."""
+    """The ``[output]`` section; ``path`` is absolute, ``written_path`` as the spec writes it."""
 
     path: str
     format: str = "csv"  # "csv" | "parquet"
     interval: Fraction = Fraction(95, 100)
+    written_path: str | None = None

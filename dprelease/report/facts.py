@@ -9,6 +9,7 @@ from fractions import Fraction
 from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
 from dprelease.report.extremes import plan_warnings
 from dprelease.report.hazards import hazards
+from dprelease.report.lists import list_facts
 from dprelease.report.meaning import beliefs, group_privacy
 from dprelease.report.numbers import text, upward, written
 from dprelease.report.processing import processing
@@ -75,6 +76,7 @@ def planned_facts(
         "not_protected": [*_not_protected(release, plan), *local.unprotected],
         "data": _data(release),
         "columns": [_column(column, _private(plan)) for column in release.columns.values()],
+        **list_facts(release),
         "processing": processing(plan, local.processing),
         "hazards": hazards(release, plan, local.hazards),
     }

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dprelease.report.approved import held_rows
 from dprelease.report.charts.beliefs import band_chart, people_chart, percent
 from dprelease.report.charts.budget import budget_chart, ledger_chart, spending_chart
 from dprelease.report.charts.noises import dots_chart, error_chart
@@ -25,6 +26,7 @@ from dprelease.report.html_parts import (
     query_rows,
 )
 from dprelease.report.html_tables import shown_tables
+from dprelease.report.lists import HEAD, list_rows
 from dprelease.report.markdown_review import costs, statistic_words
 from dprelease.report.numbers import shortened, written
 from dprelease.report.public import PublicReport
@@ -82,8 +84,9 @@ def render_plan_html(facts: Facts, described: Facts) -> str:
         errata=[],
         ledger_charts=_drawn(ledger_chart(ledger)) if ledger else [],
         ledger=ledger,
-        provenance=[("dataset in the ledger", described["dataset"])]
-        + ([("digest of the plan", described["digest"])] if "digest" in described else []),
+        provenance=([("digest of the plan", described["digest"])] if "digest" in described else [])
+        + held_rows(described["approval"]["holds"]),
+        left_open=described["approval"]["leaves_open"],
         notes=[*described["notes"], *(each["message"] for each in described["warnings"])],
     )
 
@@ -137,6 +140,8 @@ def _page(report: Facts, level: float, **more: Any) -> str:
             ],
             accounting=accounting_rows(report, more["ledger"]),
             columns=column_rows(report),
+            lists=list_rows(report),
+            list_head=HEAD,
             data=data_rows(report),
             statuses=_statuses(report),
             **more,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dprelease.report.lists import HEAD, list_rows
 from dprelease.report.markup import cell, grid
 from dprelease.report.numbers import written
 
@@ -84,6 +85,11 @@ def columns(report: Facts) -> Iterator[str]:
             for column in report["columns"]
         ),
     )
+    if rows := list_rows(report):
+        yield ""
+        yield "Lists that were read from files:"
+        yield ""
+        yield from grid(HEAD, rows)
 
 
 def groups_of(column: Facts) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dprelease.model import Plan
+from dprelease.report.approved import approval_facts
 from dprelease.report.extremes import plan_warnings
+from dprelease.report.lists import list_facts
 from dprelease.report.numbers import text
 from dprelease.report.record_words import record_facts, record_words
 from dprelease.report.steps import accounting_facts, query_facts
@@ -23,6 +25,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "dataset": release.ledger.dataset,
         **{key: fact for key, fact in unit_facts(release).items() if key != "description"},
         "interval": text(release.output.interval),
+        "approval": approval_facts(release),
         "declared": {
             "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),
             "delta": text(privacy.delta),
@@ -31,6 +34,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "total": accounting_facts(plan),
         "steps": [query_facts(plan, read) for read in plan.reads],
         **record_facts(plan),
+        **list_facts(release),
         **({"not_protected": list(shown)} if shown else {}),
         "notes": list(plan.notes),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],

@@ -16,13 +16,16 @@ def load(
     *,
     period: str | None = None,
     base: str | None = None,
+    allow_outside_lists: bool = False,
 ) -> Release:
     """Read and check a spec completely, before any data is opened.
 
     ``spec`` is the path of a TOML file, or its content as a mapping (then complaints have no
     places). ``period`` fills ``{period}`` in the paths and the snapshot. Relative paths start at
     ``base``; by default at the directory of the file, for a mapping at the current directory.
-    Neither the data nor the ledger is opened, nor looked for; a keys_file is read.
+    Neither the data nor the ledger is opened. Each keys_file and candidates_file is read; unread is
+    refused what is a part of the data, another period or the ledger (told by names, devices and
+    inodes), and what lies outside of that directory, unless ``allow_outside_lists``.
 
     Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
     """
@@ -30,5 +33,5 @@ def load(
     from dprelease.spec.loading import load_file, load_mapping
 
     if isinstance(spec, Mapping):
-        return load_mapping(spec, period, base)
-    return load_file(os.fsdecode(spec), period, base)
+        return load_mapping(spec, period, base, allow_outside_lists)
+    return load_file(os.fsdecode(spec), period, base, allow_outside_lists)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dprelease.model import NUMERIC_TYPES, ColumnType, Expression
-from dprelease.spec.columns import Known, Where
+from dprelease.spec.columns import Known
 from dprelease.spec.expressing import read_expression
 from dprelease.spec.groups import find_column
+from dprelease.spec.list_places import Lists
 from dprelease.spec.models import QuerySection
 from dprelease.spec.reporter import Reporter
 from dprelease.spec.structure import Part
@@ -24,14 +25,14 @@ LARGEST_SQUARED = 2**31
 class QueryContext(NamedTuple):
     """What the checks of a query know: the columns, the types of those in the file, the unit's.
 
-    ``where`` says where relative paths start, and which data must not be read as something else.
+    ``lists`` reads the files of candidates.
     """
 
     columns: Mapping[str, Known | None]
     base_types: Mapping[str, ColumnType]
     reporter: Reporter
-    unit_column: str | None = None
-    where: Where = Where("", None)
+    unit_column: str | None
+    lists: Lists
 
 
 class Asked(NamedTuple):

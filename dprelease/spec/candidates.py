@@ -14,9 +14,7 @@ from fractions import Fraction
 from dprelease.model import Column, ColumnType, Grid
 from dprelease.spec.asking import Asked
 from dprelease.spec.domains import read_keys
-from dprelease.spec.list_files import read_lines
 from dprelease.spec.numbers import Refused, exact
-from dprelease.spec.paths import absolute, reads
 from dprelease.spec.reporter import MOST_SHOWN
 from dprelease.spec.wording import show, show_fraction
 
@@ -74,14 +72,8 @@ def listed(asked: Asked, empty: str) -> Listed | None:
 
 
 def _of_file(asked: Asked, file: str) -> Listed | None:
-    base, data = asked.context.where
-    path = absolute(base, file)
-    if data is not None and reads(data, path):
-        hint = "candidates from the data itself would leak; list them from a public rule"
-        asked.complain(FILE, "E227", f"the {FILE} is the data", hint)
-        return None
     try:
-        lines = read_lines(FILE, path, "E234")
+        lines = asked.context.lists.read(FILE, asked.model.name or "", file, "E234")
     except Refused as refused:
         asked.complain(FILE, refused.code, refused.message, refused.hint)
         return None

@@ -76,6 +76,7 @@ CODE_TABLE: tuple[tuple[str, str], ...] = (
     ("E248", "an impossible chance of the true answer"),
     ("E249", "a record-level table without columns"),
     ("E250", "a record-level table whose name is taken"),
+    ("E251", "a keys_file or candidates_file that lies outside of the spec's folder, or may"),
     # W: the spec works, but deserves a second look
     ("W201", "no budget cap"),
     ("W202", "the unit of privacy is not described"),

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
 
-from dprelease.model import Column, ColumnType, Expression, Grid, Source
+from dprelease.model import Column, ColumnType, Expression, Grid
 from dprelease.spec.bounds import read_grid
-from dprelease.spec.column_names import check_declared, check_names
+from dprelease.spec.column_names import check_names
 from dprelease.spec.domains import (
     ENCODED,
     bin_label,
@@ -19,9 +19,9 @@ from dprelease.spec.domains import (
     read_keys_file,
 )
 from dprelease.spec.expressing import read_expression
+from dprelease.spec.list_places import Lists
 from dprelease.spec.models import ColumnSection
 from dprelease.spec.numbers import Refused
-from dprelease.spec.paths import absolute, reads
 from dprelease.spec.reporter import Reporter
 from dprelease.spec.structure import Part
 from dprelease.spec.values import canonical
@@ -39,23 +39,11 @@ class Known(NamedTuple):
     keyless: bool
 
 
-class Where(NamedTuple):
-    """Where relative paths start, and the data that must not be read."""
-
-    base: str
-    data: Source | None
-
-
 def resolve_columns(
-    parts: Mapping[str, Part[ColumnSection]], where: Where, reporter: Reporter
+    parts: Mapping[str, Part[ColumnSection]], lists: Lists, reporter: Reporter
 ) -> dict[str, Known | None]:
-    """Make every declared column; None stands for a column whose type isn't known.
-
-    Relative paths start at ``where.base``; a keys_file that is part of ``where.data`` is refused
-    unread.
-    """
+    """Make every declared column; None stands for a column whose type isn't known."""
     check_names(parts, reporter)
-    check_declared(parts, where.data, reporter)
     types = {
         name: ColumnType(part.model.type)
         for name, part in parts.items()
@@ -63,7 +51,7 @@ def resolve_columns(
     }
     base_types = {name: types[name] for name in types if parts[name].model.expression is None}
     return {
-        name: _Resolver(part, types[name], where, reporter).resolve(base_types)
+        name: _Resolver(part, types[name], lists, reporter).resolve(base_types)
         if name in types
         else None
         for name, part in parts.items()
@@ -72,14 +60,13 @@ def resolve_columns(
 
 class _Resolver:
     def __init__(
-        self, part: Part[ColumnSection], kind: ColumnType, where: Where, reporter: Reporter
+        self, part: Part[ColumnSection], kind: ColumnType, lists: Lists, reporter: Reporter
     ) -> None:
         self.name = str(part.path[-1])
         self.kind = kind
         self.part = part
         self.model = part.model
-        self.base = where.base
-        self.data = where.data
+        self.lists = lists
         self.reporter = reporter
 
     def resolve(self, base_types: Mapping[str, ColumnType]) -> Known:
@@ -136,13 +123,9 @@ class _Resolver:
         return read_keys(self.kind, inline, complain)
 
     def _keys_of_file(self, file: str) -> tuple[str, ...] | None:
-        path = absolute(self.base, file)
-        if self.data is not None and reads(self.data, path):
-            hint = "keys from the data itself would leak; list them from a public rule"
-            self._complain("keys_file", "E227", "the keys_file is the data", hint)
-            return None
         try:
-            return read_keys_file(self.kind, path)
+            lines = self.lists.read("keys_file", self.name, file, "E222")
+            return read_keys_file(self.kind, lines)
         except Refused as refused:
             self._refuse("keys_file", refused)
             return None

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import pairwise
 
 from dprelease.model import ColumnType
-from dprelease.spec.list_files import read_lines
+from dprelease.spec.list_files import Lines
 from dprelease.spec.numbers import Refused
 from dprelease.spec.values import canonical, canonical_line
 from dprelease.spec.wording import show
@@ -40,12 +40,8 @@ def read_keys(kind: ColumnType, values: Sequence[object], complain: Complain) ->
     return _unique(values, partial(canonical, kind), complain)
 
 
-def read_keys_file(kind: ColumnType, path: str) -> tuple[str, ...]:
-    """Read keys from a UTF-8 file, one a line; blank lines don't count.
-
-    Raises ``Refused`` (E112, E210, E211, E222), naming the first line that is wrong.
-    """
-    lines = read_lines("keys_file", path, "E222")
+def read_keys_file(kind: ColumnType, lines: Lines) -> tuple[str, ...]:
+    """Read keys from the lines of a file. Raises ``Refused`` (E210, E211) for the first wrong."""
 
     def complain(position: int, refused: Refused) -> None:
         # The line itself is not shown: the file could be the wrong one, and private.

@@ -15,7 +15,7 @@ from dprelease.spec.tree import OddKey, TooDeep, plain_tree
 MAPPING = "(mapping)"
 
 
-def load_file(file: str, period: str | None, base: str | None) -> Release:
+def load_file(file: str, period: str | None, base: str | None, outside: bool) -> Release:
     """Load a TOML spec; relative paths start at its directory unless ``base`` is given."""
     # Imported here: a spec given as a mapping needs no TOML parser.
     from dprelease.spec.syntax import read_document
@@ -23,10 +23,12 @@ def load_file(file: str, period: str | None, base: str | None) -> Release:
     document = read_document(file)
     reporter = Reporter(document.file, document.marks)
     start = base if base is not None else os.path.dirname(os.path.abspath(file))
-    return resolve(take_apart(document.tree, reporter), start, period, reporter)
+    return resolve(take_apart(document.tree, reporter), start, period, reporter, outside)
 
 
-def load_mapping(spec: Mapping[str, object], period: str | None, base: str | None) -> Release:
+def load_mapping(
+    spec: Mapping[str, object], period: str | None, base: str | None, outside: bool
+) -> Release:
     """Load a spec given as a mapping; relative paths start at ``base`` or where we are."""
     try:
         tree = plain_tree(spec)
@@ -39,4 +41,4 @@ def load_mapping(spec: Mapping[str, object], period: str | None, base: str | Non
     reporter = Reporter(MAPPING, None)
     start = base if base is not None else os.getcwd()
     content = tree if isinstance(tree, dict) else {}
-    return resolve(take_apart(content, reporter), start, period, reporter)
+    return resolve(take_apart(content, reporter), start, period, reporter, outside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeVar
@@ -24,7 +25,9 @@ from dprelease.spec.asking import QueryContext
 from dprelease.spec.bounding_warnings import warn_of_bounding
 from dprelease.spec.budgets import check_budgets
 from dprelease.spec.collisions import Named, check_ledger, check_output, of_ledger
-from dprelease.spec.columns import Where, resolve_columns
+from dprelease.spec.column_names import check_declared
+from dprelease.spec.columns import resolve_columns
+from dprelease.spec.list_places import Barred, Lists
 from dprelease.spec.models import OutputSection, ReportSection
 from dprelease.spec.paths import absolute
 from dprelease.spec.queries import resolve_query
@@ -50,12 +53,18 @@ LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 T = TypeVar("T")
 
 
-def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> Release:
-    """Make the release. Raises ``Failure`` with every complaint, those of structure included."""
+def resolve(
+    parts: Parts, base: str, period: str | None, reporter: Reporter, outside: bool
+) -> Release:
+    """Make the release. Raises ``Failure`` with every complaint, those of structure included.
+
+    ``outside`` allows lists of values to lie outside of ``base``.
+    """
     period = check_period(period, parts.data, parts.output.model.path, reporter)
     data = resolve_data(parts.data, base, period, reporter)
-    where = Where(base, data.source if data is not None else None)
-    columns = resolve_columns(parts.columns, where, reporter)
+    lists = Lists(base, _barred(parts, data, base), outside)
+    columns = resolve_columns(parts.columns, lists, reporter)
+    check_declared(parts.columns, data.source if data is not None else None, reporter)
     types = {
         name: ColumnType(part.model.type)
         for name, part in parts.columns.items()
@@ -64,7 +73,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     check_unit(parts.privacy, columns, data, reporter, grouped=not parts.perturbs_only)
     people = parts.privacy.model.unit == "column"
     unit_column = parts.privacy.model.unit_column if people else None
-    context = QueryContext(columns, types, reporter, unit_column, where)
+    context = QueryContext(columns, types, reporter, unit_column, lists)
     queries, paid = _queries(parts, context)
     _check_names(parts, reporter)
     explicit = {query.number for query in queries if parts.queries[query.number].model.table}
@@ -74,10 +83,11 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
     ledger = _ledger(parts, data, base, period, reporter)
     output = _output(parts.output, base, period, reporter)
     formats = _formats(parts.report, reporter)
-    inputs = _inputs(parts, base, reporter)
-    check_ledger(ledger, data, inputs, reporter)
+    spec = [("the spec", reporter.file)] if reporter.marks is not None else []
+    check_ledger(ledger, data, spec, reporter)
     if output is not None:
-        check_output(output.path, data, [*of_ledger(ledger), *inputs], reporter)
+        others = [*of_ledger(ledger), *_list_files(parts, base), *spec]
+        check_output(output.path, data, others, reporter)
     check_usage(parts, data, reporter)
     warn_of_bounding(parts.privacy, queries, bool(parts.perturbs), reporter)
     reporter.raise_if_any()
@@ -95,6 +105,7 @@ def resolve(parts: Parts, base: str, period: str | None, reporter: Reporter) -> 
         tuple(reporter.warnings),
         reporter.places(),
         perturbs,
+        tuple(lists.found),
     )
 
 
@@ -184,14 +195,39 @@ def _ledger(
         message = f"the period {show(period)} looks like a date and is none"
         hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
         reporter.complain("E241", message, spot, hint)
+    ledger, witness = _ledger_paths(parts)
     return LedgerSettings(
-        absolute(base, model.path if model.path is not None else DEFAULT_LEDGER),
+        absolute(base, ledger),
         dataset,
         model.epsilon_cap,
         model.delta_cap,
-        absolute(base, model.witness) if model.witness is not None else None,
+        absolute(base, witness) if witness is not None else None,
         disjoint,
+        os.path.normpath(ledger),
+        os.path.normpath(witness) if witness is not None else None,
     )
+
+
+def _ledger_paths(parts: Parts) -> tuple[str, str | None]:
+    """Give the paths of the ledger and its witness, as the spec writes them."""
+    model = parts.ledger.model
+    return (model.path if model.path is not None else DEFAULT_LEDGER), model.witness
+
+
+def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
+    """Name what no list may be: the data of all periods, and the ledger with what is beside it."""
+    name, witness = _ledger_paths(parts)
+    ledger = absolute(base, name)
+    barred = [
+        ("the ledger, or a file that it makes beside itself", path + end)
+        for path in (ledger, os.path.realpath(ledger))
+        for end in ("", "-*", ".*")
+    ]
+    barred += [("the ledger's witness", absolute(base, witness))] if witness is not None else []
+    if data is not None and parts.data.model.path is not None:
+        every = absolute(base, parts.data.model.path)
+        barred += [("the data", data.source.pattern), ("data of another period", every)]
+    return list(dict.fromkeys(barred))
 
 
 def _output(
@@ -205,7 +241,9 @@ def _output(
         reporter.complain("E230", message, ("output", "interval"), hint)
     if model.path is None:
         return None
-    return Output(absolute(base, fill_period(model.path, period)), model.format, interval)
+    written = fill_period(model.path, period)
+    path = os.path.normpath(written)
+    return Output(absolute(base, written), model.format, interval, path)
 
 
 def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
@@ -222,19 +260,17 @@ def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
     return formats
 
 
-def _inputs(parts: Parts, base: str, reporter: Reporter) -> list[Named]:
-    """Name every file that is read beside the data."""
+def _list_files(parts: Parts, base: str) -> list[Named]:
     files = [
         (f"the keys_file of {show(name)}", absolute(base, part.model.keys_file))
         for name, part in parts.columns.items()
         if part.model.keys_file is not None
     ]
-    files += [
+    return files + [
         (f"the candidates_file of {show(part.model.name)}", absolute(base, listed))
         for part in parts.queries
         if (listed := part.model.candidates_file) is not None
     ]
-    return files if reporter.marks is None else [*files, ("the spec", reporter.file)]
 
 
 def _check_names(parts: Parts, reporter: Reporter) -> None:

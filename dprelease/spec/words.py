@@ -141,7 +141,7 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
             "the grid; must divide both bounds; chosen: a power of ten, at least 100,000 steps",
         ),
         "keys": ("-", "the public list of values to group by"),
-        "keys_file": ("-", "the same in a UTF-8 file, one a line, relative to the spec"),
+        "keys_file": ("-", "the same in a UTF-8 file below the spec's folder, one a line"),
         "other": ("dropped", "label of the group for values that are not declared"),
         "nulls": (
             '"drop"',
@@ -175,7 +175,7 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "candidates_file": (
             "-",
-            "the same in a UTF-8 file, one a line, relative to the spec; a text that reads as a "
+            "the same in a UTF-8 file below the spec's folder, one a line; a text that reads as a "
             'number stands in double quotes, such as `"01"`',
         ),
         "score": (

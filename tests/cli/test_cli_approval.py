@@ -1,12 +1,15 @@
 """A saved plan is executed exactly, or refused, through the process."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+import dprelease
 from dprelease import Failure, load, plan
 from dprelease.approval import check_approved
+from dprelease.report.approved import LEFT_OPEN
 
 
 def save(cli) -> None:
@@ -55,6 +58,173 @@ def test_any_other_plan_is_refused(cli, folder, spec, change):
     with pytest.raises(Failure) as caught:
         check_approved(made, str(folder / "plan.json"))
     assert caught.value.complaints[0].code == "E320"
+
+
+HELD = {
+    "another ledger": ("ledger.path", 'path = "other.sqlite"\nepsilon_cap = 2.5'),
+    "another place of the witness": ("ledger.witness", 'witness = "far"\nepsilon_cap = 2.5'),
+    "another dataset": ("ledger.dataset", 'dataset = "other"\nepsilon_cap = 2.5'),
+    "a higher cap": ("ledger.epsilon_cap", "epsilon_cap = 2.6"),
+    "a lower cap": ("ledger.epsilon_cap", "epsilon_cap = 2.4"),
+    "no cap": ("ledger.epsilon_cap", ""),
+    "a cap on delta": ("ledger.delta_cap", "epsilon_cap = 2.5\ndelta_cap = 1e-6"),
+    "another folder": ("output.path", ('"out"', '"elsewhere"')),
+    "another format": ("output.format", ('"out"', '"out"\nformat = "parquet"')),
+    "another interval": ("output.interval", ('"out"', '"out"\ninterval = 0.9')),
+    "other reports": ("report.formats", ('"out"', '"out"\n\n[report]\nformats = ["md"]')),
+    "another snapshot": ("data.snapshot", ('"small.csv"', '"small.csv"\nsnapshot = "v2"')),
+    "other data": ("data.path", ('"small.csv"', '"./small.csv"')),
+    "another description": ("privacy.unit_description", ("one visit", "one household")),
+    "another title": ("release.title", ('name = "small"', 'name = "small"\ntitle = "T"')),
+    "another claim": ("columns.days.source", ("public: rule", "public: another rule")),
+}
+
+
+@pytest.mark.parametrize("what", HELD)
+def test_where_it_is_charged_and_published_is_approved_too(folder, spec, what, cli):
+    save(cli)
+    name, change = HELD[what]
+    spec(change if isinstance(change, tuple) else ("epsilon_cap = 2.5", change))
+    refused_for(name, plan(load(folder / "small.toml")), folder)
+
+
+def refused_for(name: str, made: dprelease.api.ReleasePlan, folder: Path) -> None:
+    with pytest.raises(Failure) as caught:
+        check_approved(made, str(folder / "plan.json"))
+    (complaint,) = caught.value.complaints
+    assert (caught.value.exit_code, complaint.code) == (2, "E320")
+    assert f"differs in {name}" in complaint.message
+
+
+def test_a_higher_cap_or_another_ledger_charges_nothing(cli, folder, spec):
+    save(cli)
+    for change in ("epsilon_cap = 9", 'path = "other.sqlite"\nepsilon_cap = 2.5'):
+        spec(("epsilon_cap = 2.5", change))
+        answer = cli("run", "--plan", "plan.json", "small.toml")
+        assert answer.code == 2
+        assert "differs in ledger." in answer.err
+    assert not (folder / "out").exists()
+    assert not list(folder.glob("*.sqlite"))
+
+
+PERIODS = (
+    ('path = "small.csv"', 'path = "small-{period}.csv"'),
+    ("epsilon_cap = 2.5", 'dataset = "d"\nepsilon_cap = 2.5'),
+)
+
+
+def test_another_period_and_its_rule_are_refused(cli, folder, spec):
+    spec(*PERIODS)
+    assert cli("plan", "-q", "--period", "1", "-o", "plan.json", "small.toml").code == 0
+    refused_for("data.path, period", plan(load(folder / "small.toml", period="2")), folder)
+    spec(*PERIODS, ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndisjoint_periods = true"))
+    refused_for("ledger.disjoint_periods", plan(load(folder / "small.toml", period="1")), folder)
+
+
+def test_places_of_the_command_line_are_approved_by_the_same_option(cli, folder):
+    save(cli)
+    answer = cli("run", "--plan", "plan.json", "--output", "far", "small.toml")
+    assert answer.code == 2
+    assert "differs in output.path" in answer.err
+    assert not (folder / "far").exists()
+    assert cli("plan", "-q", "--output", "far", "-o", "far.json", "small.toml").code == 0
+    assert cli("run", "--plan", "far.json", "small.toml").code == 2
+    assert cli("run", "--plan", "far.json", "--output", "far", "small.toml").code == 0
+    assert cli("run", "--plan", "plan.json", "--output", "out", "small.toml").code == 0
+
+
+def test_another_ledger_of_a_call_is_refused(cli, folder):
+    save(cli)
+    with pytest.raises(Failure, match=r"E320 .*differs in ledger\.path") as caught:
+        dprelease.run(
+            folder / "small.toml",
+            ledger=folder / "other.sqlite",
+            approved=folder / "plan.json",
+        )
+    assert caught.value.exit_code == 2
+    assert not list(folder.glob("*.sqlite"))
+
+
+def test_an_approval_is_for_one_release(cli, folder):
+    save(cli)
+    assert cli("run", "--plan", "plan.json", "small.toml").code == 0
+    answer = cli("run", "--plan", "plan.json", "--new-noise", "small.toml")
+    assert answer.code == 2
+    assert "E320" in answer.err
+    assert "charged again" in answer.err
+    assert cli("budget", "show", "--json").json["datasets"][0]["spent"]["epsilon"] == 1
+    assert "nothing was spent" in cli("run", "--plan", "plan.json", "small.toml").out
+
+
+def test_a_checkout_elsewhere_runs_the_same_plan(cli, folder, tmp_path):
+    save(cli)
+    there = tmp_path / "there"
+    there.mkdir()
+    for name in ("small.toml", "small.csv", "plan.json"):
+        shutil.copy(folder / name, there / name)
+    result = dprelease.run(there / "small.toml", approved=there / "plan.json")
+    assert result.output == str(there / "out")
+
+
+def test_an_absolute_path_of_the_spec_is_meant_as_it_is(cli, folder, spec, tmp_path):
+    change = ("epsilon_cap = 2.5", f'path = "{folder}/l.sqlite"\nepsilon_cap = 2.5')
+    spec(change)
+    save(cli)
+    there = tmp_path / "there"
+    there.mkdir()
+    shutil.copy(folder / "small.toml", there)
+    check_approved(plan(load(there / "small.toml")), str(folder / "plan.json"))
+    spec(("epsilon_cap = 2.5", 'path = "l.sqlite"\nepsilon_cap = 2.5'))
+    refused_for("ledger.path", plan(load(folder / "small.toml")), folder)
+
+
+def test_the_witness_where_it_is_by_itself_may_be_named(cli, folder, spec):
+    save(cli)
+    spec(("epsilon_cap = 2.5", 'witness = "dprelease-ledger.sqlite.witness"\nepsilon_cap = 2.5'))
+    check_approved(plan(load(folder / "small.toml")), str(folder / "plan.json"))
+
+
+def test_who_approved_it_may_be_written_down_afterwards(cli, folder, spec):
+    save(cli)
+    spec(('name = "small"', '# agreed on\nname = "small"\napproved_by = "the board"'))
+    assert cli("run", "--plan", "plan.json", "small.toml").code == 0
+
+
+def test_what_an_approval_leaves_open_is_said(cli, folder):
+    told = cli("plan", "-q", "-o", "plan.json", "--html", "plan.html", "small.toml")
+    assert told.code == 0
+    saved = json.loads((folder / "plan.json").read_text())["approval"]
+    assert saved["leaves_open"] == list(LEFT_OPEN)
+    held = saved["holds"]
+    assert (held["ledger.path"], held["ledger.epsilon_cap"]) == ("dprelease-ledger.sqlite", "2.5")
+    assert (held["output.path"], held["report.formats"]) == ("out", ["html", "md", "json"])
+    text = cli("plan", "small.toml").out
+    page = (folder / "plan.html").read_text()
+    assert "What an approval leaves open" in page
+    for line in LEFT_OPEN:
+        assert line in text
+        assert line in page
+    assert "output   out: tables as csv, reports: html, md, json" in text
+    for name, value in (("ledger.path", "dprelease-ledger.sqlite"), ("ledger.epsilon_cap", "2.5"),
+                        ("ledger.delta_cap", "none"), ("ledger.disjoint_periods", "false"),
+                        ("output.path", "out"), ("report.formats", "html, md, json")):  # fmt: skip
+        assert f"<bdi>{name}</bdi></th><td>{value}</td>" in page
+
+
+def test_a_plan_of_an_early_version_is_refused_and_not_misread(cli, folder):
+    save(cli)
+    saved = json.loads((folder / "plan.json").read_text())
+    for approval in (None, [], {"holds": []}, {}):
+        (folder / "plan.json").write_text(json.dumps(saved | {"approval": approval}))
+        answer = cli("run", "--plan", "plan.json", "small.toml")
+        assert answer.code == 2
+        assert "differs in approval" in answer.err
+    del saved["approval"]
+    (folder / "plan.json").write_text(json.dumps(saved | {"digest": "0" * 64}))
+    answer = cli("run", "--plan", "plan.json", "small.toml")
+    assert answer.code == 2
+    assert "version" in answer.err
+    assert not (folder / "out").exists()
 
 
 @pytest.mark.parametrize(

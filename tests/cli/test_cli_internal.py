@@ -47,13 +47,11 @@ def test_a_wrong_statement_about_structure_charges_nothing(
 ) -> None:
     pq.write_table(pa.table({"region": ["north"], "days": [3]}), folder / "small.parquet")
     spec(("small.csv", "small.parquet"))
-    broken = raising(
-        "dprelease.engines.duckdb_engine.check_readable", "duckdb.BinderException(secret)"
-    )
+    broken = raising("dprelease.engines.parquet_files.read_type", "TypeError(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 70
     assert answer.err == (
-        f"E701 internal error (BinderException); nothing was released   hint: {REPORT}\n"
+        f"E701 internal error (TypeError); nothing was released   hint: {REPORT}\n"
     )
     assert "epsilon 0 spent" in cli("plan", "small.toml").out
 

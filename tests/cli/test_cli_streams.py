@@ -20,7 +20,7 @@ def breaks(exception: str) -> str:
     """Statements after which reading a spec raises the exception, with a secret in it."""
     return f"""
 import dprelease.api
-def load(path, period=None):
+def load(path, **options):
     secret = "{CANARY}"
     raise {exception}
 dprelease.api.load = load
@@ -67,12 +67,12 @@ class Late:
 def fail():
     raise KeyError("{CANARY}")
 good = dprelease.api.load
-def load(path, period=None):
+def load(path, **options):
     late = Late()
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()
-    return good(path, period=period)
+    return good(path, **options)
 dprelease.api.load = load
 """,
         "check",

@@ -21,7 +21,7 @@ from dprelease.engines import duckdb_asking, get
 from dprelease.engines import duckdb_engine as embedded
 from dprelease.engines.duckdb_cells import Part
 from dprelease.engines.duckdb_lists import MOST_ROWS
-from dprelease.engines.files import lay_out, resolve
+from dprelease.engines.files import lay_out
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -155,9 +155,7 @@ def parts(number: int) -> Iterator[None]:
 def every_path(request: AggregateRequest) -> dict[str, object]:
     """The answer of each reader."""
     if request.source.format == "parquet":
-        types = {"p": "VARCHAR", "g": "VARCHAR", "i": "BIGINT", "x": "DOUBLE", "d": "DATE"}
-        careful = embedded._parquet_careful(request, resolve(request.source), types)
-        tables = {"fast": embedded._parquet(request).table, "careful": careful.table}
+        tables = {"only": embedded._parquet(request).table}
     else:
         layout = lay_out(request.source, request.inputs)
         fast = embedded._csv_fast(request, layout)

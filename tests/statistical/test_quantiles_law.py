@@ -23,7 +23,7 @@ from dprelease.mechanisms.quantile_errors import extreme, rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model.plans import QuantileScheme
 from dprelease.noise import rungs
-from dprelease.noise.quantiles import part_of, release, select
+from dprelease.noise.quantiles import cut, part_of, release, select
 from dprelease.noise.ranks import Grid, gather
 
 CAUGHT, PASSED = 1e-9, 1e-6
@@ -148,6 +148,33 @@ def test_wrong_laws_are_caught() -> None:
     table, upper, quantiles = TABLES[1]
     scheme = plan_levels(quantiles, F(2), 1, False)
     assert misfit(drawn(1), law_of_two(table, upper, 1, scheme)) < CAUGHT
+
+
+@pytest.mark.parametrize("count", [1, 4, 10])
+def test_slots_of_one_value_follow_their_law(count: int) -> None:
+    """Where d differs within a block, a place is kept by its own d, not by the bound of the block.
+
+    Without that step the law is a staircase whose stairs move with the data: less private than
+    promised. It is caught.
+    """
+    slots = 16
+    scheme = plan_levels([F(1, 3), F(2, 3)], F(2), 1, False)
+    step = scheme.steps[0]
+    mass = gather([0], [count], Grid(0, 0), slots)
+    part = part_of(mass, scheme, step, {})
+    edges = [F(slot, slots) for slot in range(slots + 1)]
+    smooth = weights({0: count}, F(0), F(1), list(pairwise(edges)), step.target, step.rate)
+    blocks, stairs = cut(mass, part), [0.0] * slots
+    for start, size, bound in zip(blocks.starts, blocks.sizes, blocks.bounds, strict=True):
+        stairs[start : start + size] = [math.exp(-float(part.rate) * int(bound))] * int(size)
+    entropy = Hashed(f"slots of {count}")
+    draws = [(select(mass, part, entropy),) for _ in range(4000)]
+    right, wrong = (
+        misfit(draws, {(slot,): weight / math.fsum(law) for slot, weight in enumerate(law)})
+        for law in (smooth, stairs)
+    )
+    assert right > PASSED
+    assert wrong < CAUGHT
 
 
 def test_one_quantile_on_a_line_follows_its_law() -> None:

@@ -89,8 +89,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.privacy.witness",
     ),
     "dprelease.requests": VOCABULARY,
+    # Which rows are one unit, so that losses of two releases can be told apart.
+    "dprelease.units": (*VOCABULARY, "dprelease.expressions.canonical"),
     # Sums of losses, and rho turned into epsilon.
-    "dprelease.ledger": (*VOCABULARY, "dprelease.privacy.zcdp"),
+    "dprelease.ledger": (*VOCABULARY, "dprelease.privacy.zcdp", "dprelease.units"),
     "dprelease.writers": (*VOCABULARY, "dprelease.finish.decimals"),
     "dprelease.report": (
         *VOCABULARY,
@@ -175,7 +177,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Reads the names of columns, and no value.
     "dprelease.starting": (*VOCABULARY, "dprelease.csv_line"),
     # The plans of two specs side by side.
-    "dprelease.comparing": (*VOCABULARY, "dprelease.report"),
+    "dprelease.comparing": (*VOCABULARY, "dprelease.report", "dprelease.units"),
     # The calls of the public API, and the command line.
     "dprelease.api": (
         *VOCABULARY,

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease.engines import csv_records, get, parquet_records
+from dprelease.engines import csv_records, get, parquet_files, parquet_records
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -36,53 +36,34 @@ from dprelease.model import (
 
 SECRET = "canary-81c5"
 RIGHT, BUG = "right", "bug"
-DATA, MEMORY, FOOTER = "E501", "E510", "E409"  # exit codes 5, 5 and 4
+DATA, MEMORY = "E501", "E510"  # exit code 5
 
 STAGES = {
     "csv": ("settings", "labels", "read", "fetch", "records"),
-    "parquet": ("settings", "labels", "read", "fetch", "records", "footers", "inspect"),
+    "parquet": ("settings", "labels", "records"),
 }
 
 # Class -> what it is taken for, where that is no bug. "fetch" is as "read".
 TABLE: dict[str, dict[str, str]] = {
-    "ConversionException": {"parquet read": RIGHT},
-    "Error": {
-        "csv read": RIGHT,
-        "parquet read": RIGHT,
-        "parquet footers": DATA,
-        "parquet inspect": FOOTER,
-    },
+    "Error": {"csv read": RIGHT},
     "InternalException": {"csv read": RIGHT},
-    "InvalidInputException": {
-        "csv read": RIGHT,
-        "parquet read": RIGHT,
-        "parquet footers": DATA,
-        "parquet inspect": FOOTER,
-    },
+    "InvalidInputException": {"csv read": RIGHT},
     "IOException": {
         **{f"csv {stage}": DATA for stage in STAGES["csv"]},
         **{f"parquet {stage}": DATA for stage in STAGES["parquet"]},
-        "parquet inspect": FOOTER,
     },
-    "NotImplementedException": {
-        "csv read": RIGHT,
-        "parquet read": RIGHT,
-        "parquet footers": DATA,
-        "parquet inspect": FOOTER,
-    },
+    "NotImplementedException": {"csv read": RIGHT},
     "OutOfMemoryException": {
         **{f"csv {stage}": MEMORY for stage in STAGES["csv"]},
         **{f"parquet {stage}": MEMORY for stage in STAGES["parquet"]},
         "csv read": RIGHT,
-        "parquet footers": DATA,
-        "parquet inspect": FOOTER,
     },
 }
 # What else there is; a class that a later DuckDB adds has to be thought about.
 BUGS = {
     "BinderException", "CatalogException", "ConnectionException", "ConstraintException",
-    "DataError", "DatabaseError", "DependencyException", "FatalException", "HTTPException",
-    "IntegrityError", "InternalError", "InterruptException",
+    "ConversionException", "DataError", "DatabaseError", "DependencyException", "FatalException",
+    "HTTPException", "IntegrityError", "InternalError", "InterruptException",
     "InvalidTypeException", "NotSupportedError", "OperationalError", "OutOfRangeException",
     "ParserException", "PermissionException", "ProgrammingError", "ResourceInUseException",
     "SequenceException", "SerializationException", "SyntaxException", "TransactionException",
@@ -139,10 +120,7 @@ def stage_of(sql: str) -> str:
         "SET ": "settings",
         "duckdb_optimizers": "settings",
         "CREATE TEMP TABLE": "labels",
-        "DESCRIBE": "footers",
-        "parquet_schema": "footers",
         "read_csv": "read",
-        "read_parquet": "read",
         "records": "records",
     }
     return next(stage for mark, stage in marks.items() if mark in sql)
@@ -215,10 +193,10 @@ def test_a_class_at_every_stage(
     found, expected = {}, {}
     for stage in STAGES[form]:
         rig.clear()
-        rig["footers" if stage == "inspect" else stage] = getattr(duckdb, name)
-        if stage == "records":  # the fast reader has to give up first
+        rig[stage] = getattr(duckdb, name)
+        if stage == "records":  # the fast reader of CSV has to give up first
             rig["read"] = duckdb.InvalidInputException
-        found[stage] = outcome(asked, stage == "inspect")
+        found[stage] = outcome(asked)
         known = TABLE.get(name, {})
         expected[stage] = known.get(f"{form} {stage.replace('fetch', 'read')}", BUG)
     assert found == expected
@@ -229,7 +207,7 @@ def test_a_file_that_goes_while_the_session_is_opened_is_no_bug(
     form: str, tmp_path: Path, rig: dict[str, type[duckdb.Error]]
 ) -> None:
     asked = request(tmp_path, form)
-    rig["read"] = duckdb.PermissionException
+    rig["read" if form == "csv" else "records"] = duckdb.PermissionException
     assert outcome(asked) == BUG
     honest = Rigged._enter
 
@@ -258,13 +236,25 @@ def test_a_class_below_a_harmless_one_is_not_harmless() -> None:
 STREAMS = [
     (OSError(5, SECRET), DATA, DATA),
     (MemoryError(SECRET), MEMORY, MEMORY),
-    (pa.ArrowInvalid(SECRET), BUG, DATA),
+    (pa.ArrowInvalid(SECRET), BUG, BUG),
     (pa.ArrowNotImplementedError(SECRET), BUG, BUG),
     (ValueError(SECRET), BUG, BUG),
     (TypeError(SECRET), BUG, BUG),
     (RuntimeError(SECRET), BUG, BUG),
     (RecursionError(SECRET), BUG, BUG),
 ]
+
+
+def break_streams(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
+    """Have the readers of ours stop at the first batch."""
+
+    def broken() -> Iterator[Any]:
+        yield from ()
+        raise type(raised)(*raised.args)  # one that is kept would keep the connection
+
+    for module in (csv_records, parquet_records):
+        honest = module.opened
+        patch.setattr(module, "opened", lambda *given, honest=honest: (honest(*given)[0], broken()))
 
 
 @pytest.mark.parametrize(
@@ -280,12 +270,7 @@ def test_what_stops_a_careful_reader(
 ) -> None:
     rig["read"] = duckdb.InvalidInputException
 
-    def broken(*_: object) -> Iterator[Any]:
-        yield from ()
-        raise raised
-
-    monkeypatch.setattr(csv_records, "batches", broken)
-    monkeypatch.setattr(parquet_records, "_batches", broken)
+    break_streams(monkeypatch, raised)
     for form, expected in (("csv", of_csv), ("parquet", of_parquet)):
         asked = request(tmp_path, form)
         if expected != BUG:
@@ -306,12 +291,7 @@ def test_an_interruption_within_a_careful_reader_is_one(
 ) -> None:
     rig["read"] = duckdb.InvalidInputException
 
-    def broken(*_: object) -> Iterator[Any]:
-        yield from ()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(csv_records, "batches", broken)
-    monkeypatch.setattr(parquet_records, "_batches", broken)
+    break_streams(monkeypatch, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         get("duckdb").aggregate(request(tmp_path, form))
 
@@ -366,3 +346,51 @@ def test_the_scan_interrupts_the_fast_reader_and_the_careful_one_takes_over(
     monkeypatch.setattr(LineScan, "start", start)
     monkeypatch.setattr(LineScan, "join", lambda _scan: None)
     assert outcome(asked) == RIGHT
+
+
+def of_footers(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
+    def broken(*_: object) -> None:
+        raise raised
+
+    patch.setattr(parquet_files, "open_file", broken)
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [
+        OSError(5, SECRET),
+        MemoryError(SECRET),
+        pa.ArrowInvalid(SECRET),
+        pa.ArrowNotImplementedError(SECRET),
+        UnicodeDecodeError("utf-8", SECRET.encode(), 0, 1, SECRET),
+    ],
+    ids=lambda raised: type(raised).__name__,
+)
+def test_a_damaged_footer_is_refused_and_after_the_charge_lost(
+    raised: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = request(tmp_path, "parquet")
+    of_footers(monkeypatch, raised)
+    assert outcome(asked, inspects=True) == "E409"
+    assert outcome(asked) == DATA
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected"),
+    [
+        (pa.ArrowInvalid(SECRET), DATA),
+        (pa.ArrowNotImplementedError(SECRET), DATA),
+        (OSError(5, SECRET), DATA),
+        (pa.ArrowMemoryError(SECRET), MEMORY),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_damaged_page_is_data_that_is_lost(
+    raised: Exception, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> Iterator[Any]:
+        yield from ()
+        raise raised
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", broken)
+    assert outcome(request(tmp_path, "parquet")) == expected

@@ -2,6 +2,7 @@
 
 import os
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -122,8 +123,16 @@ def test_a_zoned_timestamp_is_no_timestamp(tmp_path: Path, engine: str) -> None:
 
 def test_twins_in_parquet(tmp_path: Path) -> None:
     path = tmp_path / "twins.parquet"
-    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["n", "N"]), path)
+    twins = [pa.array([1]), pa.array([2])]
+    pq.write_table(pa.table(twins, names=["n", "n"]), path)
     assert refused("duckdb", Source(str(path), "parquet")) == "E406"
+    pq.write_table(pa.table(twins, names=["n", "N"]), path)
+    source = Source(str(path), "parquet")
+    for engine, (name, value) in product(("duckdb", "reference"), (("n", 1), ("N", 2))):
+        quantity = Quantity(name, Grid(Fraction(1), 0, 9))
+        inputs = (InputColumn(name, ColumnType.INTEGER),)
+        request = AggregateRequest(source, inputs, (), (Measure(MeasureKind.SUM, quantity),))
+        assert list(get(engine).aggregate(request).reveal()[0]) == [value]
 
 
 @ENGINES

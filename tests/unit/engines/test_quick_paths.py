@@ -61,7 +61,8 @@ def test_a_count_without_groups_needs_no_careful_reader(
 ) -> None:
     asked = request(path, form(path), total=total)
     expected = plain(get("reference").aggregate(asked))
-    monkeypatch.delattr(embedded, f"_{form(path)}_careful")
+    if form(path) == "csv":  # Parquet has one reader
+        monkeypatch.delattr(embedded, "_streamed")
     assert plain(get("duckdb").aggregate(asked)) == expected
     assert expected[0] == [200]
 

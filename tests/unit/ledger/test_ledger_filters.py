@@ -15,7 +15,7 @@ from dprelease.ledger.reservation import terms_of
 from dprelease.ledger.totals import Terms
 from dprelease.model import Loss
 from dprelease.planning.planner import make_plan
-from dprelease.privacy.zcdp import order_for
+from dprelease.privacy.zcdp import order_for, rho_of_pure
 from dprelease.spec import load
 
 ONE, ZERO = Fraction(1), Fraction(0)
@@ -127,7 +127,7 @@ def test_a_rest_is_added_to_what_composes() -> None:
     steps = [Loss(ZERO, Fraction(1, 10), Fraction(1, 5000)), Loss(Fraction(1, 20), DELTA / 10**4)]
     loss = Loss(Fraction(2, 10), DELTA / 10**3)
     parts = parts_of(loss, [*steps, Loss(Fraction(1, 10))], sums=False)
-    assert parts.rho > Fraction(1, 5000)  # the pure step has one as well
+    assert parts.rho == Fraction(1, 5000) + rho_of_pure(Fraction(1, 10))  # the pure step's as well
     assert (parts.epsilon, parts.delta) == (Fraction(1, 20), DELTA / 10**4)
     assert parts.either == DELTA / 10**3 + DELTA / 10**4
     found = least([Cost(loss, parts)] * 50, CAPS)
@@ -157,6 +157,62 @@ def test_once_plain_sums_are_over_the_cap_deltas_are_those_of_the_rests() -> Non
     found = least([run] * 60, CAPS)
     assert found.within(CAPS)
     assert found.counted <= DELTA - DELTA * KEPT
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "held"),
+    [
+        (ONE, DELTA / 50, 10),  # plain sums are over the cap of epsilon first
+        (Fraction(1, 2), DELTA * Fraction(9, 132), 12),  # or their deltas are over what is for them
+    ],
+)
+def test_runs_that_plain_sums_held_count_with_their_own_delta_too(
+    epsilon: Fraction, delta: Fraction, held: int
+) -> None:
+    """Whoever stops while plain sums hold claims each run's own delta, and not that of its rest.
+
+    So those deltas stay counted when plain sums don't hold any more; of later runs the rest counts.
+    """
+    tenth = delta / 10
+    parts = Parts(Fraction(1, 400), Fraction(1, 100), tenth, delta + tenth)
+    run = Cost(Loss(epsilon, delta), parts)
+    for more in (0, 1, 2):
+        counted = least([run] * (held + more), CAPS).counted
+        assert counted == held * (delta + tenth) + more * tenth
+
+
+def test_what_is_over_the_room_for_deltas_fits_no_cap_of_epsilon() -> None:
+    """So it does not matter which epsilon is told then; it is no less than the plain sum."""
+    run = gaussian(Fraction(1, 2), DELTA / 5, Fraction(1, 400))
+    rested = Cost(run.loss, Parts(run.parts.rho, ZERO, DELTA / 5, DELTA / 5))
+    found = least([rested] * 5, CAPS)
+    assert found.epsilon >= Fraction(5, 2)
+    assert not found.within(Caps(None, DELTA))
+
+
+def test_near_its_cap_a_total_is_that_of_the_order_made_for_the_cap() -> None:
+    with mpmath.workdps(40):
+        run = gaussian(ONE, DELTA / 10**4, Fraction(1, 100))
+        order = order_for(Fraction(10), MAIN * DELTA * KEPT)
+        expected = by_hand(140 * run.parts.rho, order, MAIN * DELTA * KEPT)
+        found = least([run] * 140, CAPS).epsilon
+        assert 9 < expected < 10
+        assert 0 <= mpmath.mpf(found.numerator) / found.denominator - expected < 1e-12
+
+
+def test_no_run_with_a_delta_counts_by_its_own_epsilon_beside_a_composed_one() -> None:
+    """Its epsilon holds but for its delta, which no order's way counts; a pure one has none."""
+    small = gaussian(ONE, DELTA / 1000, Fraction(1, 1000))
+    loss, tiny = Loss(Fraction(1, 10), DELTA / 1000, ONE), DELTA / 10**4
+    loud = Cost(loss, Parts(ONE, ZERO, tiny, loss.delta + tiny))
+    found = least([small, loud] * 50, Caps(None, DELTA))
+    assert (found.epsilon, found.composed) == (55, False)
+    assert found.delta == 50 * (2 * loss.delta + tiny)
+    many = least([gaussian(loss.epsilon, DELTA / 10, ONE)] * 10, Caps(None, DELTA))
+    assert many.composed  # though plain sums would be less: they don't hold any more
+    assert many.within(Caps(None, DELTA))
+    silent = Cost(Loss(Fraction(1, 10)), Parts(ONE))
+    assert least([small, silent] * 50, Caps(None, DELTA)).epsilon < 10
 
 
 def test_a_cap_reached_exactly_is_accepted_and_an_atom_more_refused() -> None:

@@ -87,6 +87,18 @@ def test_gaussian_runs_of_one_period_compose_beside_those_of_others() -> None:
     assert total_of([*[january, february] * 50, run(None)], CAPS).epsilon > alone.epsilon
 
 
+def test_the_deltas_of_the_period_that_has_most_are_held_against_the_cap() -> None:
+    """Though another period has the largest epsilon."""
+    loss = Loss(Fraction(1), Fraction(1, 2 * 10**5))
+    risky = Terms(loss, whole(loss), "2026-02", True)
+    for runs in ([run("2026-01", Fraction(3)), risky, risky], [risky, risky, run("2026-01")] * 2):
+        found = total_of(runs, CAPS)
+        deltas = sum(each.loss.delta for each in runs)
+        assert found.counted == deltas
+        assert found.within(CAPS) == (deltas <= Fraction(1, 10**5))
+        assert [total.counted for _, total in running(runs, CAPS)][-1] == deltas
+
+
 PERIODS = st.sampled_from(
     ["2026", "2026-Q1", "2026-q2", "2026-H1", "2026-01", "2026-02", "2026-04", "2026-02-14",
      "2026-W07", "2026-W14", "2026-03-31", "spring", "autumn", "2025-12", "2026-W01", None]

@@ -119,6 +119,23 @@ def test_the_cap_on_delta_counts_too(ledger: Ledger) -> None:
         pay(ledger, B, tiny, caps)
 
 
+def test_a_cap_on_delta_is_exact(ledger: Ledger) -> None:
+    caps = Caps(None, Fraction(1, 10**6))
+    for run in (A, B):
+        pay(ledger, run, Loss(Fraction(1), Fraction(1, 2 * 10**6)), caps)
+    with pytest.raises(Failure, match="nothing is left"):
+        pay(ledger, C, Loss(Fraction(1), Fraction(1, 10**30)), caps)
+
+
+def test_deltas_that_come_to_one_are_refused_without_a_cap_too(ledger: Ledger) -> None:
+    half = Loss(Fraction(1), Fraction(1, 2))
+    pay(ledger, A, half)
+    with pytest.raises(Failure, match="E303") as refused:
+        pay(ledger, B, half)
+    assert refused.value.exit_code is ExitCode.BUDGET
+    pay(ledger, B, Loss(Fraction(1), Fraction(499, 1000)))
+
+
 def test_both_caps_complain_at_once(ledger: Ledger) -> None:
     with pytest.raises(Failure) as refused:
         pay(ledger, loss=Loss(Fraction(3), Fraction(1, 2)), caps=Caps(Fraction(2), Fraction(1, 4)))

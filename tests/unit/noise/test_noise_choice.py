@@ -78,6 +78,26 @@ def test_a_word_that_leaves_it_open_decides_nothing() -> None:
         assert choose([0, 1], F(1), Spelled(near, following)) == (index, 0)
 
 
+def test_a_chance_is_met_to_the_last_bit() -> None:
+    """Of 1/3 the first 64 bits leave it open; 1/2 is known exactly, and is not below itself."""
+    third = (1 << 64) // 3
+    for word, following, answer in (
+        (third, b"\x00", True),
+        (third, b"\xff", False),
+        (third - 1, b"\xff", True),
+        (third + 1, b"\x00", False),
+    ):
+        drawn = Spelled(word, following)
+        chance = choice.happens(
+            lambda bits: Interval((1 << bits) // 3, (1 << bits) // 3 + 1), drawn
+        )
+        assert chance is answer
+    for word in (1 << 63, (1 << 63) - 1):
+        drawn = Spelled(word, b"\x00")
+        half = choice.happens(lambda bits: Interval(1 << bits - 1, 1 << bits - 1), drawn)
+        assert half == (word < 1 << 63)
+
+
 @pytest.mark.parametrize("draw", BOTH)
 def test_one_candidate(draw: Any, hashed: Any) -> None:
     assert draw([0], F(1, 10**9), hashed("one")) == (0, 0)

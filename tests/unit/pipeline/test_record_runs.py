@@ -201,7 +201,7 @@ class Second:
         self.problem, self.reads = problem, 0
 
     def fail(self, real: Any) -> Any:
-        def records(request: Any) -> Any:
+        def records(_engine: Any, request: Any) -> Any:
             self.reads += 1
             if self.reads % 2 == 0:
                 raise self.problem
@@ -216,15 +216,22 @@ def test_a_table_that_was_drawn_and_not_sealed_goes_with_its_run(
 ) -> None:
     """Each attempt draws the first table anew: two of them would be two looks for one charge."""
     two_tables(spec)
+    drawn: list[str] = []
+    keep = store.Unsealed.keep
+
+    def watched(self: store.Unsealed, made: str, path: str) -> None:
+        keep(self, made, path)
+        drawn.append(path)
+
+    monkeypatch.setattr(store.Unsealed, "keep", watched)
     with monkeypatch.context() as patch:
         duckdb = get("duckdb")
         patch.setattr(type(duckdb), "records", Second(problem).fail(duckdb.records))
-        for _ in range(3):
+        for attempt in range(3):
             with pytest.raises(Failure):
                 dprelease.run(spec)
+            assert len(drawn) == attempt + 1
             assert kept(spec) == []
-    if isinstance(problem, KeyError):
-        return
     dprelease.run(spec)
     assert len(kept(spec)) == 2
 
@@ -251,6 +258,22 @@ def test_what_a_killed_run_has_drawn_goes_before_the_next_draw(
             assert len(kept(spec)) == 1
     dprelease.run(spec)
     assert seen == [[], [], [], []]
+
+
+def test_what_a_living_process_may_still_seal_stays(tmp_path: Path) -> None:
+    """It is locked as long as it might; and left open, it is not removed from under its owner."""
+    ledger, run = str(tmp_path / "l.sqlite"), "a" * 64
+    place = Path(store.make_directory(ledger)) / f"{run}-{'b' * 64}.csv"
+    with store.Unsealed() as unsealed:
+        (tmp_path / "made").write_text("drawn")
+        unsealed.keep(str(tmp_path / "made"), str(place))
+        store.clear(ledger, run, lambda: False)
+        assert place.exists()
+    store.clear(ledger, "c" * 64, lambda: False)
+    store.clear(ledger, run, lambda: True)
+    assert place.exists()
+    store.clear(ledger, run, lambda: False)
+    assert not place.exists()
 
 
 def test_what_is_sealed_stays_though_nobody_holds_it(

@@ -224,6 +224,15 @@ def test_an_understated_rho_is_refused() -> None:
     assert refused(replace(made, loss=replace(made.loss, rho=Fraction(1, 10**6))))
 
 
+def test_an_understated_rho_of_gaussian_noise_is_refused() -> None:
+    """Though its epsilon and delta are right: later runs are added to its rho."""
+    made = make("sum", "add-remove", {"epsilon": 1, "delta": 1e-6}, mechanism="gaussian")
+    loss = made.steps[0].loss
+    assert loss.rho is not None
+    assert refused(doctored(made, loss=replace(loss, rho=loss.rho * Fraction(999, 1000))))
+    assert refused(doctored(made, loss=replace(loss, rho=None)))
+
+
 def test_a_total_over_the_declared_one_is_refused() -> None:
     made = make("count", "add-remove", {"epsilon": 1})
     step: Step = made.steps[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
@@ -308,6 +309,12 @@ def test_what_makes_a_row_certain() -> None:
     assert coarse_limits(query(1, closed=True), row).certain
     closed = Query("q", "any", "t", (group(1, closed=True),))
     assert coarse_limits(closed, row).certain
+    (open_ended,) = closed.groups
+    for group_ in (replace(open_ended, null_label=None), replace(open_ended, other=None)):
+        # a null, or a value that isn't listed, has no cell: then the row is in none
+        asked = replace(closed, groups=(group_,))
+        assert not coarse_limits(asked, row).certain
+        assert worst_change(step([Measure(MeasureKind.RECORDS)], ((1,),), asked), row).l1 == 1
     for asked, setting in [
         (query(1), privacy((1, 1, 1), True)),
         (query(2, closed=True), row),

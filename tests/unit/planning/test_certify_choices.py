@@ -12,6 +12,7 @@ import pytest
 
 from dprelease import ExitCode, Failure, load
 from dprelease.certify import certify
+from dprelease.certifying.events import events_of
 from dprelease.certifying.executable import is_executable
 from dprelease.certifying.losses import span_of_scores
 from dprelease.model import (
@@ -29,6 +30,7 @@ from dprelease.model import (
 )
 from dprelease.planning.planner import make_plan
 from dprelease.privacy import witness
+from dprelease.privacy.events import Pure, Range
 
 CHOICES: dict[str, dict[str, Any]] = {
     "mode": {"column": "h"},
@@ -99,6 +101,8 @@ def test_rates_of_choices(statistic: str, adjacency: str, family: NoiseFamily) -
     chosen = {"noise": Noise(family, rate), "form": Form.CHOICE, "loss": Loss(Fraction(1))}
     fair = replace(doctored(made, **chosen), loss=Loss(Fraction(1)))
     assert not refused(fair)
+    event = Range if family is NoiseFamily.EXPONENTIAL else Pure
+    assert events_of(fair) == [(event(rate * span), step.query.picks)]
     assert refused(doctored(fair, noise=Noise(family, rate * Fraction(1001, 1000))))
     assert refused(doctored(fair, noise=Noise(family, -rate)))
     assert refused(doctored(fair, noise=Noise(NoiseFamily.LAPLACE, rate)))

@@ -11,6 +11,7 @@ import pytest
 
 from dprelease import ExitCode, Failure, load
 from dprelease.certify import certify
+from dprelease.certifying.events import events_of
 from dprelease.certifying.executable import is_executable
 from dprelease.model import (
     ColumnType,
@@ -26,6 +27,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.planning.planner import make_plan
+from dprelease.privacy.events import Range
 
 RECORDS = Measure(MeasureKind.RECORDS)
 
@@ -105,6 +107,22 @@ def test_schemes_that_are_no_trees_are_refused() -> None:
     assert refused(
         with_steps(lambda steps: [*steps[:2], replace(steps[2], rate=steps[2].rate * 2)])
     )
+
+
+def test_quantiles_are_cheaper_only_where_a_replaced_row_stays_in_its_cell() -> None:
+    """Not if it may be in another group, or have no value: then it goes here and comes there."""
+    asked = {"statistic": "quantile", "adjacency": "replace-one", "q": 0.25}
+    stays = plan(**asked, column="x", by=False)
+    assert not refused(stays)
+    assert events_of(stays) == [(Range(Fraction(1)), 1)]
+    step = stays.steps[0]
+    for moves in (plan(**asked, column="x"), plan(**asked, column="y", by=False)):
+        assert not refused(moves)
+        steep = doctored(moves, scheme=step.scheme, noise=step.noise)
+        assert refused(steep)
+        assert events_of(steep) == [(Range(Fraction(3, 2)), 1)]
+    less = replace(step.sensitivity, l1=step.sensitivity.l1 - 1)
+    assert refused(doctored(stays, sensitivity=less))
 
 
 BAD_QUANTILES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

@@ -23,6 +23,7 @@ from dprelease.model import (
     WindowLaw,
 )
 from dprelease.planning.planner import make_plan
+from dprelease.privacy.witness import pure_rho
 
 COLUMNS: dict[str, Any] = {
     "g": {"type": "string", "keys": ["a", "b", "c", "d", "e", "f"], "source": "p"},
@@ -96,6 +97,7 @@ def test_columns_share_by_weight_and_rows_of_a_unit_share_evenly() -> None:
     certify(plan)
     refused(with_step(plan, 0, replace(step, rows=3)))
     refused(with_step(plan, 0, replace(step, loss=replace(step.loss, epsilon=Fraction(7)))))
+    refused(with_step(plan, 0, replace(step, loss=replace(step.loss, delta=Fraction(7, 100)))))
 
 
 def test_alone_it_takes_the_total() -> None:
@@ -185,6 +187,10 @@ def test_totals_in_rho() -> None:
     assert plan.loss.rho is not None
     assert plan.loss.rho <= Fraction(1, 2)
     certify(plan)
+    less = plan.loss.rho * Fraction(99, 100)
+    refused(replace(plan, loss=replace(plan.loss, rho=less)))
+    declared = replace(plan.release.privacy, rho=less)
+    refused(replace(plan, release=replace(plan.release, privacy=declared)))
     with pytest.raises(Failure):
         plan_of([{"name": "t", "columns": ["u"], "epsilon": 2}], rho=0.5)
 
@@ -200,6 +206,13 @@ def kept_more(response: Response) -> Response:
 def one_label_less(response: Response) -> Response:
     assert isinstance(response.law, SubsetLaw)
     return replace(response, law=replace(response.law, labels=response.law.labels - 1))
+
+
+def one_label_more(response: Response) -> Response:
+    """Answers that no label stands for, by a law that is as private as it says."""
+    assert isinstance(response.law, SubsetLaw)
+    law = replace(response.law, labels=response.law.labels + 1, keep=Fraction(1, 2))
+    return replace(response, law=law, loss=replace(response.loss, rho=None))
 
 
 def less_noise(response: Response) -> Response:
@@ -236,6 +249,7 @@ def other_grid(response: Response) -> Response:
         (0, 0, kept_more),
         (0, 3, kept_more),
         (0, 0, one_label_less),
+        (0, 0, one_label_more),
         (1, 0, less_noise),
         (0, 1, sharper),
         (0, 2, sharper),
@@ -260,6 +274,29 @@ def test_other_tables_than_the_spec_has_are_refused() -> None:
     refused(replace(plan, records=(first, second, second)))
     privacy = replace(plan.release.privacy, adjacency=Adjacency.ADD_REMOVE)
     refused(replace(plan, release=replace(plan.release, privacy=privacy)))
+
+
+def test_a_number_that_may_be_missing_is_refused() -> None:
+    """A null has no code, and no answer: that it is one would be seen."""
+    plan = usual()
+    step = plan.records[1]
+    (response,) = step.responses
+    quantity = response.column.quantity
+    assert quantity is not None
+    column = replace(response.column, quantity=replace(quantity, null_fill=None))
+    perturb = replace(step.perturb, columns=(column,))
+    step = replace(step, perturb=perturb, responses=(replace(response, column=column),))
+    release = replace(plan.release, perturbs=(plan.release.perturbs[0], perturb))
+    refused(replace(with_step(plan, 1, step), release=release))
+
+
+def test_a_rho_beside_a_delta_is_refused() -> None:
+    """What is (epsilon, delta)-DP with a delta has none: the rho of its epsilon is not enough."""
+    plan = usual()
+    step = plan.records[1]
+    assert step.loss.delta > 0
+    loss = replace(step.loss, rho=pure_rho(step.loss.epsilon))
+    refused(with_step(plan, 1, replace(step, loss=loss)))
 
 
 def test_more_than_the_table_asks_is_refused() -> None:

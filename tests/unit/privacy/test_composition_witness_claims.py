@@ -113,6 +113,16 @@ def test_what_is_confirmed(events: list[Counted], epsilon: F, delta: F) -> None:
     assert confirms(events, epsilon, delta)
 
 
+@pytest.mark.parametrize(("times", "exact"), [(1, True), (40, True), (1000, False)])
+def test_failures_are_counted_to_the_last_digit(times: int, exact: bool) -> None:
+    """Products of very many digits are cut: a little more is then taken to fail."""
+    alone = F(123_456_789, 10**15)
+    failing = 1 - (1 - alone) ** times
+    events: list[Counted] = [(Approximate(F(1, 10), alone), times)]
+    claims = [failing - F(1, 10**90), failing, failing + F(1, 10**90)]
+    assert [confirms(events, F(times, 10), each) for each in claims] == [False, exact, True]
+
+
 def test_it_shares_nothing_with_the_accountant() -> None:
     allowed = {"events", "shift", "witness", "witness_numbers"}
     files = list(Path(module.__file__).parent.glob("composition_witness*.py"))

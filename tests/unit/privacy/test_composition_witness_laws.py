@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
@@ -145,6 +146,38 @@ def test_rounding_coarsening_trimming_and_composing_only_enlarge() -> None:
     assert_above(curve_of(scale, both), twice, 2.2)
     assert curve_of(scale, both)(0.1) < twice(0.1) + 0.01
     assert_above(curve_of(scale, together(scale, [(law, 2)], 1e-9)), twice, 2.2)
+
+
+@pytest.mark.parametrize("spare", [0.3, 0.02, 1e-4])
+@pytest.mark.parametrize(("sigma2", "move", "reach"), [("0.3", 1, 9), ("11", 4, 9), ("2000", 3, 1)])
+def test_what_is_not_summed_is_not_dropped(
+    sigma2: str, move: int, reach: float, spare: float
+) -> None:
+    """High losses that lie far out are infinite; and so for the worst shape.
+
+    Low ones need not be added where they are: masses are divided by the sum of those kept alone,
+    so that these are one in all without them.
+    """
+    scale, truth = Scale(F(reach), 2000), of_lattice(float(F(sigma2)), move)
+    lattice = Lattice(F(sigma2), move)
+    law = law_of(lattice, scale, spare)
+    assert law.lost > 0
+    assert law.lost + float(law.mass.sum()) >= 1 - 1e-12
+    assert_above(curve_of(scale, law), truth, reach)
+    for one in (law, largest(AnyOf(lattice.sigma2, ((move,), (move, 0))), scale, spare)):
+        beyond = float(lattice.move * F(10) ** 6)
+        assert curve_of(scale, one)(beyond) >= law.lost
+
+
+def test_what_is_too_small_for_floats_is_lost() -> None:
+    scale = Scale(F(1), 64)
+    small = Law(0, 0, np.array([1e-100]), 0.0, 0.0)
+    for law in (
+        grid.composed(scale, small, replace(small, mass=np.array([1e-100, 1e-60]))),
+        grid.coarser(scale, replace(small, first=1, mass=np.array([2.0**-498]))),
+        grid.gathered(scale, 0, np.array([0.5]), np.array([0.0]), 0.0),
+    ):
+        assert law.lost >= 2.0**-498
 
 
 def test_what_is_lost_stays_lost() -> None:

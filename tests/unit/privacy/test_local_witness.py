@@ -1,9 +1,11 @@
 """The witness of record-level laws: what is calibrated holds, what was tampered with doesn't."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction as F
 
+import mpmath
 import pytest
 
 from dprelease.model.plans import Loss
@@ -167,3 +169,63 @@ def test_two_derivations_of_one_delta(width: int, epsilon: str) -> None:
         for claim in (F(epsilon), F(epsilon) / 2, F(0)):
             own = local_witness._windows_delta(WindowLaw(window), claim)
             assert abs(own - window_response.delta_of(window, claim)) < F(1, 10**25)
+
+
+# --- a claim that is too small by nothing but a hair ----------------------------------------------
+
+HAIR = 10**300
+
+
+def below(truth: mpmath.mpf) -> F:
+    """A hair less than a truth that has no last digit."""
+    return F(int(mpmath.floor(truth * HAIR)), HAIR)
+
+
+@pytest.fixture
+def digits() -> Iterator[None]:
+    with mpmath.workdps(450):
+        yield
+
+
+@pytest.mark.usefixtures("digits")
+@pytest.mark.parametrize("epsilon", [F(1, 1000), F(1), F(12)])
+def test_a_rho_is_not_a_hair_less(epsilon: F) -> None:
+    e = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+    law = subset(3, 1, epsilon / 2, F(0))
+    rho = below(e * mpmath.tanh(e / 2))
+    assert law_holds(law, None, Loss(epsilon, F(0), rho * (1 + F(1, 10**100))))
+    assert not law_holds(law, None, Loss(epsilon, F(0), rho))
+
+
+@pytest.mark.usefixtures("digits")
+def test_a_delta_of_labels_is_not_a_hair_less() -> None:
+    law = SubsetLaw(2, 1, F(3, 4))
+    delta = below((3 - mpmath.exp(mpmath.mpf(1) / 2)) / 4)
+    assert law_holds(law, None, Loss(F(1, 2), delta * (1 + F(1, 10**100))))
+    assert not law_holds(law, None, Loss(F(1, 2), delta))
+
+
+@pytest.mark.usefixtures("digits")
+@pytest.mark.parametrize(
+    ("scale", "width", "epsilon"),
+    [
+        (F(1, 2), 7, F(1, 5)),
+        (F(1, 2), 1, F(1)),
+        (F(30), 100, F(3)),
+        (F(30), 7, F(1, 5)),
+        (F(10**6), 1, F(1, 10**7)),
+        (F(10**6), 2, F(1, 10**6)),
+    ],
+)
+def test_a_delta_of_laplace_noise_is_not_a_hair_less(scale: F, width: int, epsilon: F) -> None:
+    """By the best threshold instead of term by term.
+
+    Some roundings do not matter: a last term that is 0 may be counted or not; e^(epsilon - K/s) is
+    taken off and added again; and a hair of a in the numerator is worth more than in the divisor.
+    """
+    last = math.floor((width - epsilon * scale) / 2)
+    rate = mpmath.mpf(scale.denominator) / scale.numerator
+    a, growth = mpmath.exp(-rate), mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+    truth = 1 - (a ** (last + 1) + growth * a ** (width - last)) / (1 + a)
+    assert law_holds(LaplaceLaw(scale), width, Loss(epsilon, below(truth) * (1 + F(1, 10**100))))
+    assert not law_holds(LaplaceLaw(scale), width, Loss(epsilon, below(truth)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
+import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -14,6 +15,7 @@ from scipy import stats
 
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.noise.sample import sample
+from dprelease.privacy import threshold_chances, threshold_witness
 from dprelease.privacy.contribution import Contribution
 from dprelease.privacy.threshold import (
     calibrate_gaussian,
@@ -299,6 +301,54 @@ def test_the_witness_refuses_what_makes_no_sense() -> None:
     assert not confirms(fine, Fraction(99, 100), million)
     assert not confirms(fine, Fraction(1), million / 2)
     assert not confirms(fine, Fraction(1), Fraction(0))
+
+
+@pytest.mark.parametrize("noise", [Noise(LAPLACE, Fraction(9)), Noise(GAUSSIAN, Fraction(81))])
+@pytest.mark.parametrize(("rows", "per_key"), [(3, 3), (3, 5), (1, 1)])
+def test_a_threshold_is_above_all_that_one_unit_adds_to_a_key(
+    noise: Noise, rows: int, per_key: int
+) -> None:
+    """The proof is for noise of at least 1: else the chances of keys are not convex in its rows.
+
+    Where the threshold is what a unit adds at most, a key of one unit is shown without any noise;
+    no delta makes up for a proof that does not hold.
+    """
+    epsilon, delta, most = Fraction(3), Fraction(99, 100), min(rows, per_key)
+    limits = Contribution(rows, 1, per_key)
+    assert confirms(selection(noise, most + 1, limits, ADD), epsilon, delta)
+    assert not confirms(selection(noise, most, limits, ADD), epsilon, delta)
+
+
+@pytest.mark.parametrize("sigma2", ["0.4", "3.9", "4.1", "70"])
+@pytest.mark.parametrize("start", [1, 2, 9])
+def test_tails_of_little_noise_are_bounded_from_above(sigma2: str, start: int) -> None:
+    """By what follows the last term that is summed, 10^-35: beside it no rounding counts."""
+    noise = Noise(GAUSSIAN, Fraction(sigma2))
+    with mpmath.workdps(450):
+        s2 = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
+        weights = [mpmath.exp(-k * k / (2 * s2)) for k in range(400)]
+        truth = mpmath.fsum(weights[start:]) / (2 * mpmath.fsum(weights) - 1)
+        for found in (threshold_chances.tail(noise, start), threshold_witness._tail(noise, start)):
+            above = mpmath.mpf(found.numerator) / found.denominator - truth
+            assert 0 <= above <= truth * mpmath.mpf("1e-30")
+
+
+@pytest.mark.parametrize("sigma2", ["10001", "12345.6", "1e8"])
+@pytest.mark.parametrize("deviations", [0, 1, 5, 20])
+def test_tails_of_much_noise_are_bounded_from_above(sigma2: str, deviations: int) -> None:
+    """By the normal law's from half a step before, in calibration and in the witness.
+
+    That half step is far more than any rounding of where the tail begins.
+    """
+    noise = Noise(GAUSSIAN, Fraction(sigma2))
+    start = 1 + math.ceil(deviations * math.sqrt(noise.parameter))
+    with mpmath.workdps(450):
+        sigma = mpmath.sqrt(mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator)
+        inner = start - mpmath.mpf(1 if deviations == 0 else 0.5)
+        normal = mpmath.erfc(inner / sigma / mpmath.sqrt(2)) / 2
+        for found in (threshold_chances.tail(noise, start), threshold_witness._tail(noise, start)):
+            above = mpmath.mpf(found.numerator) / found.denominator - normal
+            assert 0 <= above <= normal * mpmath.mpf("1e-25")
 
 
 def test_calibration_refuses_what_makes_no_sense() -> None:

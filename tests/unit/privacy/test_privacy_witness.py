@@ -4,6 +4,7 @@ import ast
 from fractions import Fraction as F
 from pathlib import Path
 
+import mpmath
 import pytest
 
 import dprelease.privacy.witness as module
@@ -101,3 +102,109 @@ def test_two_arithmetics_meet(sigma2: str, epsilon: str, entries: int) -> None:
     first = discrete_gaussian.delta_of(F(sigma2), shift, F(epsilon))
     second = witness.gaussian_delta_upper(F(sigma2), shift, F(epsilon))
     assert abs(first - second) <= F("1e-9") * first + F("1e-60")
+
+
+# --- every answer is on the safe side of the truth, in its last digit too ------------------------
+
+DIGITS = 450
+
+
+def real(x: F) -> mpmath.mpf:
+    return mpmath.mpf(x.numerator) / x.denominator
+
+
+def just_above(bound: F, truth: mpmath.mpf, relative: str) -> None:
+    assert 0 <= real(bound) - truth <= truth * mpmath.mpf(relative)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-9", "1/3", "1", "17.3", "300"])
+def test_rho_is_bounded_from_above(epsilon: str) -> None:
+    """In a range's only its logarithm counts: it is as good as 25 digits, all else as 130."""
+    e = F(epsilon)
+    with mpmath.workdps(DIGITS):
+        x = real(e)
+        just_above(witness.pure_rho(e), x * mpmath.tanh(x / 2), "1e-130")
+        q = x / -mpmath.expm1(-x)
+        divergence = q - 1 - mpmath.log(q)
+        assert real(witness.range_rho(e)) >= divergence
+        assert real(witness.range_rho(e)) <= divergence + mpmath.mpf("1e-25")
+        assert witness.range_rho(e) <= e * e / 8
+
+
+@pytest.mark.parametrize(
+    ("rho", "epsilon"), [("1e-6", "0.005"), ("0.01", "0.5"), ("0.1", "3"), ("2", "40")]
+)
+def test_delta_of_rho_is_bounded_from_above(rho: str, epsilon: str) -> None:
+    """At the alpha that is taken; at another one delta would be another bound.
+
+    By the 25 digits of the logarithms, beside which the rounding of the exponential is nothing.
+    """
+    above = F(witness._stationary(float(F(rho)), float(F(epsilon))))
+    with mpmath.workdps(DIGITS):
+        b, a = real(above), real(above) + 1
+        power = b * (a * real(F(rho)) - real(F(epsilon)))
+        truth = mpmath.exp(power + b * mpmath.log(b) - a * mpmath.log(a))
+        just_above(witness.zcdp_delta_upper(F(rho), F(epsilon)), truth, "1e-20")
+
+
+@pytest.mark.parametrize("mu_squared", ["1e-6", "0.01", "1", "30"])
+@pytest.mark.parametrize("deviations", [0, F("0.3"), 3, 20])
+def test_the_delta_of_normal_noise_is_bounded_from_above(mu_squared: str, deviations: F) -> None:
+    """By 60 digits of the tails. Mu, e^epsilon and the points where tails are taken are rounded at
+    135 digits or more, which is nothing beside them: in which direction does not matter, though it
+    is the safe one.
+    """
+    with mpmath.workdps(DIGITS):
+        mu = mpmath.sqrt(real(F(mu_squared)))
+        epsilon = F(mu_squared) / 2 + deviations * F(float(mu))
+        near = mpmath.erfc((real(epsilon) / mu - mu / 2) / mpmath.sqrt(2)) / 2
+        far = mpmath.erfc((real(epsilon) / mu + mu / 2) / mpmath.sqrt(2)) / 2
+        truth = near - mpmath.exp(real(epsilon)) * far
+        just_above(witness._continuous(F(mu_squared), epsilon), truth, "1e-40")
+
+
+@pytest.mark.parametrize("sigma2", ["0.3", "2.5", "20"])
+@pytest.mark.parametrize("depth", [1, 8, 200])
+def test_sums_over_the_lattice_are_bounded_from_above(sigma2: str, depth: int) -> None:
+    """Weights from both sides; and what is not summed is counted, however early the sum ends.
+
+    Even twice. With p the masses, F those up to v beyond the last x and B all beyond it, the sum
+    lacks B - e^epsilon (B - F) at most on the side of the gains, and as weights that move in from
+    beyond count as 0 it has e^epsilon F too much: that is no less, as epsilon >= 0.
+    """
+    low, high, beyond = witness._weights(F(sigma2), depth)
+    with mpmath.workdps(DIGITS):
+        scale, s2 = mpmath.mpf(2) ** 448, real(F(sigma2))
+        weights = [mpmath.exp(-k * k / (2 * s2)) for k in range(len(low) + 300)]
+        for k, weight in enumerate(weights[: len(low)]):
+            assert low[k] <= weight * scale <= high[k]
+        assert mpmath.fsum(weights[len(low) :]) * scale <= beyond
+        total = 2 * mpmath.fsum(weights) - 1
+        reach = range(-len(low) - 30, len(low) + 31)
+        for shape in ((3,), (1, 2)):
+            growth = mpmath.exp(real(F("0.2")))
+            if len(shape) == 1:
+                gains = (weights[abs(x)] - growth * weights[abs(x - 3)] for x in reach)
+            else:
+                gains = (
+                    weights[abs(x)] * weights[abs(y)]
+                    - growth * weights[abs(x - 1)] * weights[abs(y - 2)]
+                    for x in reach
+                    for y in reach
+                )
+            truth = mpmath.fsum(gain for gain in gains if gain > 0) / total ** len(shape)
+            found = witness._summed(F(sigma2), shape, F("0.2"), depth)
+            assert real(found) >= truth
+
+
+@pytest.mark.parametrize("width", ["0.125", "0.5", "1.25"])
+@pytest.mark.parametrize("coordinates", [1, 30])
+def test_the_toll_of_smoothing_is_bounded_from_above(width: str, coordinates: int) -> None:
+    """By the 25 digits of the logarithms, beside which those of the power do not count."""
+    with mpmath.workdps(DIGITS):
+        power = mpmath.exp(-2 * mpmath.pi**2 * real(F(width)))
+        eta = 2 * power / (1 - power)
+        toll = witness._toll(F(width), coordinates)
+        assert toll is not None
+        just_above(toll[0], (1 + eta) ** coordinates, "1e-25")
+        just_above(toll[1], coordinates * mpmath.log((1 + eta) / (1 - eta)), "1e-15")

@@ -176,7 +176,7 @@ def test_the_file_is_kept_apart(complaints: Load, simple: str, tmp_path: Path) -
     (found,) = complaints(text.replace('path = "out/staff"', 'path = "k"'))
     assert 'the candidates_file of "headcount"' in found.message
     (found,) = complaints(text.replace("_cap = 2.0", '_cap = 2.0\npath = "k/c.txt"'))
-    assert found.key == "ledger.path"
+    assert found.key == "query[0].candidates_file"
 
 
 # --- many ----------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from dprelease.spec.relocation import relocated
@@ -49,7 +51,7 @@ def test_the_keys_file_is_kept_apart(simple, complaints, tmp_path):
     (found,) = complaints(text.replace('path = "out/staff"', 'path = "k"'))
     assert 'the keys_file of "region"' in found.message
     (found,) = complaints(text.replace("_cap = 2.0", '_cap = 2.0\npath = "k/keys.txt"'))
-    assert found.key == "ledger.path"
+    assert found.key == "columns.region.keys_file"
 
 
 def test_another_ledger_has_its_own_witness(simple, load_text):
@@ -57,6 +59,26 @@ def test_another_ledger_has_its_own_witness(simple, load_text):
     assert release.ledger.witness.endswith("far/w")
     assert relocated(release, "other.sqlite", None).ledger.witness is None
     assert relocated(release, None, "other").ledger.witness == release.ledger.witness
+    assert relocated(release, release.ledger.path, None) == release
+
+
+def test_another_place_is_written_as_the_spec_would_write_it(simple, load_text, monkeypatch):
+    release = load_text(simple)
+    folder = os.path.dirname(os.path.abspath(release.file))
+    assert (release.ledger.written_path, release.ledger.written_witness) == (
+        "dprelease-ledger.sqlite",
+        None,
+    )
+    os.mkdir(os.path.join(folder, "in"))
+    monkeypatch.chdir(os.path.join(folder, "in"))
+    moved = relocated(release, "l.sqlite", "../far//out")
+    assert (moved.ledger.path, moved.ledger.written_path) == (
+        f"{folder}/in/l.sqlite",
+        "in/l.sqlite",
+    )
+    assert (moved.output.path, moved.output.written_path) == (f"{folder}/far/out", "far/out")
+    rooted = relocated(release, None, f"{folder}/far/out")
+    assert rooted.output.written_path == f"{folder}/far/out"
 
 
 def test_the_witness_is_kept_apart(simple, complaints):
