@@ -340,10 +340,9 @@ def test_the_scan_interrupts_the_fast_reader_and_the_careful_one_takes_over(
     rig["read"] = duckdb.InterruptException
     assert outcome(asked) == BUG
 
-    def start(scan: LineScan) -> None:
-        scan._doubt()
-
-    monkeypatch.setattr(LineScan, "start", start)
+    with open(asked.source.pattern, "ab") as stream:
+        stream.write(b"\0,1\n")
+    monkeypatch.setattr(LineScan, "start", LineScan.run)
     monkeypatch.setattr(LineScan, "join", lambda _scan: None)
     assert outcome(asked) == RIGHT
 
