@@ -71,14 +71,14 @@ WORDS = [
     "", " ", "  ", "\t", "a", " a", "a ", " a ", "\ta", "a\v", "\fa", "\xa0a", "a\u2003", "null",
     "NULL", "n/a", "\\N", "None", "\\", "\\n", "#", "#a", "--", ";", ",", "a,b", "a;b", "a|b", "'",
     "a'b", "'a'", '"', '""', '"a"', 'a"b', 'a"', ',"', '",', '","', "''", "','", "\x01", "\x1a",
-    "\x7f", "\x85", "\u2028", "\ufeff", "\ufeffa", "\ufffd", "\uffff", "caf\xe9", "cafe\u0301",
+    "\x7f", "\x85", "\u2028", "\ufeff", "\ufffd", "\uffff", "caf\xe9", "cafe\u0301",
     "\U0001f4a9", "\u212b", "\u1100\u1161", "x" * 13, "x" * 1001, "\xe9" * 4001, "other", "=1+1",
     " 7", "7 ", " 7 ", "\t7", "7\t", "\v7", "7\f", "\xa07", "7\xa0", "1 000", "- 7", " true",
     "true ", " 2026-01-31", "2026-01-31 ", "2026-01-31 12:00:00", "2026-01-31  12:00:00",
     "2026-01-31 12:00:00.5", "2026-01-31 12:00:00 UTC", "2026-01-31 24:00:00", "9" * 400,
     "0." + "0" * 400 + "1", "1" + "0" * 308, "1" + "0" * 309, "9" * 1001, "0" * 2000 + "7",
 ]  # fmt: skip
-TEXTS = [*PLAIN.split(), *WORDS]
+TEXTS = ["\ufeffa", *PLAIN.split(), *WORDS]
 
 DIALECTS = {
     "usual": Dialect(),
@@ -124,12 +124,17 @@ def lines_of(dialect: Dialect) -> list[str]:
         # what is to be quoted and has blanks about quotes is read with care
         if not (text != text.strip(" \t") and text.strip(" \t").startswith(dialect.quote or "\0"))
     ]  # fmt: skip
-    return [line(dialect, (text,) * len(COLUMNS)) for text in texts]
+    found = [line(dialect, (text,) * len(COLUMNS)) for text in texts]
+    if dialect.quote:  # a blank about a quote is none of the text
+        one = "".join((dialect.quote, "7.5", dialect.quote))
+        found += [dialect.delimiter.join((each,) * len(COLUMNS)) for each in (f" {one}", f"{one} ")]
+    return found
 
 
 def written(path: Path, dialect: Dialect, lines: list[str]) -> Source:
     header = [line(dialect, COLUMNS)] if dialect.header else []
     text = "\n".join([*header, *lines, ""])
+    text = text if dialect.header else f"\ufeff{text}"  # which is none of the first field
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     return Source(str(path), "csv", dialect)
 
