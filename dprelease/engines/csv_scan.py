@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from dprelease.engines.duckdb_errors import CSV_FIELDS, means
+from dprelease.engines.duckdb_errors import CSV_LINES, means
 from dprelease.engines.files import LINE_LIMIT, Layout
 from dprelease.model import Dialect
 
@@ -39,12 +39,11 @@ class LineScan(threading.Thread):
         self._header = dialect.header
         # Blanks about quotes: the fast reader keeps or joins what the careful one doesn't.
         blanks = [blank for blank in (b" ", b"\t") if blank != dialect.delimiter.encode()]
-        self._odd = tuple(
-            pattern
-            for one in blanks
-            for other in blanks
-            for pattern in (one + other + self._quote, self._quote + one + self._quote)
-        ) + tuple(b"\t" + self._quote for _ in blanks[1:])
+        self._odd = [
+            one + other + self._quote for one in (*blanks, self._quote) for other in blanks
+        ]
+        if b"\t" in blanks:
+            self._odd.append(b"\t" + self._quote)
         self._on_doubt = on_doubt
         self._stopped = False
         self.refuted = False  # whether the scan itself has seen that the fast reader won't do
@@ -86,9 +85,9 @@ class LineScan(threading.Thread):
         at_feed, at_other = np.empty((2, CHUNK), np.bool_)
         with open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
-                begun = self._unbroken(buffer, size, begun)
+                begun = self._begun(buffer, size, begun)
                 start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
-                self._look_for_odd_quotes(before + bytes(buffer[:2]), buffer, start, size)
+                self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
                 np.equal(content, _FEED, out=at_feed)
                 feeds += int(np.count_nonzero(at_feed[:size]))
                 np.logical_and(at_feed[1:], at_feed[:-1], out=at_other[1:])
@@ -106,8 +105,8 @@ class LineScan(threading.Thread):
         lines = feeds + (not before.endswith(b"\n")) - self._header
         return lines - (empty if self._layout.width > 1 else 0), bool(returns) if feeds else None
 
-    def _unbroken(self, buffer: bytearray, size: int, begun: int) -> int:
-        """How many bytes of a line the chunk has begun; raises _DoubtError for one too long."""
+    def _begun(self, buffer: bytearray, size: int, begun: int) -> int:
+        """Bytes of the line that the chunk leaves open; raises _DoubtError for one too long."""
         if self._stopped or buffer.find(b"\0", 0, size) >= 0:
             raise _DoubtError
         feed = buffer.find(b"\n", 0, size)
@@ -115,9 +114,9 @@ class LineScan(threading.Thread):
             raise _DoubtError
         return begun + size if feed < 0 else size - 1 - buffer.rfind(b"\n", 0, size)
 
-    def _look_for_odd_quotes(self, seam: bytes, buffer: bytearray, start: int, size: int) -> None:
+    def _look_at_quotes(self, seam: bytes, buffer: bytearray, start: int, size: int) -> None:
         """Raise _DoubtError for blanks about quotes at the seam of two chunks or in the second."""
-        if not self._quote or (buffer.find(self._quote, start, size) < 0):
+        if not self._quote or buffer.find(self._quote, start, size) < 0:
             return
         if any(each in seam or buffer.find(each, start, size) >= 0 for each in self._odd):
             raise _DoubtError
@@ -137,8 +136,8 @@ def beside_a_scan(
 ) -> tuple[T | None, LineScan]:
     """What the fast reader gives, with the scan of the same files that says whether it is right.
 
-    None where the reader is stopped by the scan, runs out of memory, or finds that fields are not
-    as they should be: the careful one may do better. Raises duckdb.Error for the rest.
+    None where the reader is stopped by the scan, runs out of memory, or gives up by itself: the
+    careful one may do better. Raises duckdb.Error for the rest.
     """
     import duckdb
 
@@ -153,7 +152,7 @@ def beside_a_scan(
         if not scan.refuted:  # nobody else interrupts it
             raise
     except duckdb.Error as problem:
-        if not means(problem, CSV_FIELDS):
+        if not means(problem, CSV_LINES):
             raise
     finally:
         if found is None:

@@ -108,10 +108,7 @@ def by_duckdb(connection: Any, asked: Asked) -> Found | None:
 
 def by_care(connection: Any, asked: Asked) -> Found:
     """The records by the careful reader."""
-    wanted = asked.places or (0,)
-    names = [f"f{place}" for place in wanted]
-    schema = pa.schema([(name, pa.string()) for name in names])
-    batches = csv_records.batches(asked.dialect, asked.layout, names, wanted)
+    schema, batches = csv_records.opened(asked.dialect, asked.layout, asked.places or (0,))
     with closing(connection.cursor()) as cursor:
         cursor.register(RECORDS, pa.RecordBatchReader.from_batches(schema, batches))
         return by_statement(cursor, asked, record_fields(asked.layout, asked.dialect))

@@ -1,5 +1,6 @@
 """One line into fields: the two splitters, written apart, agree; blocks and scans are right."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dprelease.csv_line import split_line
-from dprelease.engines import csv_records
+from dprelease.engines import csv_records, csv_scan
 from dprelease.engines.csv_scan import LineScan
 from dprelease.engines.files import Layout
 from dprelease.engines.reference import read_fields
@@ -70,10 +71,22 @@ def test_blocks_hold_every_line_once(
 @pytest.mark.parametrize(
     ("body", "records", "believed"),
     [
-        (b"a,b\n", 5, True),  # no quote: nothing to count
+        (b"", 0, True),
+        (b"a,b\n", 1, True),
+        (b"a,b\n", 0, False),
+        (b"a,b\n", 2, False),
+        (b"a,b\nc,d", 2, True),
+        (b"a,b\nc,d", 1, False),
+        (b"\n\na,b\n\n\nc,d\n\n", 2, True),
+        (b"a,b\n" * 300_000, 300_000, True),  # beyond the first chunk
+        (b"a,b\n" * 300_000 + b"\nc,d", 300_001, True),
+        (b"a,b\n" * 300_000 + b"c,d", 300_000, False),
         (b'a,"b"\n', 1, True),
         (b'a,"b"\n', 2, False),
         (b'a,"b\nc"\n', 1, False),
+        (b"a," + b" " * (1 << 19) + b'"b"\n', 1, False),
+        (b"a," + b"x" * ((1 << 20) - 2) + b"\n", 1, True),
+        (b"a," + b"x" * ((1 << 20) - 1) + b"\n", 1, False),
         (b"a,b\r\n", 1, False),  # the header has no carriage return
         (b"a\rb,c\n", 1, False),
         (b"a,b\0\n", 1, False),
@@ -89,3 +102,44 @@ def test_when_the_fast_reader_is_believed(
     scan.start()
     scan.join()
     assert scan.confirms(records) is believed
+
+
+def by_hand(body: bytes, width: int, header: bool, most: int) -> int | None:
+    """The records that the scan confirms, if any number."""
+    lines = body.split(b"\n")
+    ended = {line.endswith(b"\r") for line in lines[:-1]}
+    whole = b"\n".join(lines[1:] if header else lines)
+    stray = len(ended) > 1 or re.search(rb"\r(?!\n)", body)
+    if stray or b"\0" in body or max(map(len, lines)) > most:
+        return None
+    if re.search(rb'[ \t][ \t]"|"[ \t]"|\t"', whole):
+        return None
+    empty = 0 if width == 1 else lines[:-1].count(b"")
+    return len(lines) - (not lines[-1]) - header - empty
+
+
+@given(
+    body=st.lists(
+        st.sampled_from([b"a", b"a", b",", b"\n", b"\n", b"\r\n", b'"', b" ", b"\t", b"\r", b"\0"]),
+        max_size=40,
+    ).map(b"".join),
+    width=st.sampled_from([1, 2]),
+    header=st.booleans(),
+    chunk=st.sampled_from([1, 2, 3, 7, 100]),
+)
+@settings(max_examples=600, deadline=None, derandomize=True)
+def test_the_scan_counts_what_it_sees_whatever_the_chunks(
+    tmp_path_factory: pytest.TempPathFactory, body: bytes, width: int, header: bool, chunk: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "chunks.csv"
+    body = b"s,n\n" * header + body
+    path.write_bytes(body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_scan, "CHUNK", chunk)
+        patch.setattr(csv_scan, "LINE_LIMIT", 12)
+        scan = LineScan(
+            Layout((str(path),), width, {}, "utf-8"), Dialect(header=header), lambda: None
+        )
+        scan.run()
+    assert scan._records == by_hand(body, width, header, 12)
+    assert scan.refuted is (scan._records is None)

@@ -57,6 +57,18 @@ def test_one_bad_line_leaves_a_thousand_odd_ones_alone(
     assert abs(b - other_b) <= 1
 
 
+def test_a_quote_where_two_threads_meet_costs_no_run(tmp_path: Path) -> None:
+    """DuckDB's threads part a file at every eight millionth byte, and find the next line by trying.
+
+    Where one record has a quote before its delimiter, they don't meet.
+    """
+    path, meets = tmp_path / "t.csv", 8_000_000
+    line, odd = b"a,1".ljust(49) + b"\n", b'b",1'.ljust(49) + b"\n"
+    for place in range(meets // 50 - 1, meets // 50 + 2):
+        path.write_bytes(b"g,x\n" + line * place + odd + line * (200_000 - place))
+        assert counts(Source(str(path), "csv")) == [200_000, 0, 0]
+
+
 @pytest.mark.parametrize("folder", ["f0=b", "f1=9", "g=b", "x=9"])
 def test_a_folder_is_no_column(folder: str, tmp_path: Path) -> None:
     (tmp_path / folder).mkdir()

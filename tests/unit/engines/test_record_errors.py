@@ -108,12 +108,13 @@ class Rigged:
 
 # Class -> what it is taken for: of CSV and of Parquet, as long as nothing was handed on, and then.
 CLASSES = {
-    "ConversionException": (RIGHT, BUG, BUG),
+    "ConversionException": (BUG, BUG, BUG),
+    "Error": (RIGHT, BUG, BUG),
     "InvalidInputException": (RIGHT, BUG, BUG),
-    "NotImplementedException": (BUG, BUG, BUG),
+    "NotImplementedException": (RIGHT, BUG, BUG),
     "IOException": (LOST, LOST, LOST),
     "OutOfMemoryException": (RIGHT, MEMORY, MEMORY),
-    "InternalException": (BUG, BUG, BUG),
+    "InternalException": (RIGHT, BUG, BUG),
     "InterruptException": (BUG, BUG, BUG),
     "BinderException": (BUG, BUG, BUG),
     "ResourceInUseException": (BUG, BUG, BUG),
@@ -198,7 +199,7 @@ def careful_only(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
     for module in (csv_records, parquet_records):
         honest = module.opened
         patch.setattr(module, "opened", lambda *given, honest=honest: (honest(*given)[0], broken()))
-    patch.setattr(csv_scan, "CSV_FIELDS", frozenset({"BinderException"}))
+    patch.setattr(csv_scan, "CSV_LINES", frozenset({"BinderException"}))
     patch.setattr(duckdb_records, "csv_fields", unknown)
 
 
