@@ -122,7 +122,7 @@ class LineScan(threading.Thread):
                 last = bytes(buffer[size - 1 : size])
         if returns and not returns == feeds == pairs:
             raise _DoubtError
-        lines = feeds + (last != b"\n")
+        lines = feeds + (last not in (b"", b"\n"))
         # no line feed, or none counted: nothing is known of line ends
         return lines, bool(returns) if feeds else None
 
