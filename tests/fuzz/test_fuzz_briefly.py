@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import fuzz_csv
+import fuzz_csv_readers
 import fuzz_spec
 import pytest
 from timed import run_for
@@ -18,6 +19,10 @@ def test_specs(tmp_path: Path) -> None:
 def test_csv_files(tmp_path: Path) -> None:
     fuzz_csv.use_folder(tmp_path)
     assert run_for(3, 1, fuzz_csv.check, fuzz_csv.CASES) > 0
+
+
+def test_lines_of_csv_by_every_reader(tmp_path: Path) -> None:
+    assert fuzz_csv_readers.run(tmp_path, 20_000, 1).roles >= 20_000
 
 
 def test_what_a_case_raises_is_seen() -> None:
