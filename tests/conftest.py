@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +42,15 @@ class HashedEntropy:
 def entropy(request: pytest.FixtureRequest) -> HashedEntropy:
     """Bytes of the test's own."""
     return HashedEntropy(request.node.name)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptions_arrive() -> None:
+    """Ctrl-C is heard here and by processes of tests, also in a job of the background.
+
+    A shell starts those with the signal ignored, and who is started so inherits that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
