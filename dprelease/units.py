@@ -13,6 +13,9 @@ from dprelease.model import Adjacency, Column, ColumnType, Release
 
 Definition = Mapping[str, object]
 
+# Parts of a definition that are only told where more than whose rows are dropped follows from them.
+OF_NULLS = frozenset({"null_values", "fields"})
+
 
 def unit_definition(release: Release) -> dict[str, object] | None:
     """State in JSON values what decides which rows are one unit; None where each row is one.
