@@ -22,24 +22,23 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyarrow as pa
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 from csv_asked import facts_of, request_of  # noqa: E402
 from csv_lines import Form, forms, lines  # noqa: E402
 
-from dprelease.engines import csv_records, reference  # noqa: E402
+from dprelease.engines import reference  # noqa: E402
 from dprelease.engines.csv_scan import beside_a_scan, may_be_fast  # noqa: E402
+from dprelease.engines.duckdb_errors import Stream  # noqa: E402
 from dprelease.engines.duckdb_labels import put_labels  # noqa: E402
 from dprelease.engines.duckdb_layers import layer  # noqa: E402
 from dprelease.engines.duckdb_rows import Fields, build_rows  # noqa: E402
 from dprelease.engines.duckdb_session import session  # noqa: E402
-from dprelease.engines.duckdb_sources import RECORDS, csv_fields, record_fields  # noqa: E402
+from dprelease.engines.duckdb_sources import csv_fields, csv_stream  # noqa: E402
 from dprelease.engines.files import Layout, lay_out  # noqa: E402
 from dprelease.expressions.sqltext import identifier, number, select  # noqa: E402
-from dprelease.model import AggregateRequest, Dialect, Source  # noqa: E402
+from dprelease.model import AggregateRequest, ColumnType, InputColumn, Source  # noqa: E402
 
 # Lines of a file, and how many of them are damaged.
 SIZES = ((4000, 0.0), (4000, 0.0), (400, 0.01), (30, 0.5))
@@ -55,10 +54,15 @@ class DiffersError(AssertionError):
 class Asked:
     """What is wanted of the files: some fields as texts, or all roles of a request."""
 
+    source: Source
     layout: Layout
-    dialect: Dialect
-    places: tuple[int, ...]  # of the fields that are read
+    inputs: tuple[InputColumn, ...]
     request: AggregateRequest | None = None
+
+    @property
+    def places(self) -> list[int]:
+        """Of the fields that are read."""
+        return sorted(self.layout.position.values())
 
 
 def told(rows: Iterable[Iterable[Any]]) -> Found:
@@ -75,7 +79,7 @@ def by_oracle(asked: Asked) -> Found:
     return told(
         [fields[place] for place in asked.places] or [0]
         for path in asked.layout.paths
-        for fields in reference._file_records(path, asked.layout, asked.dialect)
+        for fields in reference._file_records(path, asked.layout, asked.source.dialect)
     )
 
 
@@ -95,7 +99,7 @@ def by_statement(connection: Any, asked: Asked, fields: Fields) -> Found:
 
 def by_duckdb(connection: Any, asked: Asked) -> Found | None:
     """The records by DuckDB's reader, if it answers for them."""
-    layout, dialect = asked.layout, asked.dialect
+    layout, dialect = asked.layout, asked.source.dialect
     if not may_be_fast(layout, dialect):
         return None
     fields = csv_fields(layout, dialect)
@@ -108,10 +112,10 @@ def by_duckdb(connection: Any, asked: Asked) -> Found | None:
 
 def by_care(connection: Any, asked: Asked) -> Found:
     """The records by the careful reader."""
-    schema, batches = csv_records.opened(asked.dialect, asked.layout, asked.places or (0,))
+    records = csv_stream(asked.source, asked.layout, asked.inputs)
     with closing(connection.cursor()) as cursor:
-        cursor.register(RECORDS, pa.RecordBatchReader.from_batches(schema, batches))
-        return by_statement(cursor, asked, record_fields(asked.layout, asked.dialect))
+        records.register(cursor, Stream())
+        return by_statement(cursor, asked, records.fields)
 
 
 @dataclass
@@ -141,31 +145,31 @@ class Comparison:
         with session(
             [str(self.folder / f"{number}.csv") for number in range(form.files)]
         ) as opened:
-            places = [form.columns.index(name) for name in form.columns if name != "n"]
+            names = [name for name in form.columns if name != "n"]
             if rng.random() < 0.2:  # fewer are read: the others may hold anything
-                places = rng.sample(places, rng.randint(0, min(2, len(places))))
+                names = rng.sample(names, rng.randint(0, min(2, len(names))))
+            texts = tuple(InputColumn(name, ColumnType.STRING) for name in names)
             self.done.files += form.files
             self.done.lines += len(some)
-            easy = self._answered(opened, form, some, tuple(sorted(places)))
+            easy = self._answered(opened, form, some, texts)
             self.done.texts += len(easy)
             request = request_of(self.folder, form, rng)
-            self.done.roles += len(self._answered(opened, form, easy, (), request))
+            self.done.roles += len(self._answered(opened, form, easy, request.inputs, request))
 
     def _answered(
         self,
         connection: Any,
         form: Form,
         some: Sequence[bytes],
-        places: tuple[int, ...],
+        inputs: tuple[InputColumn, ...],
         request: AggregateRequest | None = None,
     ) -> list[bytes]:
         """The lines that DuckDB's reader answers for, all of them compared."""
         if not form.written(self.folder, some):
             return []
         source = Source(str(self.folder), "csv", form.dialect)
-        layout = lay_out(source, () if request is None else request.inputs)
-        read = tuple(sorted(layout.position.values())) if request is not None else places
-        asked = Asked(layout, form.dialect, read, request)
+        layout = lay_out(source, inputs)
+        asked = Asked(source, layout, inputs, request)
         known = by_oracle(asked)
         self._compare("the careful reader", form, some, by_care(connection, asked), known)
         found = by_duckdb(connection, asked)
@@ -176,7 +180,7 @@ class Comparison:
             return []
         half = len(some) // 2
         first, second = (
-            self._answered(connection, form, part, places, request)
+            self._answered(connection, form, part, inputs, request)
             for part in (some[:half], some[half:])
         )
         return first + second
