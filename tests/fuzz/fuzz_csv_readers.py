@@ -36,7 +36,7 @@ from dprelease.engines.duckdb_labels import put_labels  # noqa: E402
 from dprelease.engines.duckdb_layers import layer  # noqa: E402
 from dprelease.engines.duckdb_rows import Fields, build_rows  # noqa: E402
 from dprelease.engines.duckdb_session import session  # noqa: E402
-from dprelease.engines.duckdb_sources import RECORDS, csv_fields, record_fields  # noqa: E402
+from dprelease.engines.duckdb_sources import RECORDS, csv_fields  # noqa: E402
 from dprelease.engines.files import Layout, lay_out  # noqa: E402
 from dprelease.expressions.sqltext import identifier, number, select  # noqa: E402
 from dprelease.model import AggregateRequest, Dialect, Source  # noqa: E402
@@ -111,7 +111,9 @@ def by_care(connection: Any, asked: Asked) -> Found:
     schema, batches = csv_records.opened(asked.dialect, asked.layout, asked.places or (0,))
     with closing(connection.cursor()) as cursor:
         cursor.register(RECORDS, pa.RecordBatchReader.from_batches(schema, batches))
-        return by_statement(cursor, asked, record_fields(asked.layout, asked.dialect))
+        columns = {key: identifier(f"f{place}") for key, place in asked.layout.position.items()}
+        fields = Fields(identifier(RECORDS), columns, {}, asked.dialect)
+        return by_statement(cursor, asked, fields)
 
 
 @dataclass
