@@ -60,7 +60,10 @@ class Lists:
         except (OSError, ValueError):
             raise unreadable(key, path) from None
         with stream:
-            self._check(key, file, os.fstat(stream.fileno()), real)
+            try:
+                self._check(key, file, os.fstat(stream.fileno()), real)
+            except OSError:  # a folder that goes while it is looked at
+                raise unreadable(key, path) from None
             lines = read_lines(key, path, stream, code)
         self.found.append(ListFile(key, name, file, lines.sha256))
         return lines

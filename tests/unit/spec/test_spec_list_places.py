@@ -427,3 +427,20 @@ def test_a_folder_that_may_not_be_listed(
     (found,) = complaints(text(named, data), "2026")
     assert found.code == "E227"
     load_text(text("k.txt", data), "2026")
+
+
+def test_a_folder_that_goes_while_it_is_looked_at(
+    tmp_path: Path, text: Callable[..., str], key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "k.txt")
+    spec = put(tmp_path, "spec.toml", text("k.txt", data="data"))
+    (tmp_path / "data").mkdir()
+
+    def gone(*_: object) -> bool:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(list_places, "holds", gone)
+    with pytest.raises(Failure) as refused:
+        load(spec)
+    (found,) = of(key, list(refused.value.complaints))
+    assert found.code == "E112"
