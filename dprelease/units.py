@@ -13,14 +13,18 @@ from dprelease.model import Adjacency, Column, ColumnType, Release
 
 Definition = Mapping[str, object]
 
+# Parts of a definition that are only told where more than whose rows are dropped follows from them.
+OF_NULLS = frozenset({"null_values", "fields"})
+
 
 def unit_definition(release: Release) -> dict[str, object] | None:
     """State in JSON values what decides which rows are one unit; None where each row is one.
 
     That is the unit column's type, its expression with all columns it reads, what becomes of
-    nulls, and how the fields of a CSV file are read. ``null_values`` are left out where they only
-    decide whose rows are dropped: under add-remove, with a column of the file and no unit of nulls,
-    neighbours that differ in a unit whose rows are dropped are equal, and no other unit changes.
+    nulls, and how the fields of a CSV file are read. ``null_values`` and the number of fields that
+    a line must have are left out where they only decide whose rows are dropped: under add-remove,
+    with a column of the file and no unit of nulls, neighbours that differ in a unit whose rows are
+    dropped are equal, and no other unit changes.
     """
     name = release.privacy.unit_column
     if name is None:
@@ -71,8 +75,9 @@ def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
     }
     if not dialect.header:
         read = set(_fields(release.columns, name))
-        places = enumerate(dialect.names or (), 1)
-        told["names"] = {each: place for place, each in places if each in read}
+        names = dialect.names or ()
+        told["names"] = {each: place for place, each in enumerate(names, 1) if each in read}
+        told |= {"fields": len(names)} if nulls else {}
     if nulls:
         told["null_values"] = sorted(set(dialect.null_values))
     return told

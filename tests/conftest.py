@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+import signal
 
 import pytest
 from hypothesis import settings
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from product_optimized import SWITCH, optimize, passed_on
-
-if os.environ.get(SWITCH):  # before any test imports the product
-    optimize()
 
 # The suite tries the same examples each time: what it says of a commit doesn't change. New ones
 # are tried with DPRELEASE_RANDOM_EXAMPLES=1.
@@ -44,7 +35,9 @@ def entropy(request: pytest.FixtureRequest) -> HashedEntropy:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _processes_are_as_this_one() -> Iterator[None]:
-    """Processes that tests start run the product as this one does."""
-    with passed_on(os.environ):
-        yield
+def _interruptions_arrive() -> None:
+    """Ctrl-C is heard here and by processes of tests, also in a job of the background.
+
+    A shell starts those with the signal ignored, and who is started so inherits that.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)

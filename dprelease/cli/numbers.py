@@ -13,11 +13,6 @@ def rounded_up(value: object) -> str:
     return _written(value, ROUND_CEILING)
 
 
-def rounded_down(value: object) -> str:
-    """Write what is left of a budget: rounded down at five digits, ``-`` when there is none."""
-    return _written(value, ROUND_FLOOR)
-
-
 def spent(value: object) -> str:
     """Write what a budget paid: all of its digits but for the thirteenth, rounded up."""
     return _written(value, ROUND_CEILING, BUDGET_DIGITS)

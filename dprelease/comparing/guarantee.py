@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dprelease.comparing.changes import Change, Kind, Pair, elsewhere, listed
 from dprelease.model import Adjacency, Bounding, Privacy, Query
-from dprelease.units import unit_definition, unit_differences
+from dprelease.units import OF_NULLS, unit_definition, unit_differences
 
 _ADJACENCY = {
     Adjacency.ADD_REMOVE: (
@@ -68,11 +68,11 @@ def _definition(pair: Pair) -> Iterator[Change]:
     old, new = (unit_definition(release) for release in pair.releases)
     differences = unit_differences(old or {}, new or {})
     if len({release.privacy.adjacency for release in pair.releases}) > 1:
-        # Whether null_values are part of the definition depends on the neighbours.
-        differences = [each for each in differences if each != "null_values"]
+        # Whether these are part of the definition depends on the neighbours.
+        differences = [each for each in differences if each not in OF_NULLS]
     if not differences:
         return
-    if "nulls" not in differences or set(differences) - {"nulls", "null_values"}:
+    if "nulls" not in differences or set(differences) - {"nulls"} - OF_NULLS:
         why = (
             f"who counts as one person is worked out otherwise ({', '.join(differences)}); the "
             "losses can't be compared, and the ledger does not add them up"

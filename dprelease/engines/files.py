@@ -19,18 +19,20 @@ LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
 
 
 def resolve(source: Source) -> tuple[str, ...]:
-    """The files, sorted by path; each is a readable regular file that is not empty.
+    """The files, sorted by path; each is a readable regular file, with a header if one is declared.
 
     They are the file itself, what the glob matches, or the directory's own ``*.csv`` (or
-    ``*.parquet``) files. Raises Failure(DATA).
+    ``*.parquet``) files. A CSV file may be empty where no header is declared: it has no records,
+    and that must not be told from one that has some. Raises Failure(DATA).
     """
     pattern = source.pattern
+    may_be_empty = source.format == "csv" and not source.dialect.header
     try:
         found = _matches(pattern, source.format)
         if not found:
             raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
         for path in found:
-            _check_file(path, pattern)
+            _check_file(path, pattern, may_be_empty)
     except OSError:
         raise bad_data(
             "E402", f"{pattern} can't be read", "check that the file exists and may be read"
@@ -48,12 +50,12 @@ def _matches(pattern: str, suffix: str) -> list[str]:
     return sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []
 
 
-def _check_file(path: str, pattern: str) -> None:
+def _check_file(path: str, pattern: str, may_be_empty: bool) -> None:
     """Follows links (a loop is an OSError); refuses what is not a plain file with content."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")
     with open(path, "rb") as stream:
-        if not stream.read(1):
+        if not stream.read(1) and not may_be_empty:
             raise bad_data("E403", f"{pattern} is empty (zero bytes)", "check how it was written")
 
 
@@ -116,14 +118,12 @@ def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[s
     )
     try:
         with open(path, "rb") as stream:
-            line = stream.readline(LINE_LIMIT)
+            line = stream.readline(LINE_LIMIT + 2).removesuffix(b"\n").removesuffix(b"\r")
         text = line.removeprefix(BOM).decode(encoding)
     except (OSError, UnicodeDecodeError):
         raise problem from None
-    fields = split_line(
-        text.removesuffix("\n").removesuffix("\r"), dialect.delimiter, dialect.quote
-    )
-    if fields is None or len(line) == LINE_LIMIT:
+    fields = split_line(text, dialect.delimiter, dialect.quote)
+    if fields is None or len(line) > LINE_LIMIT:
         raise problem
     if dialect.strip:
         fields = [field.strip(" \t") for field in fields]

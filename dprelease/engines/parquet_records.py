@@ -9,12 +9,14 @@ that one cell of a gigabyte takes some gigabytes for a while.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from dprelease.engines.files import LINE_LIMIT
 from dprelease.engines.parquet_files import ParquetLayout, open_file
 
 CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
+TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: two gigabytes at the very most
 
 
 def opened(layout: ParquetLayout) -> tuple[Any, Iterator[Any]]:
@@ -51,11 +53,27 @@ def _stored(layout: ParquetLayout) -> Iterator[Any]:
     try:
         for path in layout.paths:
             with open_file(path, sorted(layout.coded)) as file:
-                yield from file.iter_batches(batch_size=layout.batch, columns=list(layout.types))
+                many = _at_once(layout, file.schema_arrow)
+                yield from file.iter_batches(batch_size=many, columns=list(layout.types))
     except MemoryError:
         raise
     except pa.ArrowException:
         raise OSError("a page or footer can't be decoded") from None
+
+
+def _at_once(layout: ParquetLayout, schema: Any) -> int:
+    """How many records are read at once, whatever their texts say.
+
+    A file may hold a long text once that many records have. It is held in memory once if it comes
+    as a place in a dictionary, else for each of these records.
+    """
+    from pyarrow import types
+
+    for name, kind in layout.types.items():
+        is_place = name in layout.coded and types.is_dictionary(schema.field(name).type)
+        if (types.is_string(kind) or types.is_binary(kind)) and not is_place:
+            return min(layout.batch, TEXTS_AT_ONCE)
+    return layout.batch
 
 
 def _readable(values: Any, kind: Any) -> Any:
@@ -73,6 +91,8 @@ def _readable(values: Any, kind: Any) -> Any:
         return _text(values, kind)
     if types.is_temporal(values.type) and not types.is_temporal(kind):
         return values.view(kind)
+    if types.is_decimal(kind):
+        return _decimal(values, kind)
     if values.type == pa.timestamp("ns"):
         return _microseconds(values.view(pa.int64())).view(kind)
     return values.cast(kind)
@@ -81,13 +101,33 @@ def _readable(values: Any, kind: Any) -> Any:
 def _coded(values: Any, kind: Any) -> Any:
     """Texts as places in a dictionary."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if not pa.types.is_dictionary(values.type):
         return _text(values, kind.value_type).dictionary_encode()
-    texts = _text(values.dictionary, kind.value_type)
+    texts, places = _text(values.dictionary, kind.value_type), values.indices.cast(kind.index_type)
     if texts.null_count:
-        return texts.take(values.indices).dictionary_encode()
-    return pa.DictionaryArray.from_arrays(values.indices.cast(kind.index_type), texts)
+        places = pc.if_else(texts.is_null().take(places), None, places)
+        texts = texts.fill_null("")
+    return pa.DictionaryArray.from_arrays(places, texts)
+
+
+def _decimal(values: Any, kind: Any) -> Any:
+    """Decimals with no more digits than their type has. A file can hold others: these are null."""
+    import pyarrow as pa
+
+    try:
+        values.validate(full=True)
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        return pa.array(decimals(values), kind)
+
+
+def decimals(values: Any) -> list[Decimal | None]:
+    """Each value, or None where it has more digits than its type."""
+    end = Decimal(10) ** (values.type.precision - values.type.scale)
+    found = values.to_pylist()
+    return [None if each is None or each.copy_abs() >= end else each for each in found]
 
 
 def _microseconds(nanoseconds: Any) -> Any:

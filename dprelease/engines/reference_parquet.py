@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from dprelease.engines.base import lost
@@ -110,6 +111,11 @@ def _plain(column: Any) -> list[Any]:
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_decimal(column.type):
+        end = Decimal(10) ** (column.type.precision - column.type.scale)
+        return [
+            None if each is None or each.copy_abs() >= end else each for each in column.to_pylist()
+        ]
     if not (_is_text(column.type) or _is_bytes(column.type)):
         return list(column.to_pylist())
     raw = column.cast(pa.large_binary()).to_pylist()

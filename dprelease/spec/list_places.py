@@ -27,6 +27,7 @@ Barred = tuple[str, str]  # what it is, and the pattern of its absolute path
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # O_PATH, where there is one: a folder on the way need not be readable.
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+_MOST_LOOKS = 1_000_000  # at files and folders, for all lists of a spec: seconds
 _LOOSE = re.compile(re.escape(PERIOD) + r"|\[.*\]")
 
 
@@ -41,13 +42,14 @@ class Lists:
         self._base = base
         self._barred = barred
         self._outside = outside
+        self._looks = 0
         self.found: list[ListFile] = []
 
     def read(self, key: str, name: str, file: str, code: str) -> Lines:
         """Read the lines of the file that a key of a column or query names, and note it as found.
 
-        What is barred (E227) or outside of the folder (E251) is refused unread. Raises ``Refused``,
-        see ``read_lines``.
+        What is barred (E227) or outside of the folder (E251) is refused unread, also where a
+        pattern stands for too many files to tell. Raises ``Refused``, see ``read_lines``.
         """
         path = absolute(self._base, file)
         try:
@@ -58,16 +60,28 @@ class Lists:
         except (OSError, ValueError):
             raise unreadable(key, path) from None
         with stream:
-            self._check(key, file, os.fstat(stream.fileno()), real)
+            try:
+                self._check(key, file, os.fstat(stream.fileno()), real)
+            except OSError:  # a folder that goes while it is looked at
+                raise unreadable(key, path) from None
             lines = read_lines(key, path, stream, code)
         self.found.append(ListFile(key, name, file, lines.sha256))
         return lines
 
     def _check(self, key: str, file: str, found: os.stat_result, real: str) -> None:
         for what, pattern in self._barred:
-            if _is_part(pattern, found, real):
-                hint = "what a list holds is published: take it from a public rule, in its own file"
-                raise Refused(f"the {key} is {what}", hint, "E227")
+            for is_it in _looks(pattern, found, real):
+                if is_it:
+                    hint = (
+                        "what a list holds is published: take it from a public rule, in its own "
+                        "file"
+                    )
+                    raise Refused(f"the {key} is {what}", hint, "E227")
+                self._looks += 1
+                if self._looks > _MOST_LOOKS:
+                    message = f"whether the {key} is {what} can't be told: that may be any of"
+                    hint = "name the folder that the data have for themselves, without **"
+                    raise Refused(f"{message} more than {_MOST_LOOKS} files", hint, "E227")
         if found.st_nlink > 1 and not self._outside:
             raise _outside(key, file, "has another name (a hard link), which may lie anywhere")
 
@@ -103,8 +117,8 @@ def _opened(real: str) -> BinaryIO:
     raise OSError("no file: a pipe would be waited for")
 
 
-def _is_part(pattern: str, found: os.stat_result, real: str) -> bool:
-    """Say whether an open file is one that a pattern matches, or lies inside of what it matches.
+def _looks(pattern: str, found: os.stat_result, real: str) -> Iterator[bool]:
+    """Say of each place of a pattern whether it is an open file, or a folder that the file is in.
 
     Device and inode decide, so that links don't matter, nor by which path a file was reached.
     ``real`` is its path without links: of a folder that may not be listed its parts are tried.
@@ -114,6 +128,7 @@ def _is_part(pattern: str, found: os.stat_result, real: str) -> bool:
     seen = set()
     while left:
         place, rest = left.pop()
+        yield False
         try:
             status = os.stat(place)
         except (OSError, ValueError):
@@ -124,11 +139,11 @@ def _is_part(pattern: str, found: os.stat_result, real: str) -> bool:
         seen.add(here)
         folder = stat.S_ISDIR(status.st_mode)
         if not rest:
-            if os.path.samestat(status, found) or (folder and _is_inside(place, found, real)):
-                return True
+            yield os.path.samestat(status, found)
+            if folder:
+                yield from _inside(place, found, real)
         elif folder:
             left += _next(place, rest, real)
-    return False
 
 
 def _next(place: str, rest: tuple[str, ...], real: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -156,14 +171,12 @@ def _names(folder: str, real: str) -> Iterable[str]:
         return ()
 
 
-def _is_inside(folder: str, found: os.stat_result, real: str) -> bool:
-    if holds(folder, real):
-        return True
-    return any(
-        _is(os.path.join(place, name), found)
-        for place, _, names in os.walk(folder)
-        for name in names
-    )
+def _inside(folder: str, found: os.stat_result, real: str) -> Iterator[bool]:
+    yield holds(folder, real)
+    for place, _, names in os.walk(folder):
+        yield False
+        for name in names:
+            yield _is(os.path.join(place, name), found)
 
 
 def _is(path: str, found: os.stat_result) -> bool:

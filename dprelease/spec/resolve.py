@@ -226,7 +226,9 @@ def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     barred += [("the ledger's witness", absolute(base, witness))] if witness is not None else []
     if data is not None and parts.data.model.path is not None:
         every = absolute(base, parts.data.model.path)
-        barred += [("the data", data.source.pattern), ("data of another period", every)]
+        barred.append(("the data", data.source.pattern))
+        if every != data.source.pattern:
+            barred.append(("data of another period", every))
     return list(dict.fromkeys(barred))
 
 

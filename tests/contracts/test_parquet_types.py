@@ -324,3 +324,26 @@ def test_texts_are_cut_into_valid_and_not_by_one_rule(tmp_path: Path) -> None:
         except pa.ArrowInvalid:
             valid = False
         assert valid == (each.decode("utf-8", "replace").encode() == each)
+
+
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("kind", ["decimal32", "decimal64", "decimal128", "decimal256"])
+def test_a_decimal_with_more_digits_than_its_type_is_null(
+    kind: str, integer: bool, tmp_path: Path
+) -> None:
+    for digits in (1, 4, 5, 9):
+        made = getattr(pa, kind)(digits, 1)
+        end, size = 10**digits, made.bit_width // 8
+        # what a file can hold: four bytes as an integer, else as many as the digits need
+        whole = [1, end - 1, end if not integer else 2**31 - 1, 1 - end, -end, 7]
+        raw = b"".join(each.to_bytes(size, "little", signed=True) for each in whole)
+        values = pa.Array.from_buffers(made, len(whole), [None, pa.py_buffer(raw)])
+        path = tmp_path / "t.parquet"
+        table = pa.table({"c": values, "t": ["p"] * len(whole)})
+        pq.write_table(table, path, store_decimal_as_integer=integer)
+        for declared in (*sorted(NUMBERS), None):
+            for role, request in requests(path, declared).items():
+                assert answer("duckdb", request) == answer("reference", request), (digits, role)
+        found = answer("duckdb", requests(path, T.FLOAT)["value"])
+        assert isinstance(found, list)
+        assert found[1][0] == 4

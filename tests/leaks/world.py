@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import io
 import re
+import shutil
 import sqlite3
 import sys
 import threading
@@ -139,10 +140,11 @@ class World:
 
     def forget(self) -> None:
         """Remove ledger and output."""
-        for each in [*self.folder.glob("*.sqlite*"), *self.folder.glob("out/*")]:
-            each.unlink()
-        if (self.folder / "out").exists():
-            (self.folder / "out").rmdir()
+        for each in [*self.folder.glob("*.sqlite*"), *self.folder.glob("out")]:
+            if each.is_dir():
+                shutil.rmtree(each)
+            else:
+                each.unlink()
 
     def run(self, *options: str) -> Traces:
         """``dprelease run`` on a fresh ledger."""

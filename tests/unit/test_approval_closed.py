@@ -24,6 +24,7 @@ from dprelease.model import (
     Data,
     Expression,
     LedgerSettings,
+    ListFile,
     Output,
     Perturb,
     PerturbedColumn,
@@ -55,6 +56,7 @@ def column(**changes: Any) -> Change:
 
 HELD: dict[tuple[type, str], Change] = {
     (Release, "report_formats"): whole(report_formats=("md",)),
+    (Release, "lists"): whole(lists=(ListFile("keys_file", "days", "days.txt", "0" * 64),)),
     **{
         (About, name): part("about", **{name: "else"})
         for name in ("title", "curator", "contact", "purpose", "region", "sector")

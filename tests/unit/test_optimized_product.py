@@ -1,9 +1,9 @@
-"""The product can be run as ``python -O`` has it, while tests keep their asserts."""
+"""``python -O`` changes nothing: no check of the product is an assert."""
 
 from __future__ import annotations
 
 import ast
-import os
+import marshal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,69 +13,53 @@ import pytest
 import dprelease
 
 PACKAGE = Path(dprelease.__file__).parent
-TESTS = Path(__file__).parents[1]
-
-PROGRAM = """
-import sys
-sys.path[:0] = [{tests!r}, {folder!r}]
-from product_optimized import optimize
-finder = optimize("frail")
-import frail, frail.part
-print(frail.answer(), frail.part.answer(), finder.loaded)
-try:
-    assert False
-except AssertionError:
-    print("alive")
-"""
+MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("cached", [False, True])
-def test_asserts_of_the_package_alone_are_stripped(tmp_path: Path, cached: bool) -> None:
-    package = tmp_path / "frail"
-    package.mkdir()
-    for name in ("__init__.py", "part.py"):
-        (package / name).write_text(
-            "def answer():\n    assert False, 'not stripped'\n    return __debug__\n"
-        )
-    if cached:  # compiled with its asserts: that must not be used
-        compiled = [sys.executable, "-m", "compileall", "-q", str(package)]
-        subprocess.run(compiled, check=True, env={**os.environ, "PYTHONOPTIMIZE": ""})
-    program = PROGRAM.format(tests=str(TESTS), folder=str(tmp_path))
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        check=False,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONOPTIMIZE": ""},
-    )
-    assert done.stdout.splitlines() == ["False False ['frail', 'frail.part']", "alive"], done.stderr
+def compiled(source: str, optimize: int) -> bytes:
+    """The code of a module, byte for byte."""
+    return marshal.dumps(compile(source, "module", "exec", dont_inherit=True, optimize=optimize))
 
 
-def test_the_switch_works_for_this_process() -> None:
-    """With the switch every module of the product that is loaded came through the finder."""
-    loaders = {
-        type(module.__spec__.loader).__name__
-        for name, module in sys.modules.items()
-        if name.partition(".")[0] == "dprelease" and module.__spec__ is not None
-    }
-    asked = bool(os.environ.get("DPRELEASE_TEST_OPTIMIZED"))
-    assert loaders == {"OptimizedLoader" if asked else "SourceFileLoader"}
-    assert bool(os.environ.get("PYTHONOPTIMIZE")) is asked
+@pytest.mark.parametrize("source", ["assert x", "if __debug__:\n    x = 1", "x = __debug__"])
+def test_what_the_option_changes_is_seen(source: str) -> None:
+    assert compiled(source, 0) != compiled(source, 1)
 
 
-def test_the_asserts_of_tests_are_alive() -> None:
-    assert sys.flags.optimize == 0
-    with pytest.raises(AssertionError):
-        assert not TESTS
+def test_every_module_compiles_to_the_same_code_with_the_option_and_without() -> None:
+    """The option acts on compilation alone, so the same code is the same product."""
+    assert len(MODULES) > 100
+    sources = {file: file.read_text(encoding="utf-8") for file in MODULES}
+    assert [
+        str(file.relative_to(PACKAGE))
+        for file, source in sources.items()
+        if compiled(source, 0) != compiled(source, 1)
+    ] == []
 
 
-def test_nothing_depends_on_debug() -> None:
-    """Neither on ``__debug__`` nor on docstrings, which ``-OO`` strips."""
+def test_nothing_reads_docstrings_but_the_help() -> None:
+    """``-OO`` strips them as well."""
     found = [
         f"{file.relative_to(PACKAGE)}:{node.lineno}"
-        for file in PACKAGE.rglob("*.py")
+        for file in MODULES
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if (isinstance(node, ast.Name) and node.id in ("__debug__", "__doc__"))
+        if (isinstance(node, ast.Name) and node.id == "__doc__")
         or (isinstance(node, ast.Attribute) and node.attr == "__doc__")
     ]
     assert found == []
+
+
+def test_a_run_under_the_option(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("n\n1\n2\n")
+    (tmp_path / "spec.toml").write_text(
+        '[release]\nname = "r"\n[data]\npath = "t.csv"\n'
+        '[privacy]\nunit = "row"\nadjacency = "add-remove"\nepsilon = 1\n'
+        '[ledger]\nepsilon_cap = 1\n[output]\npath = "out"\n'
+        '[[query]]\nname = "records"\nstatistic = "count"\n'
+    )
+    for expected in (0, 0, 3):  # released, given again, and refused: the cap is reached
+        command = [sys.executable, "-O", "-m", "dprelease", "run", str(tmp_path / "spec.toml")]
+        more = ["--new-noise"] if expected else []
+        done = subprocess.run([*command, *more], check=False, capture_output=True, cwd=tmp_path)
+        assert done.returncode == expected, done.stderr
+    assert (tmp_path / "out" / "report.json").exists()

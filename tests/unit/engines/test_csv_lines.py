@@ -143,3 +143,15 @@ def test_the_scan_counts_what_it_sees_whatever_the_chunks(
         scan.run()
     assert scan._records == by_hand(body, width, header, 12)
     assert scan.refuted is (scan._records is None)
+
+
+def test_an_empty_file_has_no_line(tmp_path: Path) -> None:
+    paths = []
+    for number, content in enumerate((b"1\n2\n", b"", b"3")):
+        paths.append(str(tmp_path / f"{number}.csv"))
+        Path(paths[-1]).write_bytes(content)
+    for few, records in ((paths, 3), (paths[:2], 2), (paths[1:2], 0)):
+        layout = Layout(tuple(few), 1, {}, "utf-8")
+        scan = LineScan(layout, Dialect(header=False, names=("n",)), lambda: None)
+        scan.run()
+        assert scan.confirms(records)

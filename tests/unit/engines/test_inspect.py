@@ -12,6 +12,7 @@ import pytest
 
 from dprelease.engines import base, files, get
 from dprelease.engines.duckdb_session import session
+from dprelease.engines.files import LINE_LIMIT
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
@@ -67,6 +68,34 @@ def test_good_headers(tmp_path: Path, engine: str, content: bytes) -> None:
     path = tmp_path / "good.csv"
     path.write_bytes(content)
     get(engine).inspect(Source(str(path), "csv"), INPUTS)
+
+
+@ENGINES
+def test_without_a_header_an_empty_file_has_no_records(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "empty.csv").write_bytes(b"")
+    declared = Dialect(header=False, names=("n",))
+    for path in (tmp_path, tmp_path / "*.csv", tmp_path / "empty.csv"):
+        get(engine).inspect(Source(str(path), "csv", declared), INPUTS)
+        assert refused(engine, Source(str(path), "csv")) == "E403"
+    (tmp_path / "empty.parquet").write_bytes(b"")
+    for dialect in (Dialect(), declared):
+        source = Source(str(tmp_path / "empty.parquet"), "parquet", dialect)
+        assert refused(engine, source) == "E403"
+
+
+@ENGINES
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_longest_header_does_not_depend_on_records(
+    tmp_path: Path, engine: str, more: int
+) -> None:
+    header = b"n," + b"x" * (LINE_LIMIT - 2 + more)
+    path = tmp_path / "long.csv"
+    for end in (b"", b"\n", b"\r\n", b"\n1,2\n", b"\r\n1,2\r\n"):
+        path.write_bytes(header + end)
+        if more:
+            assert refused(engine, Source(str(path), "csv")) == "E404"
+        else:
+            get(engine).inspect(Source(str(path), "csv"), INPUTS)
 
 
 @ENGINES

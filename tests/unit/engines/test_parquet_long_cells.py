@@ -9,6 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dprelease.engines import get
+from dprelease.engines.parquet_files import lay_out_parquet
+from dprelease.engines.parquet_records import opened
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -43,3 +45,32 @@ def test_a_long_cell_changes_its_own_record(size: int, expected: list[int], tmp_
     pq.write_table(pa.table({"t": texts}), path)
     del texts
     assert counted(path) == expected
+
+
+def repeated(path: Path, size: int, records: int, *others: str) -> None:
+    """A file that has one text of many records once, and one record each of the others."""
+    places = pa.array([0] * records + list(range(1, len(others) + 1)), pa.int32())
+    texts = pa.DictionaryArray.from_arrays(places, pa.array(["x" * size, *others]))
+    pq.write_table(pa.table({"t": texts}), path, store_schema=False)
+
+
+@pytest.mark.parametrize(
+    ("size", "records", "long"),
+    [
+        # a text that is null, and takes no record's text out of the dictionary
+        (50_000, 300_000, "y" * (LIMIT + 1)),
+        # by the sizes in the footer, texts are no places in a dictionary any more
+        (5000, 100_000, "y" * LIMIT),
+    ],
+    ids=["null", "long"],
+)
+def test_a_text_of_many_records_is_not_held_for_each(
+    size: int, records: int, long: str, tmp_path: Path
+) -> None:
+    path, inputs = tmp_path / "t.parquet", (InputColumn("t", ColumnType.STRING),)
+    source = Source(str(path), "parquet")
+    for others in (("p",), ("p", long)):
+        repeated(path, size, records, *others)
+        _, batches = opened(lay_out_parquet(source, [str(path)], inputs))
+        assert max(each.nbytes for each in batches) < 1 << 24
+        assert counted(path) == [1, 0, long in others and len(long) > LIMIT]

@@ -112,6 +112,16 @@ OTHERS: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
         ({"data": NAMED}, BY_HOUSE),
         ({"data": {**NAMED, "names": ["x", "door", "house", "days"]}}, BY_HOUSE),
     ),
+    "a further field, without which all lines are nulls": (
+        "fields",
+        ({"data": NAMED}, ONE_UNIT),
+        ({"data": FURTHER}, ONE_UNIT),
+    ),
+    "a further field, without which an expression reads nulls": (
+        "fields",
+        ({"data": NAMED}, BY_HOUSE),
+        ({"data": FURTHER}, BY_HOUSE),
+    ),
     "another column": ("another unit", (), ({"privacy": {"unit_column": "house"}},)),
     "other neighbours": ("another adjacency", (), (REPLACED,)),
 }
@@ -198,6 +208,7 @@ def test_what_a_ledger_notes_of_a_unit_never_changes_between_versions() -> None:
             "strip": False,
             "header": False,
             "names": {"house": 2},
+            "fields": 4,
             "null_values": [""],
         },
         "unit_description": "one household",

@@ -10,7 +10,7 @@ import pytest
 
 from dprelease.errors import Complaint, Failure
 from dprelease.model import Release
-from dprelease.spec import load
+from dprelease.spec import list_places, load
 from dprelease.spec.list_places import Lists
 
 Load = Callable[..., Release]
@@ -396,6 +396,19 @@ def test_links_in_a_circle_are_walked_once(
     load_text(text("k.txt", f"in/{'*a' * 60}.csv"))
 
 
+@pytest.mark.parametrize("data", ["in", "in/*", "in/**/x.csv", "in/**", "**/" * 300 + "x.csv"])
+def test_looking_for_the_data_has_an_end_that_does_not_depend_on_the_spec(
+    text: Callable[..., str], complaints: Spoil, load_text: Load, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, key: str, data: str,
+) -> None:  # fmt: skip
+    files("k.txt", *(f"in/{number}/a.csv" for number in range(20)))(tmp_path)
+    load_text(text("k.txt", data))
+    monkeypatch.setattr(list_places, "_MOST_LOOKS", 20, raising=False)
+    (found,) = of(key, complaints(text("k.txt", data)))
+    message = f"whether the {key} is the data can't be told: that may be any of more than 20 files"
+    assert (found.code, found.message) == ("E227", message)
+
+
 @pytest.mark.parametrize(
     ("data", "named"),
     [("in/v-{period}.csv", "in/v-25.csv"), ("in/{period}", "in/25/k.txt"), ("in", "in/25/k.txt")],
@@ -414,3 +427,20 @@ def test_a_folder_that_may_not_be_listed(
     (found,) = complaints(text(named, data), "2026")
     assert found.code == "E227"
     load_text(text("k.txt", data), "2026")
+
+
+def test_a_folder_that_goes_while_it_is_looked_at(
+    tmp_path: Path, text: Callable[..., str], key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "k.txt")
+    spec = put(tmp_path, "spec.toml", text("k.txt", data="data"))
+    (tmp_path / "data").mkdir()
+
+    def gone(*_: object) -> bool:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(list_places, "holds", gone)
+    with pytest.raises(Failure) as refused:
+        load(spec)
+    (found,) = of(key, list(refused.value.complaints))
+    assert found.code == "E112"
