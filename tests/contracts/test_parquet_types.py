@@ -271,6 +271,20 @@ def test_types_that_are_not_on_the_list_are_refused_by_name(name: str, tmp_path:
         assert shown[:80] in complaint.message
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "reference"])
+@pytest.mark.parametrize("kind", [None, T.TIMESTAMP])
+def test_files_of_one_table_have_the_same_types(
+    engine: str, kind: ColumnType | None, tmp_path: Path
+) -> None:
+    """Otherwise one moment would be two units: a thousand in one file, a million in the other."""
+    for number, unit in enumerate(("ms", "us")):
+        moments = pa.array([1000, 2000], pa.int64()).view(pa.timestamp(unit))
+        pq.write_table(pa.table({"c": moments, "t": ["p", "q"]}), tmp_path / f"{number}.parquet")
+    request = next(iter(requests(tmp_path, kind).values()))
+    with pytest.raises(Failure, match="E407"):
+        get(engine).inspect(request.source, request.inputs)
+
+
 def enumeration(path: Path, values: Sequence[bytes]) -> None:
     """A file whose column ``c`` is annotated as ENUM, which Arrow doesn't write by itself."""
     write(path, Case(pa.string(), NONE, ["a", "b"], {"store_schema": False}), None)
