@@ -16,7 +16,7 @@ from dprelease.engines.files import LINE_LIMIT
 from dprelease.engines.parquet_files import ParquetLayout, open_file
 
 CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
-TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: two gigabytes at the very most
+TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: of texts within the limit, 2 GiB
 
 
 def opened(layout: ParquetLayout) -> tuple[Any, Iterator[Any]]:
