@@ -22,8 +22,9 @@ import duckdb
 import numpy as np
 
 import dprelease
+from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.additive import sample
 from dprelease.model import Noise, NoiseFamily
-from dprelease.noise import SystemEntropy, sample
 
 CELLS, RECORDS = 20_000, 100  # of each cell
 LOWER, UPPER, STEP = 0, 500, Fraction(1, 100)

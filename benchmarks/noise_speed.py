@@ -12,10 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise.additive.reference import discrete_gaussian, discrete_laplace
+from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
 from dprelease.model import Noise, NoiseFamily
-from dprelease.noise import SystemEntropy, sample
-from dprelease.noise.lanes import build_sampler, draw_lanes
-from dprelease.noise.scalar import discrete_gaussian, discrete_laplace
 
 LAWS = [
     *(Noise(NoiseFamily.LAPLACE, Fraction(text)) for text in ("1/3", "10", "1e5", "1e6", "1e9")),

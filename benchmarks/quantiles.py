@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.mechanisms.quantile_errors import rank_halfwidth
+from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.selection.quantiles import release
+from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import loss, plan_levels, plan_levels_rho
 from dprelease.model.plans import QuantileScheme
-from dprelease.noise import SystemEntropy
-from dprelease.noise.quantiles import release
 
 Values = np.ndarray[Any, np.dtype[np.int64]]
 

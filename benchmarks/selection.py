@@ -3,7 +3,7 @@
 Targets: a selection among a million candidates takes less than 2 seconds, whatever the scores; the
 top ten of counts with a gap of 200 have at most half the regret of ten exponential mechanisms at
 a tenth of epsilon each, with the factor 2 that counts don't need. Then the regret of the three
-ways that ``dprelease.mechanisms.top`` chooses from, at noise of equal width.
+ways that ``dprelease.mechanisms.top_k`` chooses from, at noise of equal width.
 
 Run: python benchmarks/selection.py [REPEATS]
 """
@@ -18,11 +18,19 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.mechanisms import exponential, top
+from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise.selection.exponential import (
+    Draw,
+    choose,
+    draw_exponential,
+    draw_permute_and_flip,
+    flip,
+)
+from dprelease.kernel.noise.selection.top_k import peel
+from dprelease.mechanisms import exponential
+from dprelease.mechanisms import top_k as top
 from dprelease.model import Noise, NoiseFamily
-from dprelease.noise import SystemEntropy, sample
-from dprelease.noise.choice import Draw, choose, draw_exponential, draw_permute_and_flip, flip
-from dprelease.noise.selection import peel
 
 Counts = npt.NDArray[np.int64]
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.additive import sample
 from dprelease.model import (
     Adjacency,
     Column,
@@ -28,7 +30,6 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.noise import SystemEntropy, sample
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

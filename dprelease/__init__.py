@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 
 if TYPE_CHECKING:
-    from dprelease.api import load, plan
-    from dprelease.pipeline import run
-    from dprelease.results import Result
+    from dprelease.release.plan import load, plan
+    from dprelease.release.result import Result
+    from dprelease.release.run import run
 
 __all__ = ["Complaint", "ExitCode", "Failure", "Place", "Result", "load", "plan", "run"]
 
-_HOMES = {"load": "api", "plan": "api", "run": "pipeline", "Result": "results"}
+_HOMES = {
+    "load": "release.plan",
+    "plan": "release.plan",
+    "run": "release.run",
+    "Result": "release.result",
+}
 
 
 def __dir__() -> list[str]:

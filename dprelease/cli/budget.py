@@ -58,7 +58,7 @@ def show(
 
     Of a spec it is the spec's ledger, dataset and caps.
     """
-    from dprelease.cli.budget_show import history, tell
+    from dprelease.cli.views.budget_show import history, tell
     from dprelease.ledger import Caps, Ledger
 
     caps = None
@@ -156,7 +156,7 @@ def witness(ledger: str, witness: str | None) -> int:
     """
     from dprelease.cli.console import remark
     from dprelease.ledger import Ledger
-    from dprelease.ledger.witness import witness_beside
+    from dprelease.ledger.rollback_guard import witness_beside
 
     head = Ledger.rewitness(ledger, witness=witness)
     place = witness if witness is not None else witness_beside(ledger)

@@ -10,10 +10,10 @@ from stat import S_ISREG
 from typing import Any
 
 from dprelease.cli.console import answer
+from dprelease.files.atomic import save_text
 from dprelease.ledger import Run
 from dprelease.ledger.chain import Entry
 from dprelease.ledger.messages import no_export, no_report, not_in_ledger
-from dprelease.saving import save_text
 
 _LARGEST = 256 * 1024 * 1024
 

@@ -12,12 +12,12 @@ import click
 import dprelease
 from dprelease.cli.console import answer, answer_json, paint
 from dprelease.cli.github import annotation, marked
-from dprelease.cli.numbers import spent
 from dprelease.cli.options import OUTSIDE, PERIOD
+from dprelease.cli.views.numbers import spent
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
-    from dprelease.comparing.changes import Change, Value
+    from dprelease.diff.changes import Change, Value
     from dprelease.model import Plan
 
 EPILOG = """\b
@@ -57,9 +57,9 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Compares two versions of a spec, and what they would release at what cost; opens no data.
     Exits with 1 when the guarantee of NEW is weaker than that of OLD.
     """
-    from dprelease.comparing.changes import Change, Kind, Pair
-    from dprelease.comparing.figures import figure_changes
-    from dprelease.comparing.guarantee import guarantee_changes
+    from dprelease.diff.changes import Change, Kind, Pair
+    from dprelease.diff.guarantee import guarantee_changes
+    from dprelease.diff.outputs import figure_changes
     from dprelease.ledger import run_id
 
     complaints: list[tuple[str, Complaint]] = []

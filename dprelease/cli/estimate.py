@@ -13,8 +13,8 @@ from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
     from dprelease.local.estimates import Estimates
-    from dprelease.model.records import RecordStep
-    from dprelease.report.local_stated import Stated
+    from dprelease.model.local_tables import RecordStep
+    from dprelease.report.local.parse import Stated
 
 SHOWN_UNASKED = 3
 MOST_CELLS = 1_000_000
@@ -69,7 +69,7 @@ def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: 
     check_rows(tally.rows, table, known)
     found = estimates(known.step, tally, known.interval)
     if as_json:
-        from dprelease.local.figures import estimate_facts
+        from dprelease.local.estimates_json import estimate_facts
 
         answer_json({"schema": "dprelease/estimates/1", "table": table, **estimate_facts(found)})
         return int(ExitCode.DONE)
@@ -78,7 +78,7 @@ def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: 
 
 
 def _show(table: str, known: Stated, found: Estimates, *, asked: bool) -> None:
-    from dprelease.cli.estimate_tables import heading, notes, sections
+    from dprelease.cli.views.estimate_tables import heading, notes, sections
 
     if found.rows == 0:
         remark(f"{table} holds no records: there is nothing to estimate")

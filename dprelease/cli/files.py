@@ -13,7 +13,7 @@ def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None
 
     Raises Failure (exit code 2).
     """
-    from dprelease.saving import replaceable
+    from dprelease.files.atomic import replaceable
 
     draft = f"{file}.{os.getpid()}.draft"
     try:

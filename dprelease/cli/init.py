@@ -42,8 +42,8 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Reads the first line of a CSV file, which must be its header, or the schema of a Parquet file:
     no value, so bounds, keys and budget are yours to write.
     """
-    from dprelease.starting.header import Csv, csv_columns
-    from dprelease.starting.text import MARK, Asked, check_path, spec_text
+    from dprelease.scaffold.csv_header import Csv, csv_columns
+    from dprelease.scaffold.template import MARK, Asked, check_path, spec_text
 
     suffix = os.path.splitext(data)[1].lower()
     if suffix not in FORMATS:
@@ -57,7 +57,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if FORMATS[suffix] == "parquet":
         if no_header or delimiter is not None or encoding != "utf-8":
             raise click.UsageError("the options of CSV say nothing of a Parquet file")
-        from dprelease.starting.parquet import parquet_columns
+        from dprelease.scaffold.parquet_schema import parquet_columns
 
         columns = parquet_columns(data)
     elif not no_header:

@@ -34,7 +34,7 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
     Reads report.json and the tables in DIR, and gives the same bytes as the run: nothing is spent,
     no private data and no ledger are opened.
     """
-    from dprelease.republish import rendered_again
+    from dprelease.report.rerender import rendered_again
 
     content = rendered_again(directory, form)
     if out is None:
@@ -48,7 +48,7 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
 
 def write_file(path: str, content: str) -> None:
     """Write a file that somebody asked for by name. Raises Failure (exit 2)."""
-    from dprelease.saving import save_text
+    from dprelease.files.atomic import save_text
 
     problem = save_text(path, content, _is_rendered)
     if problem is not None:

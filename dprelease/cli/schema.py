@@ -28,7 +28,7 @@ def schema(out: str | None) -> int:
 
     An editor then completes keys, shows what they mean, and marks mistakes while one types.
     """
-    from dprelease.spec.json_schema import schema_text
+    from dprelease.spec.schema.json_schema import schema_text
 
     if out is None:
         answer(schema_text().removesuffix("\n"))
@@ -41,7 +41,7 @@ def _is_ours(text: str) -> bool:
     """Whether a text is a schema of ours, of whatever version: nothing else is replaced."""
     import json
 
-    from dprelease.spec.json_schema import TITLE
+    from dprelease.spec.schema.json_schema import TITLE
 
     content = json.loads(text)
     return isinstance(content, dict) and content.get("title") == TITLE

@@ -10,8 +10,7 @@ __all__ = ["ENGINES", "Engine", "get"]
 
 # name in [data] engine -> module that holds ENGINE; imported only when asked for
 ENGINES = {
-    "duckdb": "dprelease.engines.duckdb_engine",
-    "reference": "dprelease.engines.reference",
+    "duckdb": "dprelease.engines.duckdb.engine",
 }
 
 

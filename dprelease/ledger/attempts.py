@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dprelease.ledger.entries import Run, State
 from dprelease.ledger.identity import run_id
-from dprelease.ledger.records import Run, State
 from dprelease.model import Release
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.ledger.records import Account
+from dprelease.ledger.entries import Account
+from dprelease.ledger.unit_definitions import Definition, unit_definition, unit_differences
 from dprelease.model import Release
-from dprelease.units import Definition, unit_definition, unit_differences
 
 DEFINITION = "unit_definition"
 DESCRIPTION = "unit_description"

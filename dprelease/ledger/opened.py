@@ -12,9 +12,9 @@ from typing import Self
 from dprelease.errors import Failure
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head
 from dprelease.ledger.connection import open_for_reading, open_for_writing
+from dprelease.ledger.entries import Book, read_book
 from dprelease.ledger.messages import after_commit, broken_chain, translated
-from dprelease.ledger.records import Book, read_book
-from dprelease.ledger.witness import (
+from dprelease.ledger.rollback_guard import (
     check_witness,
     prepare_witness,
     read_witness,

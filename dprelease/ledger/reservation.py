@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.messages import nothing_promised, over_cap, over_room
 from dprelease.ledger.parts import parts_of
-from dprelease.ledger.records import Account, Book, Run, State
 from dprelease.ledger.totals import Terms, spent
 from dprelease.model import Loss, Plan
 

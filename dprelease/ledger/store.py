@@ -9,6 +9,16 @@ from datetime import UTC, datetime
 from dprelease.errors import Place
 from dprelease.ledger.chain import Entry, Head, follow
 from dprelease.ledger.connection import open_for_writing
+from dprelease.ledger.entries import (
+    BURNT,
+    Account,
+    Book,
+    Kind,
+    Run,
+    Seal,
+    State,
+    charge_content,
+)
 from dprelease.ledger.filters import Caps
 from dprelease.ledger.guarantee import check_guarantee
 from dprelease.ledger.identity import canonical_json
@@ -24,24 +34,14 @@ from dprelease.ledger.messages import (
 from dprelease.ledger.opened import WAIT, OpenLedger, refuse_lost
 from dprelease.ledger.parts import Parts, whole
 from dprelease.ledger.payloads import fingerprint, packed, unpacked
-from dprelease.ledger.records import (
-    BURNT,
-    Account,
-    Book,
-    Kind,
-    Run,
-    Seal,
-    State,
-    charge_content,
-)
 from dprelease.ledger.reservation import (
     Reservation,
     check_caps,
     check_loss,
     reservation_of,
 )
+from dprelease.ledger.rollback_guard import prepare_witness
 from dprelease.ledger.totals import Terms
-from dprelease.ledger.witness import prepare_witness
 from dprelease.model import Loss
 
 

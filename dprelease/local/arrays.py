@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dprelease.local.cells import Cells, LabelCells, NumberCells
 from dprelease.model import ColumnType
-from dprelease.writers.csv_table import field
+from dprelease.output.csv_table import field
 
 if TYPE_CHECKING:
     import numpy.typing as npt

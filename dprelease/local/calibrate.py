@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dprelease.local.randomizers import laplace as local_laplace
+from dprelease.local.randomizers import piecewise as window_response
+from dprelease.local.randomizers import subset_selection as subset_response
+from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, WindowLaw
 from dprelease.model.perturbs import Mechanism, PerturbedColumn
 from dprelease.model.plans import Loss
-from dprelease.model.records import LaplaceLaw, Response, SubsetLaw, WindowLaw
-from dprelease.privacy import local_laplace, subset_response, window_response
 from dprelease.privacy.zcdp import rho_of_pure
 
 _ZERO = Fraction(0)

@@ -14,11 +14,11 @@ from fractions import Fraction
 from itertools import chain
 from math import comb
 
-from dprelease.finish.decimals import decimals_of, placed
 from dprelease.model import ColumnType, Grid, OutputColumn
-from dprelease.model.records import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
-from dprelease.writers.csv_table import FORMULA, escaped
-from dprelease.writers.keys import KeyValue, published_type, typed_labels
+from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
+from dprelease.output.csv_table import FORMULA, escaped
+from dprelease.output.key_types import KeyValue, published_type, typed_labels
+from dprelease.postprocess.fixed_point import decimals_of, placed
 
 SEPARATORS = "|;/&~^#%!?:*_., "
 DOUBLE_DIGITS = 10**15  # whole numbers up to here come back from doubles, scaled by a power of ten

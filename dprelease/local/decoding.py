@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from dprelease.local.arrays import number_array, parquet_type
 from dprelease.local.cells import Cells, LabelCells, NumberCells
-from dprelease.writers.csv_table import escaped
+from dprelease.output.csv_table import escaped
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -13,9 +13,11 @@ from math import ceil, floor
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.local.randomizers import laplace as local_laplace
+from dprelease.local.randomizers import lower_bounds as error_floors
+from dprelease.local.randomizers import piecewise as window_response
 from dprelease.model.columns import Grid
-from dprelease.model.records import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
-from dprelease.privacy import error_floors, local_laplace, window_response
+from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 
 Floats = npt.NDArray[np.float64]
 _MANY = 4096  # of a finer grid so many numbers stand for all, where a mean over it is taken

@@ -19,15 +19,22 @@ from fractions import Fraction
 from math import sqrt
 
 from dprelease.local.cells import grid_of
-from dprelease.local.scores import Cumulants, Figure, cumulants, quantile, scored
-from dprelease.local.spread import (
+from dprelease.local.intervals import Cumulants, Figure, cumulants, quantile, scored
+from dprelease.local.variance import (
     excess_kurtosis,
     half_of_few,
     laplace_variance,
     window_tails,
     window_variance,
 )
-from dprelease.model.records import LaplaceLaw, RecordStep, Response, SubsetLaw, Tally, WindowLaw
+from dprelease.model.local_tables import (
+    LaplaceLaw,
+    RecordStep,
+    Response,
+    SubsetLaw,
+    Tally,
+    WindowLaw,
+)
 
 
 @dataclass(frozen=True, slots=True)

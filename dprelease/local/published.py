@@ -9,7 +9,7 @@ import pyarrow as pa
 from dprelease.local.reading import read_columns
 from dprelease.local.writing import empty, to_arrow
 from dprelease.model import RecordStep
-from dprelease.writers.tables import RecordFile
+from dprelease.output.tables import RecordFile
 
 
 def arrow_of(file: RecordFile, steps: Mapping[str, RecordStep]) -> pa.Table:

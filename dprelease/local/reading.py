@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.local.cells import cells_of
 from dprelease.local.decoding import Unreadable, decoder
-from dprelease.model.records import RecordStep
-from dprelease.writers.csv_table import escaped
+from dprelease.model.local_tables import RecordStep
+from dprelease.output.csv_table import escaped
 
 if TYPE_CHECKING:
     import numpy.typing as npt

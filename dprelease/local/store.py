@@ -20,7 +20,7 @@ from types import TracebackType
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import StoredTable
-from dprelease.writers.staging import sync_directory
+from dprelease.output.staging import sync_directory
 
 _OURS = re.compile(r"[0-9a-f]{64}-[0-9a-f]{64}(\.(csv|parquet)){1,2}")
 _CHUNK = 1 << 20

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dprelease.ahead import ahead
+from dprelease.files.prefetch import ahead
 from dprelease.local.arrays import Maker, for_csv, for_parquet, parquet_type
 from dprelease.local.cells import Cells, LabelCells, cells_of
 from dprelease.model import OutputTable, RecordStep
-from dprelease.writers.csv_table import escaped, field
-from dprelease.writers.table_schema import table_schema
+from dprelease.output.csv_table import escaped, field
+from dprelease.output.table_schema import table_schema
 
 if TYPE_CHECKING:
     import numpy.typing as npt

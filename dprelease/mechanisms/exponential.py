@@ -1,20 +1,16 @@
 """The exponential mechanism for integer scores: what it costs.
 
 McSherry and Talwar 2007: a candidate is taken with probability proportional to exp(rate * score).
-It is drawn by ``dprelease.noise.selection`` with ``draw_exponential``. ``sensitivity`` D is how
-far one person can move any one score; ``monotone`` says that for every pair of neighbours all
-scores that move do so in the same direction (counts, when a person is added or removed). How good
-its choice is: ``choice_errors``.
-
-Why the range of the loss, and so epsilon, is rate D if monotone and 2 rate D if not: for
-neighbours x and y let m(o) be the score of o at x less that at y. Then
-
-    ln P_x(o)/P_y(o) = rate m(o) + ln(Z_y/Z_x),
-
-where the last term is the same for all o. The log-ratio so lies within an interval of length
-rate (max m - min m). In general m lies in [-D, D], which has the length 2 D; if monotone in [0, D]
-or in [-D, 0], of length D. The bound on the range is all that ``bounded_range`` asks for, so that
-a score that isn't monotone has, with its factor 2, the same rho for the same epsilon.
+It is drawn by ``dprelease.kernel.noise.selection.top_k`` with ``draw_exponential``.
+``sensitivity`` D is how far one person can move any one score; ``monotone`` says that for every
+pair of neighbours all scores that move do so in the same direction (counts, when a person is added
+or removed). How good its choice is: ``choice_errors``. Why the range of the loss, and so epsilon,
+is rate D if monotone and 2 rate D if not: for neighbours x and y let m(o) be the score of o at x
+less that at y. Then ln P_x(o)/P_y(o) = rate m(o) + ln(Z_y/Z_x), where the last term is the same for
+all o. The log-ratio so lies within an interval of length rate (max m - min m). In general m lies in
+[-D, D], which has the length 2 D; if monotone in [0, D] or in [-D, 0], of length D. The bound on
+the range is all that ``bounded_range`` asks for, so that a score that isn't monotone has, with its
+factor 2, the same rho for the same epsilon.
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.privacy import discrete_gaussian, zcdp
-from dprelease.privacy.shift import Shift
+from dprelease.model.shift import Shift
+from dprelease.privacy import zcdp
+from dprelease.privacy.gaussian import discrete as discrete_gaussian
 
 _NO_NOISE = Noise(NoiseFamily.NONE, Fraction(0))
 _NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))

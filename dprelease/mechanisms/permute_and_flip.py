@@ -2,7 +2,8 @@
 
 McKenna and Sheldon 2020: in a random order, a coin for each candidate with probability of heads
 p = exp(-rate (best score - score)); the first head wins. It is drawn by
-``dprelease.noise.selection`` with ``draw_permute_and_flip``. Same arguments as ``exponential``.
+``dprelease.kernel.noise.selection.top_k`` with ``draw_permute_and_flip``.
+Same arguments as ``exponential``.
 
 The same law otherwise (Ding et al. 2021): add independent exponential noise, P(noise > z) =
 exp(-rate z), to every score and take the largest. For only those above the best true score can

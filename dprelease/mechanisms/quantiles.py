@@ -56,7 +56,7 @@ from math import isqrt
 
 from dprelease.model.plans import QuantileScheme, QuantileStep
 from dprelease.privacy.bounded_range import rho_of_range
-from dprelease.privacy.enclosure import round_down
+from dprelease.privacy.interval_arithmetic import round_down
 
 FINEST = 10**6  # the largest denominator of a target within its part
 _ZERO = Fraction(0)

@@ -17,6 +17,19 @@ from dprelease.model.columns import (
     Expression,
     Grid,
 )
+from dprelease.model.local_tables import (
+    ExactRecords,
+    LaplaceLaw,
+    Law,
+    RecordRequest,
+    RecordStep,
+    Response,
+    StoredTable,
+    SubsetLaw,
+    Tally,
+    Window,
+    WindowLaw,
+)
 from dprelease.model.outputs import (
     OutputColumn,
     OutputTable,
@@ -47,19 +60,6 @@ from dprelease.model.queries import (
     KeySelection,
     Part,
     Query,
-)
-from dprelease.model.records import (
-    ExactRecords,
-    LaplaceLaw,
-    Law,
-    RecordRequest,
-    RecordStep,
-    Response,
-    StoredTable,
-    SubsetLaw,
-    Tally,
-    Window,
-    WindowLaw,
 )
 from dprelease.model.release import (
     ListFile,

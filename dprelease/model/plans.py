@@ -13,7 +13,7 @@ from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
 
 if TYPE_CHECKING:
-    from dprelease.model.records import RecordStep
+    from dprelease.model.local_tables import RecordStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,8 @@ class Step:
     integer coefficient of measure j in released integer i); each gets independent noise.
     ``unit[i]`` is the value of one integer step of released integer i. With ``threshold``, the
     step selects its table's private keys: those whose first released integer reaches it. These are
-    the cells of all other steps of the table, whatever their form; see ``dprelease.selected``.
+    the cells of all other steps of the table, whatever their form;
+    see ``dprelease.kernel.privatize.partition_selection``.
     CHOICE: for each cell of the query's groups, ``query.picks`` candidates by the one score that
     ``transform`` makes of the measures, or of ``query.candidates``; released are positions.
     QUANTILES: for each cell and quantile a grid integer, by ``scheme``.

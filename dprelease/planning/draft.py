@@ -17,11 +17,19 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.planning.demand import Demand
-from dprelease.planning.sharing import units_of
-from dprelease.privacy.contribution import Contribution
-from dprelease.privacy.events import Approximate, Counted, Event, Gaussian, Laplace, Pure, Range
-from dprelease.privacy.shift import Shift
+from dprelease.model.privacy_events import (
+    Approximate,
+    Counted,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Range,
+)
+from dprelease.model.shift import Shift
+from dprelease.planning.budget_request import Demand
+from dprelease.planning.shared_releases import units_of
+from dprelease.privacy.sensitivity.contribution import Contribution
 from dprelease.statistics.base import Neighbours, Released
 from dprelease.statistics.registry import statistic_of
 

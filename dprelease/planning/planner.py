@@ -6,14 +6,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.finish.text import as_budget, listing, number
 from dprelease.model import Loss, Plan, Release
-from dprelease.planning.records import added, record_steps, together
-from dprelease.planning.sharing import asked_twice
+from dprelease.planning.local_tables import added, record_steps, together
+from dprelease.planning.shared_releases import asked_twice
 from dprelease.planning.solve import best_of
-from dprelease.planning.total import STATED_DELTA, Total, delta_is_ours, total_of
-from dprelease.privacy import accounting
-from dprelease.privacy.accounting import BASIC, advanced
+from dprelease.planning.total_budget import STATED_DELTA, Total, delta_is_ours, total_of
+from dprelease.postprocess.number_text import as_budget, listing, number
+from dprelease.privacy import composition as accounting
+from dprelease.privacy.composition import BASIC, advanced
 
 
 def make_plan(release: Release, *, numerical: bool = True) -> Plan:

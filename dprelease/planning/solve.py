@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.finish.text import as_budget, number
 from dprelease.model import Loss, Release
-from dprelease.planning import noises
+from dprelease.planning import calibration as noises
+from dprelease.planning.accuracy_targets import meets
+from dprelease.planning.budget_split import Composed, Outcome, added
 from dprelease.planning.draft import Choice, Draft, drafts_of
-from dprelease.planning.families import Mix, mixes, pure_mix
-from dprelease.planning.joining import chosen
-from dprelease.planning.keys import selections
-from dprelease.planning.own import Choices, complain, free_deltas, own_choice
-from dprelease.planning.shares import Composed, Outcome, added
-from dprelease.planning.targets import meets
-from dprelease.planning.total import Total
+from dprelease.planning.joined_targets import chosen
+from dprelease.planning.noise_mix import Mix, mixes, pure_mix
+from dprelease.planning.partition_selection import selections
+from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
+from dprelease.planning.total_budget import Total
+from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp
-from dprelease.privacy.accounting import Cost
+from dprelease.privacy.composition import Cost
 
 FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""

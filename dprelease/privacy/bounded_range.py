@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.privacy.enclosure import (
+from dprelease.privacy.interval_arithmetic import (
     ZERO,
     exp_bounds,
     ln_bounds,

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dprelease.model.privacy_events import Counted
 from dprelease.privacy import pld_moments, zcdp
-from dprelease.privacy.enclosure import ZERO, exp_floor, round_up
-from dprelease.privacy.events import Counted
+from dprelease.privacy.interval_arithmetic import ZERO, exp_floor, round_up
 from dprelease.privacy.pld_curves import curve
 from dprelease.privacy.pld_problem import Problem, counted, problem_of
 

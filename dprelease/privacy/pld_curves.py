@@ -51,9 +51,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.privacy import discrete_gaussian
-from dprelease.privacy.enclosure import ZERO, exp_bounds, exp_floor
-from dprelease.privacy.events import Approximate, Event, Gaussian, Laplace, Pure, Range
+from dprelease.model.privacy_events import Approximate, Event, Gaussian, Laplace, Pure, Range
+from dprelease.privacy.gaussian import discrete as discrete_gaussian
+from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, exp_floor
 
 _ONE = Fraction(1)
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dprelease.privacy import smoothing
-from dprelease.privacy.enclosure import ZERO, exp_bounds, round_up
-from dprelease.privacy.events import Gaussian
+from dprelease.model.privacy_events import Gaussian
+from dprelease.model.shift import Shift
+from dprelease.privacy.gaussian import smoothing
+from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, round_up
 from dprelease.privacy.pld_laws import Bell, Law, Widest
 from dprelease.privacy.pld_sums import total
-from dprelease.privacy.shift import Shift
 
 _LARGE_SIGMA2, _WIDEST_SIGMA2 = 250_000, 400
 _MOST_ENTRIES = 64

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from dprelease.model.privacy_events import Event, Gaussian, Range
 from dprelease.privacy import bounded_range, zcdp
-from dprelease.privacy.enclosure import ZERO
-from dprelease.privacy.events import Event, Gaussian, Range
+from dprelease.privacy.interval_arithmetic import ZERO
 from dprelease.privacy.pld_problem import pure_of
 from dprelease.privacy.pld_sums import total
 

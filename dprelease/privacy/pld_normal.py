@@ -20,7 +20,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dprelease.privacy.enclosure import sqrt_bounds
+from dprelease.privacy.interval_arithmetic import sqrt_bounds
 from dprelease.privacy.pld_grid import MOST_POINTS, Floats, Grid, Piece, made, reach_down, tops
 
 _U = 2.0**-53

@@ -16,8 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.privacy.enclosure import ZERO, exp_floor, ln_bounds, round_up
-from dprelease.privacy.events import Approximate, Counted, Event, Gaussian, Laplace, Pure, Range
+from dprelease.model.privacy_events import (
+    Approximate,
+    Counted,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Range,
+)
+from dprelease.privacy.interval_arithmetic import ZERO, exp_floor, ln_bounds, round_up
 from dprelease.privacy.pld_curves import check
 from dprelease.privacy.pld_gaussian import gaussian_laws
 from dprelease.privacy.pld_laws import MANY_RUNGS, Ladder, Law, Normal, Slope, Two

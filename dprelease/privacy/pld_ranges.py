@@ -67,7 +67,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dprelease.privacy.enclosure import PI, ln_bounds, round_up
+from dprelease.privacy.interval_arithmetic import PI, ln_bounds, round_up
 
 Spans = Sequence[tuple[Fraction, int]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from dprelease.privacy.enclosure import ZERO, round_up
+from dprelease.privacy.interval_arithmetic import ZERO, round_up
 
 _BITS = 1024  # sums are exact up to denominators of this size
 

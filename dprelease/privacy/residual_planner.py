@@ -27,7 +27,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import prod
 
-from dprelease.privacy.enclosure import ZERO, round_up, sqrt_bounds
+from dprelease.privacy.interval_arithmetic import ZERO, round_up, sqrt_bounds
 
 Marginal = tuple[int, ...]
 """Places of attributes, rising."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.privacy.enclosure import (
+from dprelease.privacy.interval_arithmetic import (
     ZERO,
     exp_bounds,
     ln_bounds,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from dprelease.model import Release
-from dprelease.spec.codes import CODES
+from dprelease.spec.complaints.codes import CODES
 
 __all__ = ["CODES", "load"]
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Release
-from dprelease.spec.reporter import Reporter
+from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.resolve import resolve
-from dprelease.spec.structure import take_apart
-from dprelease.spec.tree import OddKey, TooDeep, plain_tree
+from dprelease.spec.schema.structure import take_apart
+from dprelease.spec.toml.tree import OddKey, TooDeep, plain_tree
 
 MAPPING = "(mapping)"
 
@@ -18,7 +18,7 @@ MAPPING = "(mapping)"
 def load_file(file: str, period: str | None, base: str | None, outside: bool) -> Release:
     """Load a TOML spec; relative paths start at its directory unless ``base`` is given."""
     # Imported here: a spec given as a mapping needs no TOML parser.
-    from dprelease.spec.syntax import read_document
+    from dprelease.spec.toml.syntax import read_document
 
     document = read_document(file)
     reporter = Reporter(document.file, document.marks)

@@ -21,29 +21,29 @@ from dprelease.model import (
     Release,
 )
 from dprelease.model.periods import nearly_a_date
-from dprelease.spec.asking import QueryContext
-from dprelease.spec.bounding_warnings import warn_of_bounding
-from dprelease.spec.budgets import check_budgets
-from dprelease.spec.collisions import Named, check_ledger, check_output, of_ledger
-from dprelease.spec.column_names import check_declared
-from dprelease.spec.columns import resolve_columns
-from dprelease.spec.list_places import Barred, Lists
-from dprelease.spec.models import OutputSection, ReportSection
-from dprelease.spec.paths import absolute
-from dprelease.spec.queries import resolve_query
-from dprelease.spec.reporter import Reporter
-from dprelease.spec.sources import (
+from dprelease.spec.checks.columns.column import resolve_columns
+from dprelease.spec.checks.columns.list_places import Barred, Lists
+from dprelease.spec.checks.columns.names import check_declared
+from dprelease.spec.checks.files.collisions import Named, check_ledger, check_output, of_ledger
+from dprelease.spec.checks.files.paths import absolute
+from dprelease.spec.checks.files.sources import (
     check_period,
     dataset_name,
     fill_period,
     resolve_data,
     separates_periods,
 )
-from dprelease.spec.structure import Part, Parts
-from dprelease.spec.tables import check_tables
-from dprelease.spec.units import bounding_of, check_unit
-from dprelease.spec.warnings import check_usage
-from dprelease.spec.wording import listed, show
+from dprelease.spec.checks.privacy.bounding_warnings import warn_of_bounding
+from dprelease.spec.checks.privacy.budgets import check_budgets
+from dprelease.spec.checks.privacy.units import bounding_of, check_unit
+from dprelease.spec.checks.privacy.warnings import check_usage
+from dprelease.spec.checks.queries.output_tables import check_tables
+from dprelease.spec.checks.queries.query import resolve_query
+from dprelease.spec.checks.queries.query_context import QueryContext
+from dprelease.spec.complaints.quoting import listed, show
+from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.schema.models import OutputSection, ReportSection
+from dprelease.spec.schema.structure import Part, Parts
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
 FORMATS = ("html", "md", "json", "registry")
@@ -113,7 +113,7 @@ def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> 
     if not parts.perturbs:
         return ()
     # Imported here for start-up: most specs have none.
-    from dprelease.spec.perturbing import resolve_perturbs
+    from dprelease.spec.checks.local.tables import resolve_perturbs
 
     return resolve_perturbs(parts, context, queries)
 
@@ -138,7 +138,7 @@ def _queries(parts: Parts, context: QueryContext) -> tuple[tuple[Query, ...], fr
     if not any(query.private for query in queries):
         return tuple(queries), frozenset()
     # Imported here for start-up: most tables have public keys.
-    from dprelease.spec.selecting import select_keys
+    from dprelease.spec.checks.queries.key_selectors import select_keys
 
     return select_keys(queries, parts, context.reporter)
 

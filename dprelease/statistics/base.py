@@ -18,7 +18,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.privacy.contribution import Contribution
+from dprelease.privacy.sensitivity.contribution import Contribution
 
 ONE_ROW = Contribution(1, 1, 1)
 RECORDS_FOR_EXAMPLE = 1000

@@ -6,10 +6,10 @@ The two sums are A = sum(k - lower) and B = sum(upper - k) over the records with
 
 from __future__ import annotations
 
-from dprelease.finish.decimals import decimals_of, places_for
 from dprelease.model import Measure, MeasureKind, Query
+from dprelease.postprocess.fixed_point import decimals_of, places_for
 from dprelease.statistics.base import Released, quantity
-from dprelease.statistics.two_sums import Scale, TwoSums
+from dprelease.statistics.shared.two_sums import Scale, TwoSums
 
 
 class Mean(TwoSums):

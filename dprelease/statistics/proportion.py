@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.finish.decimals import places_for
 from dprelease.model import Measure, MeasureKind, Query
+from dprelease.postprocess.fixed_point import places_for
 from dprelease.statistics.base import Released
-from dprelease.statistics.conditions import both
-from dprelease.statistics.two_sums import Scale, TwoSums
+from dprelease.statistics.shared.conditions import both
+from dprelease.statistics.shared.two_sums import Scale, TwoSums
 
 _ONE = Fraction(1)
 

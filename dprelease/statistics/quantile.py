@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.finish.decimals import decimals_of, fixed_point, placed
-from dprelease.finish.text import percent
-from dprelease.mechanisms.quantile_errors import rank_halfwidth
+from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
+from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed
+from dprelease.postprocess.number_text import percent
 from dprelease.statistics.base import Neighbours, Released, quantity
-from dprelease.statistics.estimate import ESTIMATE, Estimate
-from dprelease.statistics.neighbours import cells_of
+from dprelease.statistics.shared.defaults import ESTIMATE, Estimate
+from dprelease.statistics.shared.sensitivity import cells_of
 
 PARTS = (*ESTIMATE, "_rank_moe")
 _LISTED = ", if all values are among the listed ones"

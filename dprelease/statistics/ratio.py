@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import isfinite
 
-from dprelease.finish.columns import Layout, estimate_columns
-from dprelease.finish.decimals import places_for
-from dprelease.finish.ratios import ratio_halves, ratios
-from dprelease.finish.text import plus_minus
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
-from dprelease.privacy.contribution import COUNT, Scalar
+from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.fixed_point import places_for
+from dprelease.postprocess.intervals.ratio import ratio_halves, ratios
+from dprelease.postprocess.number_text import plus_minus
+from dprelease.privacy.sensitivity.contribution import COUNT, Scalar
 from dprelease.statistics.base import (
     RECORDS_FOR_EXAMPLE,
     Neighbours,
@@ -29,9 +29,9 @@ from dprelease.statistics.base import (
     null_fill,
     quantity,
 )
-from dprelease.statistics.conditions import both
-from dprelease.statistics.estimate import Estimate
-from dprelease.statistics.neighbours import may_be_outside, moved
+from dprelease.statistics.shared.conditions import both
+from dprelease.statistics.shared.defaults import Estimate
+from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 
 CLOSE = Fraction(1, 16)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.finish.variances import Estimates, deviations
 from dprelease.model import Grid
-from dprelease.statistics.three_sums import ThreeSums
+from dprelease.postprocess.intervals.moments import Estimates, deviations
+from dprelease.statistics.shared.three_sums import ThreeSums
 
 
 class Stddev(ThreeSums):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dprelease.model import Measure, MeasureKind, Query, Sensitivity
-from dprelease.privacy.contribution import Scalar
+from dprelease.privacy.sensitivity.contribution import Scalar
 from dprelease.statistics.base import Neighbours, Released, quantity
-from dprelease.statistics.neighbours import may_be_outside, moved
-from dprelease.statistics.single import Single
+from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 
 
 class Sum(Single):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dprelease.statistics.three_sums import ThreeSums
+from dprelease.statistics.shared.three_sums import ThreeSums
 
 
 class Variance(ThreeSums):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dprelease.local.description import described
+from dprelease.local.column_descriptions import described
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.writing import write_records
 from dprelease.model import (
@@ -32,7 +32,7 @@ from dprelease.model import (
     StoredTable,
     SubsetLaw,
 )
-from dprelease.report.local_facts import perturb_facts
+from dprelease.report.local.facts import perturb_facts
 
 ROWS = 800
 

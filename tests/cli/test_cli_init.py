@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 import tomli
 
-from dprelease.engines.files import lay_out
+from dprelease.engines.common.files import lay_out
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
-from dprelease.starting.header import Csv, csv_columns, first_line
-from dprelease.starting.parquet import parquet_columns
-from dprelease.starting.text import MARK, _key, quoted
+from dprelease.scaffold.csv_header import Csv, csv_columns, first_line
+from dprelease.scaffold.parquet_schema import parquet_columns
+from dprelease.scaffold.template import MARK, _key, quoted
 
 CANARY = "KANARIENVOGEL"
 HEADER = 'region,days,"a ""quoted"", name",Größe\n'

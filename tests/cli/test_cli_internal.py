@@ -29,7 +29,7 @@ def broken(*_):
 def test_a_statement_that_is_wrong_is_no_damaged_disk(
     probe: Command, cli: Command, name: str
 ) -> None:
-    broken = raising("dprelease.engines.duckdb_asking.ask", f"duckdb.{name}(secret)")
+    broken = raising("dprelease.engines.duckdb.execute.ask", f"duckdb.{name}(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 70
     assert answer.out == ""
@@ -47,7 +47,7 @@ def test_a_wrong_statement_about_structure_charges_nothing(
 ) -> None:
     pq.write_table(pa.table({"region": ["north"], "days": [3]}), folder / "small.parquet")
     spec(("small.csv", "small.parquet"))
-    broken = raising("dprelease.engines.parquet_files.read_type", "TypeError(secret)")
+    broken = raising("dprelease.engines.parquet.schema.read_type", "TypeError(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 70
     assert answer.err == (
@@ -59,7 +59,7 @@ def test_a_wrong_statement_about_structure_charges_nothing(
 def test_a_bug_after_noise_was_drawn_uses_the_charge_up(
     probe: Command, cli: Command, folder: Path
 ) -> None:
-    broken = raising("dprelease.pipeline.to_bytes", "ValueError(secret)")
+    broken = raising("dprelease.release.run.to_bytes", "ValueError(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 70
     assert answer.out == ""
@@ -80,7 +80,7 @@ def test_a_bug_after_noise_was_drawn_uses_the_charge_up(
 
 
 def test_a_bug_after_the_release_does_not_deny_it(probe: Command, folder: Path) -> None:
-    broken = raising("dprelease.cli.run_outcome.tell_text", "KeyError(secret)")
+    broken = raising("dprelease.cli.views.run_outcome.tell_text", "KeyError(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 5
     assert answer.err.startswith(f"E591 the release is complete in {folder / 'out'}, but")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease.engines.key_texts import CONTROLS, LONGEST_KEY, one_line
+from dprelease.engines.common.key_normalization import CONTROLS, LONGEST_KEY, one_line
 
 SPEC = """\
 schema = 1

@@ -9,10 +9,10 @@ import tomli
 from jsonschema import Draft202012Validator
 
 import dprelease
-from dprelease.spec import models
-from dprelease.spec.json_schema import KINDS, schema_text, spec_schema
-from dprelease.spec.keys import Choice
-from dprelease.spec.words import SECTIONS, WORDS
+from dprelease.spec.schema import models
+from dprelease.spec.schema.descriptions import SECTIONS, WORDS
+from dprelease.spec.schema.json_schema import KINDS, schema_text, spec_schema
+from dprelease.spec.schema.keys import Choice
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = Path(dprelease.__file__).parent / "spec" / "schema.json"

@@ -18,12 +18,12 @@ from dprelease.model import (
     Release,
     Source,
 )
-from dprelease.published import package, rows
-from dprelease.published.figures import figures_of, keys_of
-from dprelease.published.package import described_tables
-from dprelease.published.rows import read_rows
-from dprelease.writers import csv_table, datapackage
-from dprelease.writers.tables import write_table
+from dprelease.output import csv_table, datapackage
+from dprelease.output.read import package, rows
+from dprelease.output.read.columns import figures_of, keys_of
+from dprelease.output.read.package import described_tables
+from dprelease.output.read.rows import read_rows
+from dprelease.output.tables import write_table
 
 RELEASE = Release(
     file="/a/spec.toml",

@@ -19,11 +19,11 @@ OUTSIDE = "see to memory, disk and open files"
 def breaks(exception: str) -> str:
     """Statements after which reading a spec raises the exception, with a secret in it."""
     return f"""
-import dprelease.api
+import dprelease.release.plan
 def load(path, **options):
     secret = "{CANARY}"
     raise {exception}
-dprelease.api.load = load
+dprelease.release.plan.load = load
 """
 
 
@@ -60,20 +60,20 @@ def test_an_error_in_a_thread_or_finaliser_shows_no_text(probe):
     answer = probe(
         f"""
 import threading
-import dprelease.api
+import dprelease.release.plan
 class Late:
     def __del__(self):
         raise ValueError("{CANARY}")
 def fail():
     raise KeyError("{CANARY}")
-good = dprelease.api.load
+good = dprelease.release.plan.load
 def load(path, **options):
     late = Late()
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()
     return good(path, **options)
-dprelease.api.load = load
+dprelease.release.plan.load = load
 """,
         "check",
         "small.toml",

@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 from tables import T, by_key, hidden, inputs, keyed, sql
 
-from dprelease.engines import duckdb_engine, duckdb_records, get
+from dprelease.engines import get
+from dprelease.engines.duckdb import engine as duckdb_engine
+from dprelease.engines.duckdb import record_batches as duckdb_records
 from dprelease.model import (
     AggregateRequest,
     Bound,

@@ -14,9 +14,9 @@ import pytest
 from tables import ENGINES, T, asked, written
 
 import dprelease
+from dprelease.kernel.privatize.engine_requests import Job, jobs_of
 from dprelease.model import Measure, MeasureKind
 from dprelease.planning.planner import make_plan
-from dprelease.requests import Job, jobs_of
 
 TYPES = {"p": T.STRING, "g": T.STRING, "x": T.INTEGER, "c": T.STRING}
 CELLS = ("a", "b", "c")

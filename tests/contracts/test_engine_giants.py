@@ -10,9 +10,9 @@ import duckdb
 import pytest
 from tables import T, asked, by_key, hidden, inputs, keyed
 
-from dprelease.engines import duckdb_asking
-from dprelease.engines.duckdb_cells import Part
-from dprelease.engines.sampling import sampled, seeds_of
+from dprelease.engines.common.bounding_rule import sampled, seeds_of
+from dprelease.engines.duckdb import execute as duckdb_asking
+from dprelease.engines.duckdb.cells import Part
 from dprelease.model import (
     AggregateRequest,
     Bound,

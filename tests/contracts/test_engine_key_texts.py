@@ -16,7 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import ENGINES, T, by_key, hidden, inputs, keyed, written
 
-from dprelease.engines.key_texts import CONTROLS, LONGEST_KEY, SIMPLE, normal, one_line
+from dprelease.engines.common.key_normalization import (
+    CONTROLS,
+    LONGEST_KEY,
+    SIMPLE,
+    normal,
+    one_line,
+)
 from dprelease.model import (
     AggregateRequest,
     Bound,

@@ -18,8 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import ENGINES, FORMS, OPAQUE, T, inputs, keyed, sql, written
 
-from dprelease.engines import duckdb_asking, duckdb_records, duckdb_streams, get
-from dprelease.engines.files import lay_out
+from dprelease.engines import get
+from dprelease.engines.common.files import lay_out
+from dprelease.engines.duckdb import execute as duckdb_asking
+from dprelease.engines.duckdb import record_batches as duckdb_records
+from dprelease.engines.duckdb import record_streams as duckdb_streams
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
@@ -347,7 +350,7 @@ def test_files_that_change_meanwhile_are_found_out(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(place, name, changing)
         if same_marks:
-            patch.setattr("dprelease.engines.unchanged._marks", lambda _: [])
+            patch.setattr("dprelease.engines.common.file_identity._marks", lambda _: [])
         with pytest.raises(Failure) as caught:
             list(get("duckdb").records(request).reveal())
     assert caught.value.exit_code is ExitCode.AFTER_CHARGE

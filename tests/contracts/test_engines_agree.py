@@ -10,9 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dprelease.engines import ENGINES, duckdb_asking, get
-from dprelease.engines import duckdb_engine as embedded
-from dprelease.engines.files import lay_out
+from dprelease.engines import ENGINES, get
+from dprelease.engines.common.files import lay_out
+from dprelease.engines.duckdb import engine as embedded
+from dprelease.engines.duckdb import execute as duckdb_asking
 from dprelease.model import (
     AggregateRequest,
     ColumnType,

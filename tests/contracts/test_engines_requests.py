@@ -17,11 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import T, hidden, inputs, keyed, sql, written
 
-from dprelease.engines import duckdb_asking, get
-from dprelease.engines import duckdb_engine as embedded
-from dprelease.engines.duckdb_cells import Part
-from dprelease.engines.duckdb_lists import MOST_ROWS
-from dprelease.engines.files import lay_out
+from dprelease.engines import get
+from dprelease.engines.common.files import lay_out
+from dprelease.engines.duckdb import engine as embedded
+from dprelease.engines.duckdb import execute as duckdb_asking
+from dprelease.engines.duckdb.bounding_lists import MOST_ROWS
+from dprelease.engines.duckdb.cells import Part
 from dprelease.model import (
     AggregateRequest,
     Bound,

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pytest
 
 from dprelease import load
-from dprelease.certify import certify
+from dprelease.kernel.certify.certify import certify
 from dprelease.model import Form, NoiseFamily, Step
 from dprelease.planning.planner import make_plan
 

@@ -13,10 +13,10 @@ from fractions import Fraction as F
 
 import pytest
 
+from dprelease.kernel.noise.selection.quantiles import part_of
+from dprelease.kernel.noise.selection.rank_weights import Grid, Mass, gather
 from dprelease.mechanisms.quantiles import loss, plan_levels
 from dprelease.model.plans import QuantileScheme
-from dprelease.noise.quantiles import part_of
-from dprelease.noise.ranks import Grid, Mass, gather
 
 Table = tuple[int, ...]
 Law = dict[tuple[int, ...], float]

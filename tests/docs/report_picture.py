@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import dprelease
-from dprelease.report.html import render_html
+from dprelease.report.html.page import render_html
 from dprelease.report.public import PublicReport
 
 ROOT = Path(__file__).parents[2]

@@ -11,10 +11,12 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec import fields, models, numbers, perturb_keys, quantiles
-from dprelease.spec.keys import Choice, Key
-from dprelease.spec.sections import Section
-from dprelease.spec.words import SECTIONS, WORDS
+from dprelease.spec.schema import fields, models, quantiles
+from dprelease.spec.schema import local_keys as perturb_keys
+from dprelease.spec.schema.descriptions import SECTIONS, WORDS
+from dprelease.spec.schema.keys import Choice, Key
+from dprelease.spec.schema.sections import Section
+from dprelease.spec.toml import numbers
 
 README = Path(__file__).parents[2] / "README.md"
 BEGIN = "<!-- spec reference: begin (written by tests/docs/spec_reference.py) -->"

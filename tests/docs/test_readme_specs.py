@@ -11,10 +11,10 @@ from spec_reference import BEGIN, END, replaced, sections
 import dprelease
 from dprelease.errors import ExitCode
 from dprelease.expressions.grammar import ALLOWED
-from dprelease.spec.keys import Key
-from dprelease.spec.queries import MAX_CELLS
-from dprelease.spec.statistic_keys import STATISTICS
-from dprelease.spec.words import WORDS
+from dprelease.spec.checks.queries.query import MAX_CELLS
+from dprelease.spec.checks.queries.statistic_keys import STATISTICS
+from dprelease.spec.schema.descriptions import WORDS
+from dprelease.spec.schema.keys import Key
 
 
 def read(text: str) -> dict[str, Any]:

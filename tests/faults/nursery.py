@@ -192,8 +192,8 @@ def preload(folder: str) -> None:
     for name in found:
         importlib.import_module(name)
     # other users may not be able to read the package's own files
-    importlib.import_module("dprelease.report.html").ready_template()
-    importlib.import_module("dprelease.versions").versions()
+    importlib.import_module("dprelease.report.html.page").ready_template()
+    importlib.import_module("dprelease.release.versions").versions()
 
 
 def main() -> None:

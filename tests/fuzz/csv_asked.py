@@ -9,13 +9,13 @@ from random import Random
 from typing import Any
 
 from csv_lines import KINDS, Form
+from oracle.cells import ordered_key, placer_of
+from oracle.expressions import evaluate
+from oracle.grid_texts import grid_integer
+from oracle.values import Record
 
-from dprelease.engines.reference_cells import ordered_key, placer_of
-from dprelease.engines.reference_grids import grid_integer
-from dprelease.engines.reference_values import Record
-from dprelease.engines.sampling import text_of
+from dprelease.engines.common.bounding_rule import text_of
 from dprelease.expressions import tree
-from dprelease.expressions.evaluate import evaluate
 from dprelease.model import (
     AggregateRequest,
     Bound,

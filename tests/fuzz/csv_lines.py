@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from dprelease.engines.files import BOM, LINE_LIMIT
+from dprelease.engines.common.files import BOM, LINE_LIMIT
 from dprelease.model import ColumnType, Dialect
 
 T = ColumnType

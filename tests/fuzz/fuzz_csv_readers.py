@@ -23,20 +23,20 @@ from random import Random
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
 from csv_asked import facts_of, request_of  # noqa: E402
 from csv_lines import Form, forms, lines  # noqa: E402
+from oracle import engine as reference  # noqa: E402
 
-from dprelease.engines import reference  # noqa: E402
-from dprelease.engines.csv_scan import beside_a_scan, may_be_fast  # noqa: E402
-from dprelease.engines.duckdb_errors import Stream  # noqa: E402
-from dprelease.engines.duckdb_labels import put_labels  # noqa: E402
-from dprelease.engines.duckdb_layers import layer  # noqa: E402
-from dprelease.engines.duckdb_rows import Fields, build_rows  # noqa: E402
-from dprelease.engines.duckdb_session import session  # noqa: E402
-from dprelease.engines.duckdb_sources import csv_fields, csv_stream  # noqa: E402
-from dprelease.engines.files import Layout, lay_out  # noqa: E402
+from dprelease.engines.common.files import Layout, lay_out  # noqa: E402
+from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast  # noqa: E402
+from dprelease.engines.duckdb.errors import Stream  # noqa: E402
+from dprelease.engines.duckdb.group_labels import put_labels  # noqa: E402
+from dprelease.engines.duckdb.session import session  # noqa: E402
+from dprelease.engines.duckdb.sources import csv_fields, csv_stream  # noqa: E402
+from dprelease.engines.duckdb.subqueries import layer  # noqa: E402
+from dprelease.engines.duckdb.typed_rows import Fields, build_rows  # noqa: E402
 from dprelease.expressions.sqltext import identifier, number, select  # noqa: E402
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Source  # noqa: E402
 

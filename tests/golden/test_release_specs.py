@@ -15,7 +15,7 @@ import frictionless
 import pytest
 
 import dprelease
-from dprelease.writers.csv_table import csv_bytes
+from dprelease.output.csv_table import csv_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).parent / "expected"

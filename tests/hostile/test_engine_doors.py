@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import dprelease
-from dprelease.engines.duckdb_session import session
+from dprelease.engines.duckdb.session import session
 
 PACKAGE = Path(dprelease.__file__).parent
 
@@ -156,4 +156,4 @@ def test_there_is_no_other_way_to_a_connection() -> None:
         and ast.unparse(node.func) in {"duckdb.connect", "duckdb.sql", "duckdb.query",
                                        "duckdb.execute", "duckdb.read_csv", "duckdb.from_arrow"}
     ]  # fmt: skip
-    assert found == [("engines/duckdb_session.py", "duckdb.connect")]
+    assert found == [("engines/duckdb/session.py", "duckdb.connect")]

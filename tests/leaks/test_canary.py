@@ -302,7 +302,9 @@ def test_whatever_fails_is_named_by_its_class(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "work" / "data.csv").write_bytes(FILES["good"])
-    monkeypatch.setattr("dprelease.pipeline.get", lambda _engine: get("reference"))  # it is quick
+    monkeypatch.setattr(
+        "dprelease.release.run.get", lambda _engine: get("reference")
+    )  # it is quick
     for kind, make in ERRORS.items():
         for old in [*folder.glob("work/*.sqlite*"), *folder.glob("work/out/*")]:
             old.unlink()
@@ -324,7 +326,7 @@ def test_the_python_call_shows_nothing_either(
     import dprelease
 
     (folder / "work" / "data.csv").write_bytes(FILES["good"])
-    monkeypatch.setattr("dprelease.pipeline._aggregate", raising(ValueError(TEXT)))
+    monkeypatch.setattr("dprelease.release.run._aggregate", raising(ValueError(TEXT)))
     with pytest.raises(dprelease.Failure) as caught:
         dprelease.run(folder / "work" / "spec.toml")
     shown = "".join(traceback.format_exception(caught.value))

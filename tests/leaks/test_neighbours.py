@@ -20,10 +20,10 @@ import pytest
 import tomli
 from world import HEADER, ROWS, Rows, Traces, World
 
+from dprelease.output.read_back import read_table
+from dprelease.report.formats import render
 from dprelease.report.public import PublicReport
-from dprelease.report.renderers import render
 from dprelease.statistics.registry import STATISTICS
-from dprelease.writers.reading import read_table
 
 SPECS = ["every_statistic_rows", "every_statistic_people"]
 

@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease import pipeline
 from dprelease.cli.guard import execute
+from dprelease.release import run as pipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOCK = "2026-03-01T12:00:00+00:00"

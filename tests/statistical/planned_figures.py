@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from dprelease.kernel.noise.additive.sample import sample
 from dprelease.mechanisms import gaussian
 from dprelease.model import (
     Adjacency,
@@ -30,10 +31,9 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.noise.sample import sample
+from dprelease.planning.calibration import pure
 from dprelease.planning.draft import Choice, Draft
-from dprelease.planning.noises import pure
-from dprelease.privacy.contribution import Contribution
+from dprelease.privacy.sensitivity.contribution import Contribution
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

@@ -16,9 +16,15 @@ from itertools import permutations
 import pytest
 from scipy.stats import binom, chi2
 
-from dprelease.noise.choice import Draw, choose, draw_exponential, draw_permute_and_flip, flip
-from dprelease.noise.rungs import Rungs
-from dprelease.noise.selection import peel
+from dprelease.kernel.noise.selection.exponential import (
+    Draw,
+    choose,
+    draw_exponential,
+    draw_permute_and_flip,
+    flip,
+)
+from dprelease.kernel.noise.selection.top_k import peel
+from dprelease.kernel.noise.selection.weights import Rungs
 
 ALARM = 1e-6
 DRAWS = 5000

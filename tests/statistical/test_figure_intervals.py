@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from dprelease.kernel.noise.additive.sample import sample
 from dprelease.model import (
     Adjacency,
     Column,
@@ -29,7 +30,6 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.noise.sample import sample
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

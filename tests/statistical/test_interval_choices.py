@@ -24,9 +24,9 @@ from planned_figures import (
     step_of,
 )
 
+from dprelease.kernel.noise.selection.exponential import draw_exponential, draw_permute_and_flip
+from dprelease.kernel.noise.selection.top_k import peel
 from dprelease.model import Form, NoiseFamily, Query, Step
-from dprelease.noise.choice import draw_exponential, draw_permute_and_flip
-from dprelease.noise.selection import peel
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

@@ -22,10 +22,10 @@ from planned_figures import (
     step_of,
 )
 
-from dprelease.mechanisms.quantile_errors import rank_halfwidth
+from dprelease.kernel.noise.selection.rank_weights import slots_of
+from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model import NoiseFamily, QuantileScheme, QuantileStep, Step
-from dprelease.noise.ranks import slots_of
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

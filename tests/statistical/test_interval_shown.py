@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, law_of, neighbours_name
 
+from dprelease.kernel.noise.distributions.laws import halfwidth
 from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
-from dprelease.noise.laws import halfwidth
+from dprelease.planning.calibration import selecting
 from dprelease.planning.draft import Draft
-from dprelease.planning.noises import selecting
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

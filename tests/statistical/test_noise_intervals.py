@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dprelease.finish.shares import quantile_of_mix
+from dprelease.kernel.noise.additive.sample import sample
 from dprelease.model import (
     Adjacency,
     Column,
@@ -23,7 +23,7 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.noise.sample import sample
+from dprelease.postprocess.intervals.share import quantile_of_mix
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from dprelease.kernel.noise.additive.reference import discrete_gaussian, discrete_laplace
+from dprelease.kernel.noise.additive.vectorized import draw_lanes
 from dprelease.model import Noise, NoiseFamily
-from dprelease.noise.lanes import draw_lanes
-from dprelease.noise.scalar import discrete_gaussian, discrete_laplace
 
 CAUGHT = 1e-9
 PASSED = 1e-3
@@ -217,7 +217,7 @@ def test_a_wrong_digit_is_caught(noise: Noise, wrong: str, monkeypatch: pytest.M
     """The decomposition of wide laws with one thing wrong each."""
     if wrong == "no thinning":
         monkeypatch.setattr(
-            "dprelease.noise.lanes.keep_lanes",
+            "dprelease.kernel.noise.additive.vectorized.keep_lanes",
             lambda low, high, exponent, entropy: np.ones(low.size, dtype=bool),
         )
     drawn = draw_lanes(noise, 4_000_000, Hashed(f"digit {noise}"))

@@ -19,12 +19,12 @@ import pytest
 from scipy.stats import binom, chi2
 
 from dprelease import load
-from dprelease.certify import certify
 from dprelease.engines import get
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.privatize.aggregates import privatize
+from dprelease.kernel.privatize.engine_requests import Job, jobs_of
 from dprelease.model import ExactTable, Step
 from dprelease.planning.planner import make_plan
-from dprelease.privatize import privatize
-from dprelease.requests import Job, jobs_of
 
 ALARM = 1e-6
 DRAWS = 1200

@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dprelease.mechanisms.quantile_errors import extreme, rank_halfwidth
+from dprelease.kernel.noise.selection import weights as rungs
+from dprelease.kernel.noise.selection.quantiles import cut, part_of, release, select
+from dprelease.kernel.noise.selection.rank_weights import Grid, gather
+from dprelease.mechanisms.quantile_error import extreme, rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model.plans import QuantileScheme
-from dprelease.noise import rungs
-from dprelease.noise.quantiles import cut, part_of, release, select
-from dprelease.noise.ranks import Grid, gather
 
 CAUGHT, PASSED = 1e-9, 1e-6
 SLOTS = 8

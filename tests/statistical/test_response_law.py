@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from dprelease.kernel.noise.local import subset_selection as subsets
+from dprelease.kernel.noise.local.respond import respond
 from dprelease.model import Grid
-from dprelease.model.records import LaplaceLaw, SubsetLaw, Window, WindowLaw
-from dprelease.noise import subsets
-from dprelease.noise.responses import respond
+from dprelease.model.local_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
 
 CAUGHT = 1e-12
 PASSED = 1e-7

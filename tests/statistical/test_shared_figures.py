@@ -15,10 +15,10 @@ from planned_figures import ALARM, Floats
 from scipy.stats import binom
 
 import dprelease
-from dprelease.api import ReleasePlan
+from dprelease.kernel.noise.additive.sample import sample
 from dprelease.model import MeasureKind, Step
-from dprelease.noise.sample import sample
-from dprelease.statistics.reading import columns_of
+from dprelease.release.plan import ReleasePlan
+from dprelease.statistics.shared.read_release import columns_of
 
 DRAWS = 20_000
 WIDTH = 1000

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from dprelease import load, plan
-from dprelease.approval import digest_of
 from dprelease.errors import Complaint, Place
 from dprelease.ledger.identity import LEFT_OUT
 from dprelease.model import (
@@ -34,6 +33,7 @@ from dprelease.model import (
     Release,
     Source,
 )
+from dprelease.release.saved_plan import digest_of
 
 Change = Callable[[Release], Release]
 

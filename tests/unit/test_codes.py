@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from oracle.codes import CODE_TABLE as OTHERS
+from oracle.codes import Code
 
 import dprelease
-from dprelease.codes import CODE_TABLE as OTHERS
-from dprelease.codes import Code
-from dprelease.spec.codes import CODE_TABLE as OF_SPECS
+from dprelease.spec.complaints.codes import CODE_TABLE as OF_SPECS
 
 PACKAGE = Path(dprelease.__file__).parent
 CODE = re.compile(r"[EW][0-9]{3}")
-LISTS = {"codes", "spec.codes"}  # they name all codes and make none
+LISTS = {"spec.complaints.codes"}  # it names codes and makes none
 TABLE = (*OTHERS, *(Code(code, "spec", meaning) for code, meaning in OF_SPECS))
 
 # Codes that the published format of specs names; they keep these meanings.
@@ -31,18 +31,25 @@ PUBLISHED = {
 }
 
 RANGES = {
-    "E0": ("spec", "cli", "published", "starting"),
+    "E0": ("spec", "cli", "output.read", "scaffold"),
     "E1": ("spec",),
     "E2": ("spec",),
-    "E3": ("ledger", "planning", "approval"),
+    "E3": ("ledger", "planning", "release.saved_plan"),
     "E4": ("engines",),
-    "E5": ("engines", "cli.run", "drawing", "pipeline"),
-    "E6": ("ledger", "sealed", "local.store"),
-    "E7": ("cli.guard", "certify"),
-    "E8": ("writers", "republish", "cli.report", "cli.estimate", "cli.estimate_source", "local"),
+    "E5": ("engines", "cli.run", "release.single_draw", "release.run"),
+    "E6": ("ledger", "release.payload", "local.store"),
+    "E7": ("cli.guard", "kernel.certify"),
+    "E8": (
+        "output",
+        "report.rerender",
+        "cli.report",
+        "cli.estimate",
+        "cli.estimate_source",
+        "local",
+    ),
     "W2": ("spec",),
     "W3": ("report",),
-    "W8": ("published",),
+    "W8": ("output.read",),
 }
 
 
@@ -124,7 +131,7 @@ def test_the_codes_of_the_published_format_keep_their_meaning(code: str) -> None
     ("module", "source", "complaint"),
     [
         ("writers.late", 'Complaint("E501", x)', "writers.late: E501 is made by engines"),
-        ("engines.late", "code = 'E801'", "engines.late: E801 is made by writers.target"),
+        ("engines.late", "code = 'E801'", "engines.late: E801 is made by output.target"),
         ("report.late", 'f("W999")', "report.late: W999 is in no list"),
     ],
 )

@@ -21,229 +21,185 @@ MODEL, ERRORS = "dprelease.model", "dprelease.errors"
 VOCABULARY = (MODEL, ERRORS)
 
 # Layer -> what it may import of the package besides itself. A module belongs to the layer with
-# the longest name that fits, so "dprelease.noise.laws" has a rule of its own. An import is allowed
-# when its target is one of the names listed, or lies below one. The bare package is the public
-# API, and allowed only where it is listed.
+# the longest name that fits, so "dprelease.kernel.noise.distributions.laws" has a rule of its own.
+# An import is allowed when its target is one of the names listed, or lies below one. The bare
+# package is the public API, and allowed only where it is listed.
 LAYERS: dict[str, tuple[str, ...]] = {
     # Vocabulary: the standard library and nothing else.
     ERRORS: (),
     MODEL: (ERRORS,),
+    "dprelease.files": (),
+    # What a privacy reviewer must trust. It imports the vocabulary and a stream in a thread.
+    "dprelease.kernel.noise.distributions": VOCABULARY,
+    "dprelease.kernel.noise": (*VOCABULARY, "dprelease.kernel.noise.distributions"),
+    "dprelease.kernel.verify": VOCABULARY,
+    "dprelease.kernel.certify": (*VOCABULARY, "dprelease.kernel.verify"),
+    "dprelease.kernel.privatize": (
+        *VOCABULARY,
+        "dprelease.files.prefetch",
+        "dprelease.kernel.noise",
+    ),
+    "dprelease.kernel": (),
     # What never sees a row, an exact figure or randomness.
     "dprelease.expressions": VOCABULARY,
-    "dprelease.spec": (*VOCABULARY, "dprelease.expressions", "dprelease.statistics.registry"),
     "dprelease.privacy": VOCABULARY,
-    "dprelease.noise.laws": (
-        *VOCABULARY,
-        "dprelease.noise.interval",
-        "dprelease.noise.series",
-        "dprelease.noise.tails",
-    ),
+    "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
+    "dprelease.postprocess": VOCABULARY,
     "dprelease.statistics": (
         *VOCABULARY,
-        "dprelease.finish",
-        "dprelease.noise.laws",
-        "dprelease.privacy.contribution",
-        # How far a choice may err is a matter of its mechanism, and a function of the plan alone.
-        "dprelease.mechanisms.choice_errors",
-        "dprelease.mechanisms.quantile_errors",
-        "dprelease.mechanisms.top",
+        "dprelease.kernel.noise.distributions",
+        "dprelease.mechanisms",
+        "dprelease.postprocess",
+        "dprelease.privacy.sensitivity",
     ),
-    "dprelease.finish": VOCABULARY,
-    "dprelease.layout": (*VOCABULARY, "dprelease.statistics.reading"),
-    "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
-    # Record-level tables. Which law perturbs a column, and how far that errs.
-    "dprelease.local.calibrate": (*VOCABULARY, "dprelease.privacy"),
-    "dprelease.local.errors": (*VOCABULARY, "dprelease.privacy"),
-    # What is exact about them, in JSON values.
-    "dprelease.local.detail": VOCABULARY,
-    # What their cells say and what they tell, in which order and where they are kept. Never a true
-    # value: all of this sees perturbed cells.
+    "dprelease.spec": (*VOCABULARY, "dprelease.expressions", "dprelease.statistics.registry"),
+    "dprelease.output": (*VOCABULARY, "dprelease.postprocess.fixed_point"),
+    # Record-level tables. Never a true value: all of this sees perturbed cells.
     "dprelease.local": (
         *VOCABULARY,
-        "dprelease.ahead",
-        "dprelease.finish.decimals",
-        "dprelease.noise.laws",
-        "dprelease.writers",
+        "dprelease.files.prefetch",
+        "dprelease.kernel.noise.distributions",
+        "dprelease.output",
+        "dprelease.postprocess.fixed_point",
+        "dprelease.privacy",
     ),
     "dprelease.planning": (
         *VOCABULARY,
-        "dprelease.finish.text",
+        "dprelease.kernel.noise.distributions",
         "dprelease.local.calibrate",
         "dprelease.local.cells",  # whether answers can be written
         "dprelease.mechanisms",
-        "dprelease.noise.laws",
+        "dprelease.postprocess.number_text",
         "dprelease.privacy",
         "dprelease.statistics",
     ),
-    # By another path than the planner: nothing of its code but the type that says how far
-    # neighbours can be apart.
-    "dprelease.certify": (*VOCABULARY, "dprelease.certifying"),
-    "dprelease.certifying": (
-        *VOCABULARY,
-        "dprelease.privacy.composition_witness",
-        "dprelease.privacy.events",
-        "dprelease.privacy.local_witness",
-        "dprelease.privacy.quantile_witness",
-        "dprelease.privacy.shift",
-        "dprelease.privacy.threshold_witness",
-        "dprelease.privacy.witness",
-    ),
-    "dprelease.requests": VOCABULARY,
-    # Which rows are one unit, so that losses of two releases can be told apart.
-    "dprelease.units": (*VOCABULARY, "dprelease.expressions.canonical"),
-    # Sums of losses, and rho turned into epsilon.
-    "dprelease.ledger": (*VOCABULARY, "dprelease.privacy.zcdp", "dprelease.units"),
-    "dprelease.writers": (*VOCABULARY, "dprelease.finish.decimals"),
+    # Sees rows and exact figures; draws nothing.
+    "dprelease.engines": (*VOCABULARY, "dprelease.expressions", "dprelease.files.csv_line"),
+    # Sums of losses, and rho turned into epsilon; which rows are one unit.
+    "dprelease.ledger": (*VOCABULARY, "dprelease.expressions.canonical", "dprelease.privacy.zcdp"),
     "dprelease.report": (
         *VOCABULARY,
-        "dprelease.finish",
         "dprelease.local",
-        "dprelease.planning.whatif",
-        "dprelease.statistics.reading",
+        "dprelease.planning.what_if",
+        "dprelease.postprocess",
         "dprelease.statistics.registry",
-    ),
-    # A saved plan, and whether what would be run is that.
-    "dprelease.approval": (
-        *VOCABULARY,
-        "dprelease.ledger",
-        "dprelease.local.detail",
-        "dprelease.report",
-        "dprelease.saving",
-    ),
-    "dprelease.saving": (),
-    # Sees rows and exact figures; draws nothing.
-    "dprelease.engines": (*VOCABULARY, "dprelease.csv_line", "dprelease.expressions"),
-    # How one line of CSV falls into fields; knows of no file.
-    "dprelease.csv_line": (),
-    # Draws randomness; sees nothing.
-    "dprelease.noise": VOCABULARY,
-    # The one place where exact becomes noisy.
-    "dprelease.selected": VOCABULARY,
-    "dprelease.privatize": (
-        *VOCABULARY,
-        "dprelease.requests",
-        "dprelease.selected",
-        "dprelease.noise",
-    ),
-    # The same for tables of records.
-    "dprelease.perturbing": (*VOCABULARY, "dprelease.ahead", "dprelease.noise"),
-    # Streams in threads, whatever they hold.
-    "dprelease.ahead": (),
-    # From exact records to a stored table.
-    "dprelease.recording": (
-        *VOCABULARY,
-        "dprelease.ahead",
-        "dprelease.drawing",
-        "dprelease.local",
-        "dprelease.noise.entropy",
-        "dprelease.perturbing",
-        "dprelease.requests",
-        "dprelease.sealed",
-        "dprelease.writers",
-    ),
-    # Sealed noisy integers, and the files made of them.
-    "dprelease.sealed": (*VOCABULARY, "dprelease.local.detail"),
-    "dprelease.results": (*VOCABULARY, "dprelease.local", "dprelease.writers"),
-    "dprelease.versions": (),
-    # Names every code; nothing needs it but tests and people.
-    "dprelease.codes": (),
-    # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
-    "dprelease.drawing": (*VOCABULARY, "dprelease.ledger"),
-    "dprelease.publication": (
-        *VOCABULARY,
-        "dprelease.finish.blank",
-        "dprelease.layout",
-        "dprelease.ledger",
-        "dprelease.local.description",
-        "dprelease.report",
-        "dprelease.sealed",
-        "dprelease.writers",
+        "dprelease.statistics.shared.read_release",
     ),
     # A published directory, and its report rendered again.
-    "dprelease.republish": (
+    "dprelease.report.rerender": (
         *VOCABULARY,
-        "dprelease.published.opening",
+        "dprelease.output",
         "dprelease.report",
-        "dprelease.writers",
     ),
-    "dprelease.confirmed": (
-        *VOCABULARY,
-        "dprelease.certify",
-        "dprelease.planning",
-        "dprelease.privacy.accounting",
-    ),
-    # Reads what was released, from its files alone.
-    "dprelease.published": VOCABULARY,
     # Reads the names of columns, and no value.
-    "dprelease.starting": (*VOCABULARY, "dprelease.csv_line"),
+    "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line"),
     # The plans of two specs side by side.
-    "dprelease.comparing": (*VOCABULARY, "dprelease.report", "dprelease.units"),
-    # The calls of the public API, and the command line.
-    "dprelease.api": (
+    "dprelease.diff": (*VOCABULARY, "dprelease.ledger.unit_definitions", "dprelease.report"),
+    # A plan with its second opinion; no engine, no randomness.
+    "dprelease.release.confirmed": (
         *VOCABULARY,
-        "dprelease.confirmed",
+        "dprelease.kernel.certify.certify",
+        "dprelease.planning",
+        "dprelease.privacy.composition",
+    ),
+    "dprelease.release.plan": (
+        *VOCABULARY,
+        "dprelease.release.confirmed",
         "dprelease.report",
         "dprelease.spec",
     ),
-    "dprelease.pipeline": (
+    "dprelease.release.saved_plan": (
         *VOCABULARY,
-        "dprelease.approval",
-        "dprelease.certify",
-        "dprelease.confirmed",
-        "dprelease.drawing",
-        "dprelease.engines",
+        "dprelease.files.atomic",
         "dprelease.ledger",
-        "dprelease.local.detail",
-        "dprelease.local.store",
-        "dprelease.noise.entropy",
-        "dprelease.privatize",
-        "dprelease.publication",
-        "dprelease.recording",
+        "dprelease.local.exact_json",
         "dprelease.report",
-        "dprelease.requests",
-        "dprelease.results",
-        "dprelease.sealed",
-        "dprelease.spec",
-        "dprelease.versions",
-        "dprelease.writers",
     ),
-    API: (*VOCABULARY, "dprelease.api", "dprelease.pipeline", "dprelease.results"),
+    # Sealed noisy integers, and the files made of them.
+    "dprelease.release.payload": (*VOCABULARY, "dprelease.local.exact_json"),
+    "dprelease.release.result": (*VOCABULARY, "dprelease.local", "dprelease.output"),
+    "dprelease.release.versions": (),
+    "dprelease.release.layout": (*VOCABULARY, "dprelease.statistics.shared.read_release"),
+    "dprelease.release.bundle": (
+        *VOCABULARY,
+        "dprelease.ledger",
+        "dprelease.local.column_descriptions",
+        "dprelease.output",
+        "dprelease.postprocess.all_noise_check",
+        "dprelease.release.layout",
+        "dprelease.release.payload",
+        "dprelease.report",
+    ),
+    # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
+    "dprelease.release.single_draw": (*VOCABULARY, "dprelease.ledger"),
+    # From exact records to a stored table.
+    "dprelease.release.record_tables": (
+        *VOCABULARY,
+        "dprelease.files.prefetch",
+        "dprelease.kernel.noise.entropy",
+        "dprelease.kernel.privatize.engine_requests",
+        "dprelease.kernel.privatize.records",
+        "dprelease.local",
+        "dprelease.output",
+        "dprelease.release.payload",
+        "dprelease.release.single_draw",
+    ),
+    "dprelease.release.run": (
+        *VOCABULARY,
+        "dprelease.engines",
+        "dprelease.kernel.certify.certify",
+        "dprelease.kernel.noise.entropy",
+        "dprelease.kernel.privatize",
+        "dprelease.ledger",
+        "dprelease.local.exact_json",
+        "dprelease.local.store",
+        "dprelease.output",
+        "dprelease.release",
+        "dprelease.report",
+        "dprelease.spec",
+    ),
+    "dprelease.release": (),
+    # The calls of the public API, and the command line.
+    API: (
+        *VOCABULARY,
+        "dprelease.release.plan",
+        "dprelease.release.result",
+        "dprelease.release.run",
+    ),
     "dprelease.cli": (
         *VOCABULARY,
         API,
-        "dprelease.approval",
-        "dprelease.comparing",
+        "dprelease.diff",
+        "dprelease.files.atomic",
         "dprelease.ledger",
         "dprelease.local",
-        "dprelease.published",
+        "dprelease.output.read",
+        "dprelease.release.saved_plan",
         "dprelease.report",
-        "dprelease.republish",
-        "dprelease.saving",
-        "dprelease.spec.json_schema",
-        "dprelease.spec.sources",  # the name of a warning
-        "dprelease.starting",
+        "dprelease.scaffold",
+        "dprelease.spec.checks.files.sources",  # the name of a warning
+        "dprelease.spec.schema.json_schema",
     ),
     "dprelease.__main__": ("dprelease.cli",),
 }
 
-SAMPLERS = ("dprelease.noise.entropy", "dprelease.noise.sample")
+SAMPLERS = ("dprelease.kernel.noise.entropy", "dprelease.kernel.noise.additive.sample")
 # The command line imports its commands by name, one when it is asked for: see test_house_rules.
-PIPELINE = {"dprelease.pipeline", API, "dprelease.cli"}
+PIPELINE = {"dprelease.release.run", API, "dprelease.cli"}
 MAY_REACH_ENGINES = {*PIPELINE, "dprelease.engines"}
 MAY_REACH_SAMPLERS = {
     *PIPELINE,
-    "dprelease.noise",
-    "dprelease.privatize",
-    "dprelease.perturbing",
-    "dprelease.recording",
+    "dprelease.kernel.noise",
+    "dprelease.kernel.privatize",
+    "dprelease.release.record_tables",
 }
 
 # Of the code below the planner the certifier shares the types of shifts and of events, not what
 # computes one.
 COMMON_TO_PLANNER_AND_CERTIFIER = {
     *VOCABULARY,
-    "dprelease.privacy.events",
-    "dprelease.privacy.shift",
+    "dprelease.model.privacy_events",
+    "dprelease.model.shift",
 }
 COMMON_NAMES = {"Shift", "MAX_SHAPES"}
 
@@ -358,7 +314,7 @@ def test_planner_and_certifier_share_no_code() -> None:
     modules = sources()
     planner, certifier = (
         set().union(*(reach(module, modules) for module in in_layer(layer, modules)))
-        for layer in ("dprelease.planning", "dprelease.certify")
+        for layer in ("dprelease.planning", "dprelease.kernel.certify")
     )
     common = {module for module in planner & certifier if not below(module, MODEL)}
     assert common <= COMMON_TO_PLANNER_AND_CERTIFIER
@@ -370,9 +326,9 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
     modules = sources()
     taken = {
         alias.name
-        for module in reach("dprelease.certify", modules)
+        for module in reach("dprelease.kernel.certify.certify", modules)
         for node in ast.walk(ast.parse(modules[module]))
-        if isinstance(node, ast.ImportFrom) and node.module == "dprelease.privacy.shift"
+        if isinstance(node, ast.ImportFrom) and node.module == "dprelease.model.shift"
         for alias in node.names
     }
     assert taken
@@ -384,23 +340,24 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
     [
         (
             "dprelease.engines.late",
-            "def draw():\n    from dprelease.noise import entropy\n",
-            "dprelease.engines.late imports dprelease.noise.entropy",
+            "def draw():\n    from dprelease.kernel.noise import entropy\n",
+            "dprelease.engines.late imports dprelease.kernel.noise.entropy",
         ),
         (
-            "dprelease.report.facts",
+            "dprelease.report.report_json",
             "if TYPE_CHECKING:\n    import dprelease.engines as e",
-            "dprelease.report.facts imports dprelease.engines",
+            "dprelease.report.report_json imports dprelease.engines",
         ),
         (
-            "dprelease.noise.laws",
-            "from .sample import sample",
-            "dprelease.noise.laws imports dprelease.noise.sample",
+            "dprelease.kernel.noise.distributions.laws",
+            "from ..additive.sample import sample",
+            "dprelease.kernel.noise.distributions.laws imports "
+            "dprelease.kernel.noise.additive.sample",
         ),
         (
-            "dprelease.certify",
+            "dprelease.kernel.certify.certify",
             "from dprelease.statistics.registry import statistic_of",
-            "dprelease.certify imports dprelease.statistics.registry",
+            "dprelease.kernel.certify.certify imports dprelease.statistics.registry",
         ),
         ("dprelease.model", "import dprelease", "dprelease.model imports dprelease"),
         ("dprelease.utils", "", "dprelease.utils is in no layer"),
@@ -408,16 +365,16 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
 )
 def test_a_bad_import_is_caught(module: str, source: str, complaint: str) -> None:
     others = dict.fromkeys(
-        ("dprelease.noise.entropy", "dprelease.noise.sample", "dprelease.engines",
-         "dprelease.statistics.registry"), "",
+        ("dprelease.kernel.noise.entropy", "dprelease.kernel.noise.additive.sample",
+         "dprelease.engines", "dprelease.statistics.registry"), "",
     )  # fmt: skip
     assert violations({**others, module: source}) == [complaint]
 
 
 def test_reaching_through_a_third_module_is_seen() -> None:
     modules = {
-        "dprelease.report": "from dprelease.finish import columns",
-        "dprelease.finish.columns": "def late():\n    import dprelease.engines",
+        "dprelease.report": "from dprelease.postprocess import estimate_columns",
+        "dprelease.postprocess.estimate_columns": "def late():\n    import dprelease.engines",
         "dprelease.engines": "",
     }
     assert "dprelease.engines" in reach("dprelease.report", modules)

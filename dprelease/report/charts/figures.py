@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dprelease.finish.decimals import placed
 from dprelease.model import OutputColumn, OutputTable
+from dprelease.postprocess.fixed_point import placed
 from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut, isolated
 from dprelease.report.charts.scales import Scale, fraction_of, linear, ticks_of
 from dprelease.report.numbers import written

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle.engine import read_fields
 
-from dprelease.csv_line import split_line
-from dprelease.engines import csv_records, csv_scan
-from dprelease.engines.csv_scan import LineScan
-from dprelease.engines.files import Layout
-from dprelease.engines.reference import read_fields
+from dprelease.engines.common.files import Layout
+from dprelease.engines.csv import line_check as csv_scan
+from dprelease.engines.csv import reader as csv_records
+from dprelease.engines.csv.line_check import LineScan
+from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 
 

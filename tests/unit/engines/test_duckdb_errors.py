@@ -20,7 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease.engines import csv_records, get, parquet_files, parquet_records
+from dprelease.engines import get
+from dprelease.engines.csv import reader as csv_records
+from dprelease.engines.parquet import reader as parquet_records
+from dprelease.engines.parquet import schema as parquet_files
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -223,7 +226,7 @@ def test_a_file_that_goes_while_the_session_is_opened_is_no_bug(
 
 
 def test_a_class_below_a_harmless_one_is_not_harmless() -> None:
-    from dprelease.engines.duckdb_errors import CSV_LINES, means
+    from dprelease.engines.duckdb.errors import CSV_LINES, means
 
     class Odd(duckdb.InvalidInputException):
         pass
@@ -323,7 +326,7 @@ def short(*_: object) -> None:
 def test_a_mistake_of_ours_is_no_interruption(
     form: str, broken: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dprelease.engines import duckdb_asking
+    from dprelease.engines.duckdb import execute as duckdb_asking
 
     monkeypatch.setattr(duckdb_asking, "ask", broken)
     with pytest.raises(InternalError) as caught:
@@ -334,7 +337,7 @@ def test_a_mistake_of_ours_is_no_interruption(
 def test_the_scan_interrupts_the_fast_reader_and_the_careful_one_takes_over(
     tmp_path: Path, rig: dict[str, type[duckdb.Error]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dprelease.engines.csv_scan import LineScan
+    from dprelease.engines.csv.line_check import LineScan
 
     asked = request(tmp_path, "csv")
     rig["read"] = duckdb.InterruptException

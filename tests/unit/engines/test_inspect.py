@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease.engines import base, files, get
-from dprelease.engines.duckdb_session import session
-from dprelease.engines.files import LINE_LIMIT
+from dprelease.engines import base, get
+from dprelease.engines.common import files
+from dprelease.engines.common.files import LINE_LIMIT
+from dprelease.engines.duckdb.session import session
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,

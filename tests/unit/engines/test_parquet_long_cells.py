@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dprelease.engines import get
-from dprelease.engines.parquet_files import lay_out_parquet
-from dprelease.engines.parquet_records import opened
+from dprelease.engines.parquet.reader import opened
+from dprelease.engines.parquet.schema import lay_out_parquet
 from dprelease.model import (
     AggregateRequest,
     ColumnType,

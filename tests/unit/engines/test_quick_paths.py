@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease.engines import duckdb_engine as embedded
-from dprelease.engines import duckdb_session, duckdb_sql, get
+from dprelease.engines import get
+from dprelease.engines.duckdb import engine as embedded
+from dprelease.engines.duckdb import fast_aggregate as duckdb_sql
+from dprelease.engines.duckdb import session as duckdb_session
 from dprelease.model import (
     AggregateRequest,
     ColumnType,

@@ -12,7 +12,7 @@ import pytest
 
 from dprelease import Failure
 from dprelease.engines import get
-from dprelease.engines.duckdb_session import session
+from dprelease.engines.duckdb.session import session
 from dprelease.model import (
     AggregateRequest,
     ColumnType,

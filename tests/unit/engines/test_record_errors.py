@@ -15,14 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease.engines import (
-    csv_records,
-    csv_scan,
-    duckdb_records,
-    duckdb_streams,
-    get,
-    parquet_records,
-)
+from dprelease.engines import get
+from dprelease.engines.csv import line_check as csv_scan
+from dprelease.engines.csv import reader as csv_records
+from dprelease.engines.duckdb import record_batches as duckdb_records
+from dprelease.engines.duckdb import record_streams as duckdb_streams
+from dprelease.engines.parquet import reader as parquet_records
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.model import (
     Bound,
@@ -183,7 +181,7 @@ def test_an_error_within_the_stream(
 
 def unknown(*_: object) -> Any:
     """Fields that no statement can select from."""
-    from dprelease.engines.duckdb_rows import Fields, Sql
+    from dprelease.engines.duckdb.typed_rows import Fields, Sql
 
     columns = {"g": Sql("g"), "x": Sql("x")}
     return Fields(Sql("(SELECT 1 AS nothing) AS n"), columns, {"g": "VARCHAR", "x": "DOUBLE"})

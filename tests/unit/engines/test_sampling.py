@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dprelease.engines.duckdb_sampling import (
+from dprelease.engines.common.bounding_rule import Seeds, bits_of, sampled, seeds_of, text_of
+from dprelease.engines.duckdb.bounding_rule import (
     Cut,
     digest_of,
     is_kept,
@@ -22,7 +23,6 @@ from dprelease.engines.duckdb_sampling import (
     places,
     start_of,
 )
-from dprelease.engines.sampling import Seeds, bits_of, sampled, seeds_of, text_of
 from dprelease.expressions.nodes import Value
 from dprelease.expressions.sqltext import Sql, cast, number
 

@@ -6,8 +6,9 @@ from datetime import date, datetime
 import duckdb
 import pytest
 
-from dprelease.engines import duckdb_values, values
-from dprelease.engines.duckdb_rows import layer
+from dprelease.engines.common import text_values as values
+from dprelease.engines.duckdb import typed_values as duckdb_values
+from dprelease.engines.duckdb.typed_rows import layer
 from dprelease.expressions.sqltext import identifier, select
 from dprelease.model import ColumnType as T
 

@@ -6,9 +6,9 @@ from datetime import date, datetime
 
 import duckdb
 import pytest
+from oracle.expressions import evaluate
 
 from dprelease.expressions import tree
-from dprelease.expressions.evaluate import evaluate
 from dprelease.expressions.nodes import Value
 from dprelease.expressions.sql import SQL_TYPES, compile_sql
 from dprelease.expressions.sqltext import identifier

@@ -11,9 +11,9 @@ import pytest
 from dprelease.errors import ExitCode, Failure
 from dprelease.ledger import Caps, Ledger, Reservation, State, current_run, run_id
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, follow
+from dprelease.ledger.entries import BURNT, charge_content, read_book
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.parts import whole
-from dprelease.ledger.records import BURNT, charge_content, read_book
 from dprelease.ledger.totals import Terms
 from dprelease.model import Loss, Release
 from dprelease.spec import load

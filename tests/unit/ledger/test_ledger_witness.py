@@ -14,7 +14,7 @@ import pytest
 from dprelease.errors import ExitCode, Failure
 from dprelease.ledger import Caps, Ledger, Reservation, account
 from dprelease.ledger.chain import GENESIS
-from dprelease.ledger.witness import read_witness
+from dprelease.ledger.rollback_guard import read_witness
 from dprelease.model import Loss
 
 ONE = Loss(Fraction(1))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.local.description import described
+from dprelease.local.column_descriptions import described
 from dprelease.local.reading import read_columns
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.writing import write_records

@@ -5,16 +5,16 @@ from fractions import Fraction as F
 
 import pytest
 
+from dprelease.kernel.verify.local_randomizers import law_holds
 from dprelease.local.calibrate import respond
+from dprelease.local.randomizers import piecewise as window_response
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
+from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, WindowLaw
 from dprelease.model.perturbs import Mechanism, PerturbedColumn
 from dprelease.model.plans import Loss
 from dprelease.model.queries import Group
-from dprelease.model.records import LaplaceLaw, Response, SubsetLaw, WindowLaw
 from dprelease.model.requests import Quantity
-from dprelease.privacy import window_response
-from dprelease.privacy.local_witness import law_holds
 from dprelease.privacy.zcdp import rho_of_pure
 
 

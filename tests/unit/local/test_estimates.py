@@ -11,7 +11,7 @@ import pytest
 from record_laws import ENDS, answers, labelled, numeric, sample, step_of, tally_of, window
 
 from dprelease.local.estimates import chances, estimates
-from dprelease.local.spread import window_variance
+from dprelease.local.variance import window_variance
 from dprelease.model import Grid, LaplaceLaw, RecordStep, SubsetLaw, Tally, WindowLaw
 
 KEEP = Fraction(3, 5)

@@ -12,9 +12,9 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
-from dprelease.ahead import ahead
+from dprelease.files.prefetch import ahead
 from dprelease.local.cells import LabelCells, cells_of
-from dprelease.local.description import described
+from dprelease.local.column_descriptions import described
 from dprelease.local.reading import read_columns
 from dprelease.local.writing import write_records
 from dprelease.model import (

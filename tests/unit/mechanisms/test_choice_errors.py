@@ -9,7 +9,7 @@ from itertools import permutations, product
 
 import pytest
 
-from dprelease.mechanisms.choice_errors import shortfall
+from dprelease.mechanisms.selection_error import shortfall
 
 Law = Callable[[tuple[int, ...], float], list[float]]
 

@@ -7,7 +7,7 @@ import pytest
 
 from dprelease.mechanisms import gaussian, laplace
 from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.privacy import shift as shifts
+from dprelease.model import shift as shifts
 from dprelease.privacy import zcdp
 
 NOTHING = Loss(F(0), F(0), F(0))

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dprelease.mechanisms import exponential, top
-from dprelease.mechanisms.top import Way
+from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise.selection.exponential import draw_exponential, draw_permute_and_flip
+from dprelease.kernel.noise.selection.top_k import peel
+from dprelease.mechanisms import exponential
+from dprelease.mechanisms import top_k as top
+from dprelease.mechanisms.top_k import Way
 from dprelease.model import Noise, NoiseFamily
-from dprelease.noise import sample
-from dprelease.noise.choice import draw_exponential, draw_permute_and_flip
-from dprelease.noise.selection import peel
 from dprelease.privacy import zcdp
 
 

@@ -5,11 +5,11 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.mechanisms import quantile_errors as errors
+from dprelease.kernel.noise.selection.rank_weights import slots_of
+from dprelease.kernel.verify import quantiles as witness
+from dprelease.mechanisms import quantile_error as errors
 from dprelease.mechanisms.quantiles import cost, loss, plan_levels, plan_levels_rho
 from dprelease.model.plans import QuantileScheme, QuantileStep
-from dprelease.noise.ranks import slots_of
-from dprelease.privacy import quantile_witness as witness
 from dprelease.privacy.bounded_range import rho_of_range
 
 DECILES = tuple(F(k, 10) for k in range(1, 10))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dprelease.kernel.verify import quantiles as quantile_witness
 from dprelease.mechanisms.quantiles import loss, plan_levels, spans
-from dprelease.privacy import quantile_witness
 
 QUANTILES = st.lists(
     st.fractions(F(1, 50), F(49, 50), max_denominator=50), min_size=1, max_size=7, unique=True

@@ -13,12 +13,17 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dprelease.noise import choice
-from dprelease.noise.choice import choose, draw_exponential, draw_permute_and_flip, flip
-from dprelease.noise.interval import Interval
-from dprelease.noise.rungs import Rungs
-from dprelease.noise.selection import distances_of, peel, select
-from dprelease.noise.whole import as_integers, exact_sum, locate
+from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
+from dprelease.kernel.noise.selection import exponential as choice
+from dprelease.kernel.noise.selection.big_integers import as_integers, exact_sum, locate
+from dprelease.kernel.noise.selection.exponential import (
+    choose,
+    draw_exponential,
+    draw_permute_and_flip,
+    flip,
+)
+from dprelease.kernel.noise.selection.top_k import distances_of, peel, select
+from dprelease.kernel.noise.selection.weights import Rungs
 
 BOTH = [choose, flip]
 DRAWS = [draw_exponential, draw_permute_and_flip]

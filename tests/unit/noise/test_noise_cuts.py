@@ -9,9 +9,19 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.noise.cuts import _UNDECIDED, build_table, decide_exactly, settle
-from dprelease.noise.interval import Interval
-from dprelease.noise.series import SignedGaussian, SignedGeometric, decode, gaussian_weights
+from dprelease.kernel.noise.additive.inversion import (
+    _UNDECIDED,
+    build_table,
+    decide_exactly,
+    settle,
+)
+from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
+from dprelease.kernel.noise.distributions.survival import (
+    SignedGaussian,
+    SignedGeometric,
+    decode,
+    gaussian_weights,
+)
 
 LAWS = [
     SignedGeometric(Fraction(1, 1000), 1),

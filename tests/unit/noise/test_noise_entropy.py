@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import dprelease.noise
-from dprelease.noise import EntropyError, SystemEntropy
-from dprelease.noise.entropy import read_bits, read_exactly
+import dprelease.kernel.noise
+from dprelease.kernel.noise import EntropyError, SystemEntropy
+from dprelease.kernel.noise.entropy import read_bits, read_exactly
 
 FORK = """
 import os, sys
 from fractions import Fraction
 from dprelease.model import Noise, NoiseFamily
-from dprelease.noise import SystemEntropy, sample
+from dprelease.kernel.noise import SystemEntropy, sample
 entropy = SystemEntropy()
 noise = Noise(NoiseFamily.LAPLACE, Fraction(10**9))
 sample(noise, 1000, entropy)
@@ -71,7 +71,7 @@ def test_forked_children_draw_different_noise() -> None:
 
 
 def test_no_other_file_can_reach_randomness() -> None:
-    folder = Path(dprelease.noise.__file__).parent
+    folder = Path(dprelease.kernel.noise.__file__).parent
     banned = {"random", "secrets", "uuid", "time", "os"}
     for file in folder.glob("*.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -88,6 +88,7 @@ def test_no_other_file_can_reach_randomness() -> None:
 
 
 def test_import_is_light() -> None:
-    code = "import sys, dprelease.noise, dprelease.noise.laws; print('numpy' in sys.modules)"
+    laws = "dprelease.kernel.noise.distributions.laws"
+    code = f"import sys, dprelease.kernel.noise, {laws}; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

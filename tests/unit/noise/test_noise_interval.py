@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dprelease.noise.interval import (
+from dprelease.kernel.noise.distributions.interval_arithmetic import (
     Interval,
     divide,
     enclose,

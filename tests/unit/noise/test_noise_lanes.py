@@ -6,11 +6,12 @@ import mpmath
 import numpy as np
 import pytest
 
+from dprelease.kernel.noise import EntropyError
+from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
+from dprelease.kernel.noise.distributions.survival import decode
+from dprelease.kernel.noise.selection.bernoulli_exp import ONE
 from dprelease.model import Noise, NoiseFamily
-from dprelease.noise import EntropyError, sample
-from dprelease.noise.lanes import build_sampler, draw_lanes
-from dprelease.noise.series import decode
-from dprelease.noise.thinning import ONE
 
 SCALE = 1 << 32
 

@@ -7,8 +7,14 @@ from itertools import product
 import mpmath
 import pytest
 
+from dprelease.kernel.noise.distributions.laws import (
+    halfwidth,
+    mass,
+    sum_halfwidth,
+    tail,
+    variance,
+)
 from dprelease.model import Noise, NoiseFamily
-from dprelease.noise.laws import halfwidth, mass, sum_halfwidth, tail, variance
 
 FIVE = Fraction(5, 100)
 

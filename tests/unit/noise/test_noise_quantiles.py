@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.noise.selection.quantiles import Part, cut, part_of, release
+from dprelease.kernel.noise.selection.rank_weights import (
+    Grid,
+    Listed,
+    Mass,
+    Outputs,
+    gather,
+    slots_of,
+)
 from dprelease.mechanisms.quantiles import plan_levels
-from dprelease.noise.entropy import SystemEntropy
-from dprelease.noise.quantiles import Part, cut, part_of, release
-from dprelease.noise.ranks import Grid, Listed, Mass, Outputs, gather, slots_of
 
 DECILES = tuple(F(k, 10) for k in range(1, 10))
 QUARTILES = (F(1, 4), F(1, 2), F(3, 4))
@@ -134,7 +141,7 @@ def test_blocks_hold_every_unit_once_and_bound_its_distance(case: tuple[Mass, Pa
 
 def test_near_the_target_most_places_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also deep within a heap of equal values, where slots differ by far."""
-    from dprelease.noise import quantiles
+    from dprelease.kernel.noise.selection import quantiles
 
     tries = 0
     choose = quantiles.choose

@@ -9,10 +9,11 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
+from dprelease.kernel.noise import EntropyError
+from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import Grid, Noise, NoiseFamily
-from dprelease.model.records import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
-from dprelease.noise import EntropyError, sample
-from dprelease.noise.responses import prepare_responses, respond
+from dprelease.model.local_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 
 GRID = Grid(F(1, 100), -5, 94)
 HALF = F(1, 2)
@@ -121,7 +122,7 @@ def test_a_draw_beyond_64_bits_is_an_error_not_a_wrapped_number(
     monkeypatch: pytest.MonkeyPatch, scripted
 ) -> None:
     far = np.array([1 << 70], dtype=object)
-    monkeypatch.setattr("dprelease.noise.responses.sample", lambda *_: far)
+    monkeypatch.setattr("dprelease.kernel.noise.local.respond.sample", lambda *_: far)
     with pytest.raises(OverflowError, match="64 bits"):
         respond(LaplaceLaw(F(1)), np.zeros(1, dtype=np.int64), GRID, scripted())
 
@@ -151,9 +152,9 @@ import os
 from fractions import Fraction as F
 import numpy as np
 from dprelease.model import Grid
-from dprelease.model.records import LaplaceLaw, SubsetLaw, Window, WindowLaw
-from dprelease.noise import SystemEntropy
-from dprelease.noise.responses import respond
+from dprelease.model.local_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
+from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.local.respond import respond
 entropy, codes = SystemEntropy(), np.full(200, 3)
 laws = [SubsetLaw(50, 1, F(1, 4)), SubsetLaw(50, 20, F(1, 2)), LaplaceLaw(F(10)),
         WindowLaw(Window(8, 3, F(3), F(1)))]

@@ -10,14 +10,14 @@ from itertools import product
 import mpmath
 import pytest
 
-from dprelease.noise.entropy import Entropy
-from dprelease.noise.scalar import (
+from dprelease.kernel.noise.additive.reference import (
     bernoulli,
     bernoulli_exp,
     discrete_gaussian,
     discrete_laplace,
     uniform_below,
 )
+from dprelease.kernel.noise.entropy import Entropy
 
 
 class Exhausted(Exception):

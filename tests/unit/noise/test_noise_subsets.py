@@ -10,10 +10,16 @@ from math import comb
 import numpy as np
 import pytest
 
-from dprelease.model.records import SubsetLaw
-from dprelease.noise import subsets
-from dprelease.noise.responses import prepare_responses, respond
-from dprelease.noise.subsets import _draw_label, _draw_set, _is_small, _numbers, _sets
+from dprelease.kernel.noise.local import subset_selection as subsets
+from dprelease.kernel.noise.local.respond import prepare_responses, respond
+from dprelease.kernel.noise.local.subset_selection import (
+    _draw_label,
+    _draw_set,
+    _is_small,
+    _numbers,
+    _sets,
+)
+from dprelease.model.local_tables import SubsetLaw
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 HALF, MOST = F(1, 2), F(13, 16)

@@ -6,7 +6,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.noise.thinning import ONE, bound_lanes, keep_exactly, keep_lanes
+from dprelease.kernel.noise.selection.bernoulli_exp import (
+    ONE,
+    bound_lanes,
+    keep_exactly,
+    keep_lanes,
+)
 
 SCALE = 1 << 32
 

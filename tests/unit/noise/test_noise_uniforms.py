@@ -7,8 +7,8 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from dprelease.noise import EntropyError
-from dprelease.noise.uniforms import _compare, _propose, below, chance, parts
+from dprelease.kernel.noise import EntropyError
+from dprelease.kernel.noise.uniforms import _compare, _propose, below, chance, parts
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 

@@ -8,10 +8,10 @@ from math import floor
 import numpy as np
 import pytest
 
+from dprelease.kernel.noise.local.piecewise import build_windows
+from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import Grid
-from dprelease.model.records import Window, WindowLaw
-from dprelease.noise.responses import prepare_responses, respond
-from dprelease.noise.windows import build_windows
+from dprelease.model.local_tables import Window, WindowLaw
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 WIDE = 1 << 60

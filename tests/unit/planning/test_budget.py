@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dprelease import ExitCode, Failure, load, plan
-from dprelease.api import ReleasePlan
 from dprelease.model import NoiseFamily
+from dprelease.release.plan import ReleasePlan
 
 BASE: dict[str, Any] = {
     "release": {"name": "r"},

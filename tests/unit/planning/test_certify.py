@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dprelease import ExitCode, Failure, load
-from dprelease.certify import certify
-from dprelease.certifying.changes import worst_change
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.worst_change import worst_change
 from dprelease.model import (
     Expression,
     Grid,

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from dprelease.certifying.changes import Worst, worst_change
-from dprelease.certifying.limits import coarse_limits
+from dprelease.kernel.certify.unit_limits import coarse_limits
+from dprelease.kernel.certify.worst_change import Worst, worst_change
 from dprelease.model import (
     Adjacency,
     Bounding,

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from dprelease import ExitCode, Failure, load
-from dprelease.certify import certify
-from dprelease.certifying.events import events_of
-from dprelease.certifying.executable import is_executable
-from dprelease.certifying.losses import span_of_scores
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.events import events_of
+from dprelease.kernel.certify.step_loss import span_of_scores
+from dprelease.kernel.certify.well_formed import is_executable
+from dprelease.kernel.verify import additive as witness
 from dprelease.model import (
     Adjacency,
     Bounding,
@@ -28,9 +29,8 @@ from dprelease.model import (
     Plan,
     Quantity,
 )
+from dprelease.model.privacy_events import Pure, Range
 from dprelease.planning.planner import make_plan
-from dprelease.privacy import witness
-from dprelease.privacy.events import Pure, Range
 
 CHOICES: dict[str, dict[str, Any]] = {
     "mode": {"column": "h"},

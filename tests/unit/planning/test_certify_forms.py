@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dprelease import ExitCode, Failure, load
-from dprelease.certify import certify
-from dprelease.certifying.events import events_of
-from dprelease.certifying.executable import is_executable
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.events import events_of
+from dprelease.kernel.certify.well_formed import is_executable
 from dprelease.model import (
     ColumnType,
     Expression,
@@ -26,8 +26,8 @@ from dprelease.model import (
     Quantity,
     Step,
 )
+from dprelease.model.privacy_events import Range
 from dprelease.planning.planner import make_plan
-from dprelease.privacy.events import Range
 
 RECORDS = Measure(MeasureKind.RECORDS)
 

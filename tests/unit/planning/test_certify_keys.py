@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dprelease import ExitCode, Failure, load
-from dprelease.certify import certify
-from dprelease.certifying.executable import is_executable
-from dprelease.certifying.losses import step_holds
-from dprelease.certifying.totals import total_holds, within_declared
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.step_loss import step_holds
+from dprelease.kernel.certify.total_loss import total_holds, within_declared
+from dprelease.kernel.certify.well_formed import is_executable
 from dprelease.model import (
     Form,
     KeySelection,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dprelease import ExitCode, Failure, load
-from dprelease.certify import certify
+from dprelease.kernel.certify.certify import certify
 from dprelease.model import Bounding, Form, Loss, NoiseFamily, Plan, Sensitivity
 from dprelease.planning.planner import make_plan
 

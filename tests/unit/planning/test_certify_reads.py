@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dprelease
-from dprelease.certify import certify
+from dprelease.kernel.certify.certify import certify
 from dprelease.model import Plan, Read, Reading
 from dprelease.planning.planner import make_plan
 

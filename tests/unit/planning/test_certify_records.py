@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from dprelease import Failure, load
-from dprelease.certify import certify
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.verify.additive import pure_rho
 from dprelease.model import (
     Adjacency,
     LaplaceLaw,
@@ -23,7 +24,6 @@ from dprelease.model import (
     WindowLaw,
 )
 from dprelease.planning.planner import make_plan
-from dprelease.privacy.witness import pure_rho
 
 COLUMNS: dict[str, Any] = {
     "g": {"type": "string", "keys": ["a", "b", "c", "d", "e", "f"], "source": "p"},

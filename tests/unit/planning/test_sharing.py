@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import dprelease
-from dprelease.api import ReleasePlan
 from dprelease.model import Reading
-from dprelease.planning.units import fractions
+from dprelease.planning.release_units import fractions
+from dprelease.release.plan import ReleasePlan
 
 COUNT = {"statistic": "count", "by": ["g"]}
 SUM = {"statistic": "sum", "column": "x", "by": ["g"]}

@@ -9,10 +9,10 @@ import pytest
 
 import dprelease
 from dprelease import Failure
-from dprelease.api import ReleasePlan
+from dprelease.kernel.noise.distributions.laws import halfwidth
 from dprelease.model import Accuracy, NoiseFamily
-from dprelease.noise.laws import halfwidth
-from dprelease.planning.targets import error_of
+from dprelease.planning.accuracy_targets import error_of
+from dprelease.release.plan import ReleasePlan
 
 WITHIN_TEN = {"within": 10, "confidence": 0.95}
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dprelease.privacy import composition_witness_search as search
-from dprelease.privacy import shift as shifts
-from dprelease.privacy.composition_witness import confirms
-from dprelease.privacy.composition_witness_grid import Law
-from dprelease.privacy.events import (
+from dprelease.kernel.verify.composition import search
+from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.kernel.verify.composition.grid import Law
+from dprelease.model import shift as shifts
+from dprelease.model.privacy_events import (
     Approximate,
     Counted,
     Event,

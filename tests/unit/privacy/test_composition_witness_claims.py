@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import dprelease.privacy.composition_witness as module
-from dprelease.privacy import shift as shifts
-from dprelease.privacy.composition_witness import confirms
-from dprelease.privacy.events import (
+import dprelease.kernel.verify.composition.confirm as module
+from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.model import shift as shifts
+from dprelease.model.privacy_events import (
     Approximate,
     Counted,
     Event,

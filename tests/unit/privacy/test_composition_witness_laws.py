@@ -9,17 +9,16 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from dprelease.privacy import composition_witness_floats as floats
-from dprelease.privacy import composition_witness_gaussian as normal
-from dprelease.privacy import composition_witness_grid as grid
-from dprelease.privacy import composition_witness_search as search
-from dprelease.privacy import shift as shifts
-from dprelease.privacy.composition_witness_gaussian import AnyOf, Lattice
-from dprelease.privacy.composition_witness_grid import Law, Scale
-from dprelease.privacy.composition_witness_laws import Single, law_of
-from dprelease.privacy.composition_witness_shapes import largest
-from dprelease.privacy.composition_witness_tree import common_unit, together, work
-from dprelease.privacy.events import Gaussian, Laplace, Pure, Range
+from dprelease.kernel.verify.composition import float_bounds as floats
+from dprelease.kernel.verify.composition import gaussian as normal
+from dprelease.kernel.verify.composition import grid, search
+from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice
+from dprelease.kernel.verify.composition.grid import Law, Scale
+from dprelease.kernel.verify.composition.loss_distributions import Single, law_of
+from dprelease.kernel.verify.composition.shapes import largest
+from dprelease.kernel.verify.composition.tree import common_unit, together, work
+from dprelease.model import shift as shifts
+from dprelease.model.privacy_events import Gaussian, Laplace, Pure, Range
 
 Curve = Callable[[float], float]
 SLACK = 1e-13  # of the truth in floats

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dprelease.privacy import shift as shifts
-from dprelease.privacy.composition_witness import confirms
-from dprelease.privacy.events import Counted, Event, Gaussian, Laplace, Pure, Range
+from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.model import shift as shifts
+from dprelease.model.privacy_events import Counted, Event, Gaussian, Laplace, Pure, Range
 
 Moments = Callable[[complex], complex]
 

@@ -12,23 +12,19 @@ from fractions import Fraction as F
 import mpmath
 import pytest
 
+from dprelease.kernel.noise.distributions import laws
+from dprelease.local.randomizers import subset_selection as subset_response
 from dprelease.mechanisms import exponential, permute_and_flip
 from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.noise import laws
-from dprelease.privacy import (
-    accounting,
-    continuous,
-    discrete_gaussian,
-    pld,
-    residual_planner,
-    subset_response,
-    threshold,
-    zcdp,
-)
+from dprelease.model.privacy_events import Approximate, Event, Gaussian, Laplace, Pure, Range
+from dprelease.model.shift import general, single
+from dprelease.privacy import composition as accounting
+from dprelease.privacy import pld, residual_planner, zcdp
 from dprelease.privacy.bounded_range import rho_of_range
-from dprelease.privacy.contribution import Contribution
-from dprelease.privacy.events import Approximate, Event, Gaussian, Laplace, Pure, Range
-from dprelease.privacy.shift import general, single
+from dprelease.privacy.gaussian import continuous
+from dprelease.privacy.gaussian import discrete as discrete_gaussian
+from dprelease.privacy.partition_selection import threshold
+from dprelease.privacy.sensitivity.contribution import Contribution
 
 Number = F | float | int
 Found = Callable[[], Number | tuple[Number, ...]]

@@ -8,10 +8,13 @@ from fractions import Fraction as F
 import mpmath
 import pytest
 
+from dprelease.kernel.verify import local_randomizers as local_witness
+from dprelease.kernel.verify.local_randomizers import law_holds
+from dprelease.local.randomizers import laplace as local_laplace
+from dprelease.local.randomizers import piecewise as window_response
+from dprelease.local.randomizers import subset_selection as subset_response
+from dprelease.model.local_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 from dprelease.model.plans import Loss
-from dprelease.model.records import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
-from dprelease.privacy import local_laplace, local_witness, subset_response, window_response
-from dprelease.privacy.local_witness import law_holds
 from dprelease.privacy.zcdp import rho_of_pure
 
 NOTCH = F(1, 2**64)

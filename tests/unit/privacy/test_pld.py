@@ -10,10 +10,8 @@ from fractions import Fraction as F
 import mpmath as mp
 import pytest
 
-from dprelease.privacy import discrete_gaussian, pld, zcdp
-from dprelease.privacy import shift as shifts
-from dprelease.privacy.accounting import advanced
-from dprelease.privacy.events import (
+from dprelease.model import shift as shifts
+from dprelease.model.privacy_events import (
     Approximate,
     Counted,
     Event,
@@ -22,6 +20,9 @@ from dprelease.privacy.events import (
     Pure,
     Range,
 )
+from dprelease.privacy import pld, zcdp
+from dprelease.privacy.composition import advanced
+from dprelease.privacy.gaussian import discrete as discrete_gaussian
 from dprelease.privacy.pld_curves import curve
 
 ONE = shifts.single(1)

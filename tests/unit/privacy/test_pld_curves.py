@@ -8,9 +8,9 @@ from fractions import Fraction as F
 import mpmath as mp
 import pytest
 
-from dprelease.privacy import discrete_gaussian
-from dprelease.privacy import shift as shifts
-from dprelease.privacy.events import Approximate, Event, Gaussian, Laplace, Pure, Range
+from dprelease.model import shift as shifts
+from dprelease.model.privacy_events import Approximate, Event, Gaussian, Laplace, Pure, Range
+from dprelease.privacy.gaussian import discrete as discrete_gaussian
 from dprelease.privacy.pld_curves import curve
 
 HALF = F(1, 2)

@@ -5,12 +5,13 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.privacy import discrete_gaussian, pld, pld_gaussian
-from dprelease.privacy import shift as shifts
-from dprelease.privacy.events import Counted, Gaussian
+from dprelease.model import shift as shifts
+from dprelease.model.privacy_events import Counted, Gaussian
+from dprelease.model.shift import Shift
+from dprelease.privacy import pld, pld_gaussian
+from dprelease.privacy.gaussian import discrete as discrete_gaussian
 from dprelease.privacy.pld_gaussian import dominating, entries_of, gaussian_laws
 from dprelease.privacy.pld_laws import Bell, Widest
-from dprelease.privacy.shift import Shift
 
 MILLIONTH = F(1, 10**6)
 

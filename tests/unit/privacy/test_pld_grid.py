@@ -9,13 +9,14 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from dprelease.privacy import continuous, pld_normal
-from dprelease.privacy.events import Gaussian, Laplace, Pure, Range
+from dprelease.model.privacy_events import Gaussian, Laplace, Pure, Range
+from dprelease.model.shift import Shift, single
+from dprelease.privacy import pld_normal
+from dprelease.privacy.gaussian import continuous
 from dprelease.privacy.pld_curves import curve
 from dprelease.privacy.pld_grid import TOP_BITS, Floats, Grid, Piece
 from dprelease.privacy.pld_laws import Bell, Ladder, Law, Normal, Slope, Two, Widest
 from dprelease.privacy.pld_pieces import piece_of
-from dprelease.privacy.shift import Shift, single
 
 LAWS = [
     Two(F(1, 3)),

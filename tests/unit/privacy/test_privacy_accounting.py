@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from dprelease.mechanisms import gaussian, laplace
 from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.privacy import accounting, zcdp
-from dprelease.privacy import shift as shifts
-from dprelease.privacy.events import Approximate
+from dprelease.model import shift as shifts
+from dprelease.model.privacy_events import Approximate
+from dprelease.privacy import composition as accounting
+from dprelease.privacy import zcdp
 
 DELTA = F("1e-6")
 

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import fftconvolve
 
-from dprelease.privacy import continuous, discrete_gaussian, lattice, smoothing, witness
-from dprelease.privacy import shift as shifts
+from dprelease.kernel.verify import additive as witness
+from dprelease.model import shift as shifts
+from dprelease.privacy.gaussian import continuous, lattice, smoothing
+from dprelease.privacy.gaussian import discrete as discrete_gaussian
 
 ONE = shifts.single(1)
 EPSILONS = st.fractions(min_value=0, max_value=6, max_denominator=1000)

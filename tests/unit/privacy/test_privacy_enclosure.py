@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dprelease.privacy import enclosure, witness_numbers
+from dprelease.kernel.verify import numerics as witness_numbers
+from dprelease.privacy import interval_arithmetic as enclosure
 
 REALS = st.fractions(min_value=-60, max_value=60, max_denominator=10**9)
 POSITIVE = st.fractions(min_value=F(1, 10**12), max_value=10**12, max_denominator=10**12)

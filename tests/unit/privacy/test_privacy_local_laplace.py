@@ -7,7 +7,7 @@ from fractions import Fraction as F
 import mpmath
 import pytest
 
-from dprelease.privacy.local_laplace import (
+from dprelease.local.randomizers.laplace import (
     classical_scale,
     delta_of,
     least_scale,

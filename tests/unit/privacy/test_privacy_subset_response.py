@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 import mpmath
 import pytest
 
-from dprelease.privacy.subset_response import (
+from dprelease.local.randomizers.subset_selection import (
     best_size,
     chances,
     delta_of,

@@ -13,18 +13,19 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.verify import partition_selection as threshold_witness
+from dprelease.kernel.verify.partition_selection import Selection, confirms
 from dprelease.model import Adjacency, Noise, NoiseFamily
-from dprelease.noise.sample import sample
-from dprelease.privacy import threshold_chances, threshold_witness
-from dprelease.privacy.contribution import Contribution
-from dprelease.privacy.threshold import (
+from dprelease.privacy.partition_selection import show_probability as threshold_chances
+from dprelease.privacy.partition_selection.show_probability import NewKeys
+from dprelease.privacy.partition_selection.threshold import (
     calibrate_gaussian,
     least_threshold_gaussian,
     least_threshold_laplace,
     shown_chance,
 )
-from dprelease.privacy.threshold_chances import NewKeys
-from dprelease.privacy.threshold_witness import Selection, confirms
+from dprelease.privacy.sensitivity.contribution import Contribution
 
 ADD, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE
 LAPLACE, GAUSSIAN = NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN

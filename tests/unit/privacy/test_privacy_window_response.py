@@ -9,8 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.model.records import Window, WindowLaw
-from dprelease.privacy.window_response import (
+from dprelease.local.randomizers.piecewise import (
     LEVELS,
     best,
     delta_of,
@@ -19,6 +18,7 @@ from dprelease.privacy.window_response import (
     window_of,
     worst_variance,
 )
+from dprelease.model.local_tables import Window, WindowLaw
 
 WIDE = 2**40  # steps of a grid so fine that all of [-1, 1] is on it
 SHAPES = [(2, 1), (3, 1), (3, 2), (5, 2), (8, 3), (6, 5), (12, 7)]

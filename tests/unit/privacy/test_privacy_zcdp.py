@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from dprelease.privacy import witness, zcdp
+from dprelease.kernel.verify import additive as witness
+from dprelease.privacy import zcdp
 
 SMALL = F("1e-6")
 EPSILONS = st.fractions(min_value=F(1, 10**9), max_value=50, max_denominator=10**9)

@@ -14,8 +14,8 @@ from dprelease.ledger import Account, Caps, Reservation, Run, State
 from dprelease.ledger.reservation import terms_of
 from dprelease.model import Form, Loss, NoisyTable, Plan, Step
 from dprelease.planning.planner import make_plan
-from dprelease.publication import Publication, assemble
-from dprelease.sealed import Sealed
+from dprelease.release.bundle import Publication, assemble
+from dprelease.release.payload import Sealed
 from dprelease.spec import load
 
 sys.path.insert(0, str(Path(__file__).parent))

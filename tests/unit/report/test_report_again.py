@@ -11,13 +11,13 @@ from report_specs import DELTA, PEOPLE, SELECTED
 import dprelease
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.report.facts import table_facts
+from dprelease.output.read_back import as_in_file, read_table
+from dprelease.output.tables import write_table
+from dprelease.report.formats import FORMATS, file_of, render
+from dprelease.report.opendp_registry import SECTORS, registry_entry, registry_yaml
 from dprelease.report.public import PublicReport
-from dprelease.report.registry import SECTORS, registry_entry, registry_yaml
-from dprelease.report.renderers import FORMATS, file_of, render
-from dprelease.republish import rendered_again
-from dprelease.writers.reading import as_in_file, read_table
-from dprelease.writers.tables import write_table
+from dprelease.report.report_json import table_facts
+from dprelease.report.rerender import rendered_again
 
 SCHEMA = Path(dprelease.__file__).parent / "report" / "report.schema.json"
 

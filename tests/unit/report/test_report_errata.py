@@ -3,7 +3,7 @@
 import pytest
 from report_specs import DELTA, PEOPLE
 
-from dprelease.report.errata_words import errata_words
+from dprelease.report.wording.errata import errata_words
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def test_whom_to_tell_is_what_the_spec_says(made, contact, curator, said):
 
 
 def test_page_and_markdown_have_it_and_texts_are_escaped(made):
-    from dprelease.report.html import render_html
-    from dprelease.report.markdown import render
+    from dprelease.report.html.page import render_html
+    from dprelease.report.markdown.page import render
     from dprelease.report.public import PublicReport
 
     report = with_basic(made.report, contact="<b>`*me*`</b>")

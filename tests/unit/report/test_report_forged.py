@@ -9,8 +9,8 @@ from contextlib import suppress
 import pytest
 
 from dprelease.errors import Failure
-from dprelease.report.renderers import FORMATS
-from dprelease.republish import rendered_again
+from dprelease.report.formats import FORMATS
+from dprelease.report.rerender import rendered_again
 
 
 @pytest.fixture

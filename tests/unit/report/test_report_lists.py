@@ -9,13 +9,13 @@ import pytest
 from report_specs import spec
 
 import dprelease
-from dprelease.approval import digest_of
 from dprelease.ledger import run_id
 from dprelease.planning.planner import make_plan
-from dprelease.report.facts import planned_facts
-from dprelease.report.html import render_plan_html
-from dprelease.report.plan import describe
-from dprelease.republish import rendered_again
+from dprelease.release.saved_plan import digest_of
+from dprelease.report.html.page import render_plan_html
+from dprelease.report.plan_json import describe
+from dprelease.report.report_json import planned_facts
+from dprelease.report.rerender import rendered_again
 from dprelease.spec import load
 
 SCHEMA = Path(dprelease.__file__).parent / "report" / "report.schema.json"

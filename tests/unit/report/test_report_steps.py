@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from report_specs import DELTA, PEOPLE, SELECTED
 
-from dprelease.mechanisms.choice_errors import shortfall
+from dprelease.mechanisms.selection_error import shortfall
 from dprelease.model import NoiseFamily
-from dprelease.report.steps import MECHANISM_WORDS, query_facts, step_detail
+from dprelease.report.query_json import MECHANISM_WORDS, query_facts, step_detail
 
 LEVEL = Fraction(95, 100)
 BEST = {

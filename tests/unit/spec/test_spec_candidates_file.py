@@ -235,7 +235,7 @@ def test_remedies_for_too_many_can_be_taken(simple: str, listing: Listing, tmp_p
 def test_the_most_values_are_exactly_so_many(
     complaints: Load, good: Load, simple: str, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dprelease.spec.list_files.MAX_VALUES", 3)
+    monkeypatch.setattr("dprelease.spec.checks.columns.list_files.MAX_VALUES", 3)
     listing("1\n\n2\n3\n\n")
     assert good((Q1, BEST + IN_FILE)).queries[0].candidates.texts == ("1", "2", "3")
     listing("1\n2\n3\n4")

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dprelease.spec.relocation import relocated
+from dprelease.spec.checks.files.relocation import relocated
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dprelease.model import ColumnType
-from dprelease.spec.domains import bin_label, bin_labels, read_bins
-from dprelease.spec.grids import LARGEST_STEPS, LEAST_STEPS, default_step, make_grid
-from dprelease.spec.numbers import Refused
+from dprelease.spec.checks.columns.domains import bin_label, bin_labels, read_bins
+from dprelease.spec.checks.columns.grids import LARGEST_STEPS, LEAST_STEPS, default_step, make_grid
+from dprelease.spec.toml.numbers import Refused
 
 DECIMAL = ColumnType.DECIMAL
 

@@ -10,8 +10,9 @@ import pytest
 
 from dprelease.errors import Complaint, Failure
 from dprelease.model import Release
-from dprelease.spec import list_places, load
-from dprelease.spec.list_places import Lists
+from dprelease.spec import load
+from dprelease.spec.checks.columns import list_places
+from dprelease.spec.checks.columns.list_places import Lists
 
 Load = Callable[..., Release]
 Spoil = Callable[..., list[Complaint]]

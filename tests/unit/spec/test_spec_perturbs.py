@@ -9,7 +9,7 @@ import pytest
 
 from dprelease.model import Adjacency, Bounding, Mechanism, PerturbedColumn, Quantity
 from dprelease.spec import load
-from dprelease.spec.grids import LARGEST_STEPS
+from dprelease.spec.checks.columns.grids import LARGEST_STEPS
 from dprelease.statistics.base import null_fill
 
 ALONE = """\

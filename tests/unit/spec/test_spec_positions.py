@@ -9,7 +9,7 @@ import tomli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dprelease.spec.positions import find_positions
+from dprelease.spec.toml.positions import find_positions
 
 BARE = st.text("abXY09_-", min_size=1, max_size=4)
 ODD = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=4)

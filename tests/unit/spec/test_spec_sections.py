@@ -8,11 +8,11 @@ from typing import Literal, get_args, get_origin
 
 import pytest
 
-from dprelease.spec import models
-from dprelease.spec.fields import flag, line
-from dprelease.spec.keys import Choice, Finding, Key, NotAmong, each
-from dprelease.spec.numbers import Refused, exact
-from dprelease.spec.sections import Missing, Section, Unknown, nested
+from dprelease.spec.schema import models
+from dprelease.spec.schema.fields import flag, line
+from dprelease.spec.schema.keys import Choice, Finding, Key, NotAmong, each
+from dprelease.spec.schema.sections import Missing, Section, Unknown, nested
+from dprelease.spec.toml.numbers import Refused, exact
 
 Colour = Literal["red", "green"]
 

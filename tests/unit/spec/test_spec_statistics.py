@@ -11,7 +11,7 @@ import tomli
 
 from dprelease.model import Candidates, ColumnType, Expression, Grid, Part
 from dprelease.spec import load
-from dprelease.spec.statistic_keys import suffixes_of
+from dprelease.spec.checks.queries.statistic_keys import suffixes_of
 
 Q1 = 'statistic = "count"\nby = ["region"]\nepsilon = 0.4'
 OVER = Expression("salary > 50_000", ("salary",))

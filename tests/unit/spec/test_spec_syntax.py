@@ -10,8 +10,8 @@ import pytest
 
 from dprelease.errors import ExitCode, Failure
 from dprelease.spec import load
-from dprelease.spec.reporter import MOST_SHOWN
-from dprelease.spec.syntax import MAX_BYTES, read_decimal
+from dprelease.spec.complaints.reporter import MOST_SHOWN
+from dprelease.spec.toml.syntax import MAX_BYTES, read_decimal
 
 
 def one(found):

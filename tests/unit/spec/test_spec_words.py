@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 
 import dprelease.spec
 from dprelease.errors import Place
-from dprelease.mechanisms.quantile_errors import extreme
+from dprelease.mechanisms.quantile_error import extreme
 from dprelease.model import ColumnType, Query, Source
-from dprelease.spec.codes import CODE_TABLE, CODES
-from dprelease.spec.didyoumean import nearest
-from dprelease.spec.models import QuerySection
-from dprelease.spec.numbers import Refused, budget, exact, probability
-from dprelease.spec.paths import absolute, fixed_part, holds, reads
-from dprelease.spec.positions import find_positions
-from dprelease.spec.quantiles import FIXED
-from dprelease.spec.reporter import Reporter
-from dprelease.spec.statistic_keys import LATER_STATISTICS, STATISTICS, suffixes_of
-from dprelease.spec.values import canonical
-from dprelease.spec.wording import listed, plain, show
+from dprelease.spec.checks.columns.values import canonical
+from dprelease.spec.checks.files.paths import absolute, fixed_part, holds, reads
+from dprelease.spec.checks.queries.statistic_keys import LATER_STATISTICS, STATISTICS, suffixes_of
+from dprelease.spec.complaints.codes import CODE_TABLE, CODES
+from dprelease.spec.complaints.did_you_mean import nearest
+from dprelease.spec.complaints.quoting import listed, plain, show
+from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.schema.models import QuerySection
+from dprelease.spec.schema.quantiles import FIXED
+from dprelease.spec.toml.numbers import Refused, budget, exact, probability
+from dprelease.spec.toml.positions import find_positions
 from dprelease.statistics import registry
 
 
@@ -36,7 +36,7 @@ def test_codes_are_unique_sorted_and_all_of_them_are_used():
     assert len(set(CODES.values())) == len(codes)
     folder = Path(dprelease.spec.__file__).parent
     used: set[str] = set()
-    for file in folder.glob("*.py"):
+    for file in folder.rglob("*.py"):
         if file.name != "codes.py":
             used |= set(re.findall(r'"([EW][0-9]{3})"', file.read_text()))
     assert used == set(codes)

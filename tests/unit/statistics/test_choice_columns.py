@@ -8,8 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from dprelease.mechanisms.choice_errors import shortfall
-from dprelease.mechanisms.quantile_errors import rank_halfwidth
+from dprelease.kernel.noise.distributions.laws import sum_halfwidth
+from dprelease.mechanisms.quantile_error import rank_halfwidth
+from dprelease.mechanisms.selection_error import shortfall
 from dprelease.model import (
     Candidates,
     Column,
@@ -25,7 +26,6 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.noise.laws import sum_halfwidth
 from dprelease.statistics.registry import STATISTICS
 
 Planned = Callable[..., Step]

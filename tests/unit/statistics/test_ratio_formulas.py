@@ -23,9 +23,9 @@ from dprelease.model import (
     Step,
 )
 from dprelease.statistics.base import Neighbours
-from dprelease.statistics.conditions import both
 from dprelease.statistics.ratio import CLOSE, balance
 from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.shared.conditions import both
 
 Planned = Callable[..., Step]
 LEVEL = Fraction(95, 100)

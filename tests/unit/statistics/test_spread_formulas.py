@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.finish.variances import Sums, deviations, means, variances
 from dprelease.model import (
     Column,
     ColumnType,
@@ -23,6 +22,7 @@ from dprelease.model import (
     Query,
     Step,
 )
+from dprelease.postprocess.intervals.moments import Sums, deviations, means, variances
 from dprelease.statistics.base import Released
 from dprelease.statistics.registry import STATISTICS
 

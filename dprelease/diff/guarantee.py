@@ -1,0 +1,185 @@
+"""Changes of the guarantee: what is protected, how much may be lost, and where that is added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from dprelease.diff.changes import Change, Kind, Pair, elsewhere, listed
+from dprelease.ledger.unit_definitions import OF_NULLS, unit_definition, unit_differences
+from dprelease.model import Adjacency, Bounding, Privacy, Query
+
+_ADJACENCY = {
+    Adjacency.ADD_REMOVE: (
+        "whether a unit is in the table is now protected; what its rows say only by twice epsilon"
+    ),
+    Adjacency.REPLACE_ONE: "whether a unit is in the table, and their number, is now public",
+}
+
+
+def guarantee_changes(pair: Pair) -> Iterator[Change]:
+    """Every change that weakens the guarantee, strengthens it, or says otherwise what it is."""
+    yield from _unit(pair)
+    yield from _losses(pair)
+    yield from _caps(pair)
+    yield from _books(pair)
+    yield from _private_keys(pair)
+
+
+def _unit(pair: Pair) -> Iterator[Change]:
+    old, new = (release.privacy for release in pair.releases)
+    if _protected(old) != _protected(new):
+        people = old.unit == "row" and new.unit == "column"
+        why = "all rows of one person are now protected together"
+        if not people:
+            why = "a person's rows are now protected one by one" if new.unit == "row" else (
+                "other rows are now protected together; the losses can't be compared"
+            )  # fmt: skip
+        kind = Kind.STRONGER if people else Kind.WEAKER
+        key = "privacy.unit" if old.unit != new.unit else "privacy.unit_column"
+        yield Change(kind, "unit", _protected(old), _protected(new), why, key)
+    else:
+        yield from _definition(pair)
+    if old.adjacency is not new.adjacency:
+        yield Change(
+            Kind.WEAKER, "adjacency", str(old.adjacency), str(new.adjacency),
+            _ADJACENCY[new.adjacency], "privacy.adjacency",
+        )  # fmt: skip
+    if old.unit_description != new.unit_description:
+        yield Change(
+            Kind.OTHER, "unit_description", old.unit_description, new.unit_description,
+            "is it still the same unit?", "privacy.unit_description",
+        )  # fmt: skip
+    if old.bounding != new.bounding:
+        yield Change(
+            Kind.OTHER, "bounding", _bounding(old.bounding), _bounding(new.bounding),
+            "noise follows it, so the guarantee does not change", "privacy.bounding",
+        )  # fmt: skip
+
+
+def _protected(privacy: Privacy) -> str:
+    if privacy.unit_column is None:
+        return "one row"
+    return f"all rows of one {privacy.unit_column}"
+
+
+def _definition(pair: Pair) -> Iterator[Change]:
+    """The unit has the same name: whether the same rows are one unit, as the ledger compares it."""
+    old, new = (unit_definition(release) for release in pair.releases)
+    differences = unit_differences(old or {}, new or {})
+    if len({release.privacy.adjacency for release in pair.releases}) > 1:
+        # Whether these are part of the definition depends on the neighbours.
+        differences = [each for each in differences if each not in OF_NULLS]
+    if not differences:
+        return
+    if "nulls" not in differences or set(differences) - {"nulls"} - OF_NULLS:
+        why = (
+            f"who counts as one person is worked out otherwise ({', '.join(differences)}); the "
+            "losses can't be compared, and the ledger does not add them up"
+        )
+        yield Change(
+            Kind.WEAKER, "unit", "as the column was defined", "as it is now", why,
+            "privacy.unit_column",
+        )  # fmt: skip
+        return
+    key = f"columns.{pair.new.release.privacy.unit_column}.nulls"
+    if new is not None and new["nulls"] == "one unit":
+        why = "whose rows these are, they are now used too, as those of one person more"
+        words = ("left out", "one unit together")
+        yield Change(Kind.WEAKER, "rows without a unit", *words, why, key)
+    else:
+        why = "the ledger does not add up the losses of the two"
+        words = ("one unit together", "left out")
+        yield Change(Kind.OTHER, "rows without a unit", *words, why, key)
+
+
+def _bounding(limits: Bounding | None) -> str | None:
+    if limits is None:
+        return None
+    return f"rows {limits.rows}, groups {limits.groups}, rows in one group {limits.per_group}"
+
+
+def _losses(pair: Pair) -> Iterator[Change]:
+    old, new = pair.old.loss, pair.new.loss
+    yield from _figure("epsilon", old.epsilon, new.epsilon, "privacy.epsilon")
+    yield from _figure("delta", old.delta, new.delta, "privacy.delta")
+    in_rho = any(release.privacy.rho is not None for release in pair.releases)
+    if in_rho:
+        yield from _figure("rho", old.rho, new.rho, "privacy.rho")
+    elif old.rho != new.rho:
+        why = "the same loss in zCDP, by which the ledger may add up"
+        yield Change(Kind.OTHER, "rho", old.rho, new.rho, why, "privacy")
+    yield from _stated(pair)
+    if pair.old.method != pair.new.method:
+        yield Change(
+            Kind.OTHER, "method of adding up", pair.old.method, pair.new.method,
+            "", "privacy.accounting",
+        )  # fmt: skip
+
+
+def _stated(pair: Pair) -> Iterator[Change]:
+    """What [privacy] says of the total: it can change while what is charged does not."""
+    for name in ("epsilon", "delta", "rho", "accounting"):
+        was, now = (getattr(release.privacy, name) for release in pair.releases)
+        charged = (getattr(plan.loss, name, None) for plan in (pair.old, pair.new))
+        if was != now and len(set(charged)) == 1:
+            yield Change(Kind.OTHER, f"stated {name}", was, now, "", f"privacy.{name}")
+
+
+def _caps(pair: Pair) -> Iterator[Change]:
+    old, new = (release.ledger for release in pair.releases)
+    yield from _figure("epsilon_cap", old.epsilon_cap, new.epsilon_cap, "ledger.epsilon_cap")
+    yield from _figure("delta_cap", old.delta_cap, new.delta_cap, "ledger.delta_cap")
+
+
+def _figure(what: str, old: Fraction | None, new: Fraction | None, key: str) -> Iterator[Change]:
+    """A figure that is the worse the larger it is; None is larger than all others."""
+    if old == new:
+        return
+    grown = new is None or (old is not None and new > old)
+    yield Change(Kind.WEAKER if grown else Kind.STRONGER, what, old, new, "", key)
+
+
+def _books(pair: Pair) -> Iterator[Change]:
+    before, after = pair.releases
+    old, new = before.ledger, after.ledger
+    apart = "what was spent before is not added up with what is spent from now on"
+    if old.dataset != new.dataset:
+        yield Change(Kind.WEAKER, "dataset", old.dataset, new.dataset, apart, "ledger.dataset")
+    if books := elsewhere(pair, old.path, new.path):
+        yield Change(Kind.WEAKER, "ledger", *books, apart, "ledger.path")
+    witnesses = (each.witness or f"{each.path}.witness" for each in (old, new))
+    if (seen := elsewhere(pair, *witnesses)) and not books:
+        why = "move the file too: a run asks the ledger's witness, and refuses without it"
+        yield Change(Kind.OTHER, "witness", *seen, why, "ledger.witness")
+    if old.disjoint_periods != new.disjoint_periods:
+        kind, why = Kind.STRONGER, "the losses of all periods are added up"
+        if new.disjoint_periods:
+            kind, why = Kind.WEAKER, "only true if no unit has records in two periods"
+        words = {True: "disjoint", False: "added up"}
+        yield Change(
+            kind, "periods", words[old.disjoint_periods], words[new.disjoint_periods], why,
+            "ledger.disjoint_periods",
+        )  # fmt: skip
+
+
+def _private_keys(pair: Pair) -> Iterator[Change]:
+    old, new = (_keys(plan.release.queries) for plan in (pair.old, pair.new))
+    opened = sorted(name for name in new.keys() & old.keys() if old[name] and not new[name])
+    closed = sorted(name for name in new.keys() & old.keys() if new[name] and not old[name])
+    for name in opened:
+        why = "is the list public, and not taken from the data?"
+        yield Change(Kind.WEAKER, f"keys of {name}", "private", "public", why, _column(name))
+    if closed:
+        why = "which groups are shown now depends on the data, up to delta"
+        what = f"keys of {listed(closed)}"
+        yield Change(Kind.OTHER, what, "public", "private", why, _column(closed[0]))
+
+
+def _keys(queries: Sequence[Query]) -> dict[str, bool]:
+    """Each grouping column, and whether its keys are private: to all queries, or to none."""
+    return {group.column: group.private for query in queries for group in query.groups}
+
+
+def _column(name: str) -> str:
+    return f"columns.{name}"

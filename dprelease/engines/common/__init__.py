@@ -1,0 +1,1 @@
+"""What every engine follows: files, typed values, keys, rounding and the bounding rule."""

@@ -1,0 +1,145 @@
+"""Which files a source means, and what the header of a CSV file says. Structure only."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dprelease.engines.base import bad_data
+from dprelease.files.csv_line import split_line
+from dprelease.model import Dialect, InputColumn, Source
+
+BOM = b"\xef\xbb\xbf"
+_ASCII = "".join(map(chr, range(128)))
+LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
+
+
+def resolve(source: Source) -> tuple[str, ...]:
+    """The files, sorted by path; each is a readable regular file, with a header if one is declared.
+
+    They are the file itself, what the glob matches, or the directory's own ``*.csv`` (or
+    ``*.parquet``) files. A CSV file may be empty where no header is declared: it has no records,
+    and that must not be told from one that has some. Raises Failure(DATA).
+    """
+    pattern = source.pattern
+    may_be_empty = source.format == "csv" and not source.dialect.header
+    try:
+        found = _matches(pattern, source.format)
+        if not found:
+            raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
+        for path in found:
+            _check_file(path, pattern, may_be_empty)
+    except OSError:
+        raise bad_data(
+            "E402", f"{pattern} can't be read", "check that the file exists and may be read"
+        ) from None
+    # two names of one file would count its records twice
+    return tuple({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
+
+
+def _matches(pattern: str, suffix: str) -> list[str]:
+    if os.path.isdir(pattern):
+        inside = (entry.path for entry in os.scandir(pattern))
+        return sorted(path for path in inside if path.lower().endswith("." + suffix))
+    if os.path.lexists(pattern):
+        return [pattern]
+    return sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []
+
+
+def _check_file(path: str, pattern: str, may_be_empty: bool) -> None:
+    """Follows links (a loop is an OSError); refuses what is not a plain file with content."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")
+    with open(path, "rb") as stream:
+        if not stream.read(1) and not may_be_empty:
+            raise bad_data("E403", f"{pattern} is empty (zero bytes)", "check how it was written")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the declared columns stand in every CSV file of the source.
+
+    ``width`` is the number of fields of a record, ``position`` the field (from 0) of each column.
+    """
+
+    paths: tuple[str, ...]
+    width: int
+    position: dict[str, int]
+    encoding: str
+
+
+def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
+    """Read the header lines and find the columns; raises Failure(DATA)."""
+    paths = resolve(source)
+    dialect = source.dialect
+    encoding = _encoding(dialect.encoding)
+    names = _names(paths, dialect, encoding, source.pattern)
+    wanted = [each.name for each in inputs if each.expression is None]
+    for name in wanted:
+        if name not in names:
+            where = "the header" if dialect.header else "[data] names"
+            raise bad_data(
+                "E405",
+                f'{source.pattern} has no column "{name}"',
+                f"{where} must hold exactly this name, upper and lower case included",
+            )
+    return Layout(paths, len(names), {name: names.index(name) for name in wanted}, encoding)
+
+
+def _names(paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
+    """Column names in file order: the declared ones, or the one header all files share."""
+    names = dialect.names
+    if dialect.header:
+        headers = {_header(path, dialect, encoding, pattern) for path in paths}
+        if len(headers) > 1:
+            raise bad_data(
+                "E407", f"the files of {pattern} have different headers", "make them the same"
+            )
+        names = headers.pop()
+    if not names:
+        raise bad_data("E404", f"{pattern} has no column names", "set header or names in [data]")
+    repeated = len(set(names)) < len(names)
+    if repeated:
+        raise bad_data(
+            "E406", f"a column name stands twice in the header of {pattern}", "rename one of them"
+        )
+    return names
+
+
+def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
+    problem = bad_data(
+        "E404",
+        f"the header line of {pattern} can't be read",
+        "it must be one line, in the declared encoding, delimiter and quote",
+    )
+    try:
+        with open(path, "rb") as stream:
+            line = stream.readline(LINE_LIMIT + 2).removesuffix(b"\n").removesuffix(b"\r")
+        text = line.removeprefix(BOM).decode(encoding)
+    except (OSError, UnicodeDecodeError):
+        raise problem from None
+    fields = split_line(text, dialect.delimiter, dialect.quote)
+    if fields is None or len(line) > LINE_LIMIT:
+        raise problem
+    if dialect.strip:
+        fields = [field.strip(" \t") for field in fields]
+    return tuple(fields)
+
+
+def _encoding(name: str) -> str:
+    """Python's name of the encoding, which must hold ASCII as it is (so that lines are lines)."""
+    try:
+        codec = codecs.lookup(name).name
+        text = bytes(range(256)).decode(codec, "replace")
+        one_byte = len(text) == 256
+        if not text.startswith(_ASCII) or not (one_byte or codec in ("utf-8", "utf-8-sig")):
+            raise LookupError
+    except (LookupError, UnicodeDecodeError):
+        raise bad_data(
+            "E408", f'encoding "{name}" is not supported', "utf-8, latin-1 or cp1252"
+        ) from None
+    return "utf-8" if codec == "utf-8-sig" else codec

@@ -1,0 +1,1 @@
+"""CSV files: lines, and records from them."""

@@ -1,0 +1,161 @@
+"""Whether the fast CSV reader may be believed: a look at the bytes, beside the query.
+
+DuckDB's reader is fast, but not local: an unclosed quote joins lines, line ends are guessed from
+the file, and what begins at the edge of one of its buffers is found by trying. Its records end at
+line feeds, however. So each line was one record if the reader raised nothing and found as many
+records as there are lines.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from dprelease.engines.common.files import LINE_LIMIT, Layout
+from dprelease.engines.duckdb.errors import CSV_LINES, means
+from dprelease.model import Dialect
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
+
+CHUNK = 1 << 19
+_FEED, _RETURN = b"\n\r"
+
+
+class LineScan(threading.Thread):
+    """Scans the files in a thread; ``join`` it, then ask ``confirms``.
+
+    Only the careful reader will do for carriage returns other than before every line feed, NUL
+    bytes, over-long lines, and some blanks about quotes: then ``on_doubt`` is called at once.
+    """
+
+    def __init__(self, layout: Layout, dialect: Dialect, on_doubt: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self._layout = layout
+        self._quote = dialect.quote.encode()
+        self._header = dialect.header
+        # Blanks about quotes: the fast reader keeps or joins what the careful one doesn't.
+        blanks = [blank for blank in (b" ", b"\t") if blank != dialect.delimiter.encode()]
+        self._odd = [
+            one + other + self._quote for one in (*blanks, self._quote) for other in blanks
+        ]
+        if b"\t" in blanks:
+            self._odd.append(b"\t" + self._quote)
+        self._on_doubt = on_doubt
+        self._stopped = False
+        self.refuted = False  # whether the scan itself has seen that the fast reader won't do
+        self._records: int | None = None  # None until the scan has come to its end
+
+    def stop(self) -> None:
+        """End the scan early: its answer is no longer wanted."""
+        self._stopped = True
+
+    def confirms(self, records: int) -> bool:
+        """Whether a reader that raised nothing and found this many records is right."""
+        return self._records == records
+
+    def run(self) -> None:
+        """Scan all files; a file that can't be read is for the careful reader to report."""
+        try:
+            counts = [self._count(path) for path in self._layout.paths]
+            if len({returns for _, returns in counts if returns is not None}) > 1:
+                raise _DoubtError
+        except (OSError, _DoubtError):
+            self.refuted = not self._stopped
+            self._on_doubt()
+            return
+        self._records = sum(records for records, _ in counts)
+
+    def _count(self, path: str) -> tuple[int, bool | None]:
+        """Number of records, and whether lines end in carriage returns; None if none has ended.
+
+        The fast reader passes over empty lines: in a table of one column they are records, so that
+        it is not believed there.
+        """
+        import numpy as np
+
+        feeds = empty = returns = pairs = 0
+        begun = 0  # bytes of the line that the chunk before has begun
+        before = b"\n"  # the end of the chunk before, where a pattern may have begun
+        buffer = bytearray(CHUNK)
+        content = np.frombuffer(buffer, np.uint8)
+        at_feed, at_other = np.empty((2, CHUNK), np.bool_)
+        with open(path, "rb", buffering=0) as stream:
+            while size := stream.readinto(buffer):
+                begun = self._begun(buffer, size, begun)
+                start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
+                self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
+                np.equal(content, _FEED, out=at_feed)
+                feeds += int(np.count_nonzero(at_feed[:size]))
+                np.logical_and(at_feed[1:], at_feed[:-1], out=at_other[1:])
+                empty += int(np.count_nonzero(at_other[1:size]))
+                empty += before.endswith(b"\n") and buffer.startswith(b"\n")
+                pairs += before.endswith(b"\r") and buffer.startswith(b"\n")
+                if buffer.find(b"\r", 0, size) >= 0:
+                    np.equal(content, _RETURN, out=at_other)
+                    returns += int(np.count_nonzero(at_other[:size]))
+                    np.logical_and(at_feed[1:], at_other[:-1], out=at_other[:-1])
+                    pairs += int(np.count_nonzero(at_other[: size - 1]))
+                before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
+        if returns and not returns == feeds == pairs:
+            raise _DoubtError
+        lines = feeds + (not before.endswith(b"\n")) - self._header
+        return lines - (empty if self._layout.width > 1 else 0), bool(returns) if feeds else None
+
+    def _begun(self, buffer: bytearray, size: int, begun: int) -> int:
+        """Bytes of the line that the chunk leaves open; raises _DoubtError for one too long."""
+        if self._stopped or buffer.find(b"\0", 0, size) >= 0:
+            raise _DoubtError
+        feed = buffer.find(b"\n", 0, size)
+        if begun + (size if feed < 0 else feed) > LINE_LIMIT:
+            raise _DoubtError
+        return begun + size if feed < 0 else size - 1 - buffer.rfind(b"\n", 0, size)
+
+    def _look_at_quotes(self, seam: bytes, buffer: bytearray, start: int, size: int) -> None:
+        """Raise _DoubtError for blanks about quotes at the seam of two chunks or in the second."""
+        if not self._quote or buffer.find(self._quote, start, size) < 0:
+            return
+        if any(each in seam or buffer.find(each, start, size) >= 0 for each in self._odd):
+            raise _DoubtError
+
+
+class _DoubtError(Exception):
+    """The scan has seen what only the careful reader may read."""
+
+
+def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
+    """Whether DuckDB's reader knows the encoding, and blanks about quotes are no delimiters."""
+    return layout.encoding == "utf-8" and dialect.delimiter != " "
+
+
+def beside_a_scan(
+    connection: DuckDBPyConnection, layout: Layout, dialect: Dialect, read: Callable[[], T]
+) -> tuple[T | None, LineScan]:
+    """What the fast reader gives, with the scan of the same files that says whether it is right.
+
+    None where the reader is stopped by the scan, runs out of memory, or gives up by itself: the
+    careful one may do better. Raises duckdb.Error for the rest.
+    """
+    import duckdb
+
+    found: T | None = None
+    scan = LineScan(layout, dialect, connection.interrupt)
+    scan.start()
+    try:
+        found = read()
+    except duckdb.OutOfMemoryException:
+        found = None  # a reader that holds one line at a time may do with less
+    except duckdb.InterruptException:
+        if not scan.refuted:  # nobody else interrupts it
+            raise
+    except duckdb.Error as problem:
+        if not means(problem, CSV_LINES):
+            raise
+    finally:
+        if found is None:
+            scan.stop()
+        scan.join()
+    return found, scan

@@ -1,0 +1,166 @@
+"""Careful CSV reading: total, streaming, and local to a record.
+
+A record is one physical line: bytes up to a line feed, less one carriage return before it. Only the
+line itself decides what becomes of it:
+
+* a field that begins with the quote character (spaces before it don't count) runs to the closing
+  quote, holds delimiters, and a doubled quote is one quote; spaces may follow the closing quote.
+  Quotes elsewhere are ordinary characters.
+* A line with another number of fields than the header, with an unclosed quote, with text after a
+  closing quote, or longer than 1 MiB is one record whose fields are all null.
+* A byte that is invalid in the encoding becomes U+FFFD.
+* An empty line is no record, unless the table has a single column.
+
+The fast reader of DuckDB is used instead where it would read the same (see ``csv_scan``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout
+from dprelease.files.csv_line import split_line
+from dprelease.model import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# What the Arrow reader would take for the end of a line, or drop.
+_ODD = ("\r", "\0", "\ufeff")
+CHUNK = 1 << 20  # bytes read at once
+
+
+def blocks(path: str, header: bool) -> Iterator[tuple[bytes, int]]:
+    """Whole lines of a file, about ``CHUNK`` bytes at a time, without byte order mark and header.
+
+    Beside each block: how many over-long lines were left out before it.
+    """
+    with open(path, "rb") as stream:
+        if stream.read(len(BOM)) != BOM:
+            stream.seek(0)
+        if header:
+            stream.readline()
+        rest = b""
+        skipping = False  # inside an over-long line
+        while chunk := stream.read(CHUNK):
+            data = rest + chunk
+            overlong = 0
+            if skipping:
+                cut = data.find(b"\n")
+                if cut < 0:
+                    continue
+                data, skipping, overlong = data[cut + 1 :], False, 1
+            end = data.rfind(b"\n") + 1
+            rest = data[end:]
+            if len(rest) > LINE_LIMIT:
+                rest, skipping = b"", True
+            yield data[:end], overlong
+        yield rest, int(skipping)
+
+
+class Splitter:
+    """Splits blocks of lines into columns of text, keeping only the wanted fields."""
+
+    def __init__(self, dialect: Dialect, layout: Layout, wanted: Sequence[int]) -> None:
+        self.dialect = dialect
+        self.width = layout.width
+        self.encoding = layout.encoding
+        self.wanted = wanted
+
+    def tables(self, lines: list[str], broken: int) -> Iterator[list[pyarrow.Array]]:
+        """The wanted fields of the lines, a list of columns at a time.
+
+        ``broken`` more records are all null. The order of the records is not kept.
+        """
+        import pyarrow as pa
+
+        plain, odd = self._sort(lines)
+        if plain:
+            yield self._plain(plain)
+        found: list[list[str | None]] = [[None] * broken for _ in self.wanted]
+        for line in odd:
+            fields = split_line(line, self.dialect.delimiter, self.dialect.quote)
+            whole = fields is not None and len(fields) == self.width
+            for column, place in zip(found, self.wanted, strict=True):
+                column.append(fields[place] if fields is not None and whole else None)
+        yield [pa.array(column, pa.string()) for column in found]
+
+    def _sort(self, lines: list[str]) -> tuple[list[str], list[str]]:
+        """Lines that are nothing but fields and delimiters, and the others."""
+        between, delimiter = self.width - 1, self.dialect.delimiter
+        text = "".join(lines)
+        marks = [mark for mark in (self.dialect.quote, *_ODD) if mark and mark in text]
+        if not marks and all(line.count(delimiter) == between for line in lines):
+            return lines, []
+        plain: list[str] = []
+        odd: list[str] = []
+        for line in lines:
+            easy = line.count(delimiter) == between and not any(mark in line for mark in marks)
+            (plain if easy else odd).append(line)
+        return plain, odd
+
+    def _plain(self, lines: list[str]) -> list[pyarrow.Array]:
+        """Split by the Arrow reader, which does it right when there is nothing to misread."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        if self.width == 1:
+            return [pa.array(lines, pa.string()) for _ in self.wanted]
+        data = "\n".join(lines).encode()
+        names = [str(place) for place in range(self.width)]
+        wanted = [str(place) for place in self.wanted]
+        table = csv.read_csv(
+            pa.BufferReader(data),
+            csv.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1),
+            csv.ParseOptions(
+                delimiter=self.dialect.delimiter, quote_char=False, ignore_empty_lines=False
+            ),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=wanted,
+                strings_can_be_null=False,
+            ),
+        )
+        return [table.column(name).combine_chunks() for name in wanted]
+
+    def lines(self, block: bytes) -> tuple[list[str], int]:
+        """The decoded lines of a block, and the number of over-long ones left out."""
+        raw = block.split(b"\n")
+        if not raw[-1]:
+            raw.pop()  # what follows the last line feed is no line
+        overlong = 0
+        if len(block) > LINE_LIMIT:
+            kept = [line for line in raw if len(line) <= LINE_LIMIT]
+            overlong = len(raw) - len(kept)
+            raw = kept
+        if b"\r" in block:
+            raw = [line.removesuffix(b"\r") for line in raw]
+        if self.width > 1:
+            raw = [line for line in raw if line]
+        if not raw:
+            return [], overlong
+        return b"\n".join(raw).decode(self.encoding, "replace").split("\n"), overlong
+
+
+def opened(
+    dialect: Dialect, layout: Layout, wanted: Sequence[int]
+) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
+    """The schema, and Arrow batches of it: the wanted fields as text, one row for each record."""
+    import pyarrow as pa
+
+    schema = pa.schema([(f"f{place}", pa.string()) for place in wanted])
+    return schema, _batches(dialect, layout, wanted, schema)
+
+
+def _batches(
+    dialect: Dialect, layout: Layout, wanted: Sequence[int], schema: pyarrow.Schema
+) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow as pa
+
+    splitter = Splitter(dialect, layout, wanted)
+    for path in layout.paths:
+        for block, overlong in blocks(path, dialect.header):
+            lines, longer = splitter.lines(block)
+            for columns in splitter.tables(lines, overlong + longer):
+                yield pa.record_batch(columns, schema=schema)

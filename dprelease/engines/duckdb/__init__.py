@@ -1,0 +1,1 @@
+"""The DuckDB engine: exact aggregates and records of one machine."""

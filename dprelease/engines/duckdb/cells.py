@@ -1,0 +1,133 @@
+"""One row a record with its cell, before and after units have been bounded.
+
+A row has column ``c``: the number of its cell among the leading groups, NULL if it lies in none or
+is not kept; ``a``: its place among the groups after them, NULL if it has none (only if there are
+such groups); and those of ``Rows`` that are counted, with conditions that are never null (what is
+null doesn't hold). Private groups add nothing to the numbers:
+their keys ``g0..`` are part of the cell themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from dprelease.engines.common.row_order import content_of, leading_of
+from dprelease.engines.duckdb.group_labels import look_up, numbered
+from dprelease.engines.duckdb.subqueries import layer, only
+from dprelease.engines.duckdb.typed_rows import Rows
+from dprelease.expressions.sqltext import (
+    FALSE,
+    Sql,
+    binary,
+    call,
+    case,
+    identifier,
+    is_null,
+    no,
+    number,
+    text,
+)
+from dprelease.model import AggregateRequest, Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part ``index`` of ``of``: the rows whose hash leaves this remainder."""
+
+    index: int = 0
+    of: int = 1
+
+    def halves(self) -> tuple[Part, Part]:
+        """Two parts that are this one together."""
+        return Part(self.index, 2 * self.of), Part(self.index + self.of, 2 * self.of)
+
+    def holds(self, *columns: str) -> Sql | None:
+        """The condition that a row with these columns is in the part; None if all are."""
+        if self.of == 1:
+            return None
+        mixed = call("HASH", *(identifier(each) for each in columns), text("part"))
+        return binary(binary(mixed, "%", number(self.of)), "=", number(self.index))
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The rows, and which columns of them stand for what.
+
+    ``weight`` is the column that says how many records are to be accounted for by a row, if not
+    one; in its cell it is one row all the same.
+    ``firsts`` are columns that are true for one row of each unit in each cell for which the
+    condition holds.
+    """
+
+    relation: Sql
+    rows: Rows
+    later: bool  # whether there is an a
+    keys: tuple[str, ...]  # the private keys
+    leading: tuple[str, ...]  # those among the leading groups
+    weight: str | None = None
+    firsts: Mapping[Expression | None, str] = field(default_factory=dict)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns that are counted in cells."""
+        rows = self.rows
+        return (*rows.quantities.values(), *rows.conditions.values(), *rows.values.values())
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The columns that tell the cells in which units are bounded, in canonical order."""
+        return ("c", *self.leading)
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """All that is counted of a row, in canonical order: see ``contents``."""
+        later = tuple(key for key in self.keys if key not in self.leading)
+        return (*self.place, *(("a",) if self.later else ()), *later, *self.counted)
+
+    def within(self, condition: Sql | None) -> Cells:
+        """Only the rows for which the condition is true."""
+        return replace(self, relation=only(self.relation, condition))
+
+
+def public_cells(request: AggregateRequest, start: int, end: int) -> int:
+    """Number of combinations of the public labels of some groups."""
+    return prod(len(each.labels) for each in request.groups[start:end] if not each.private)
+
+
+def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
+    """The rows with their cells; with ``everything`` also those that lie in none."""
+    groups, content = request.groups, content_of(request)
+    places = range(len(groups))
+    columns = {"c": _where_it_counts(request, numbered(groups, places[: content.leading]))}
+    if content.later:
+        columns["a"] = numbered(groups, places[content.leading :])
+    leading, later = (
+        tuple(f"g{place}" for place in keys) for keys in (content.leading_keys, content.later_keys)
+    )
+    cells = Cells(rows.relation, rows, content.later, (*leading, *later), leading)
+    kept = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
+    columns.update({key: identifier(key) for key in kept})
+    for key in rows.conditions.values():
+        columns[key] = call("COALESCE", identifier(key), FALSE)
+    cells = replace(cells, relation=layer(look_up(rows.relation, groups), columns, keep=False))
+    return cells if everything else cells.within(no(is_null(identifier("c"))))
+
+
+def _where_it_counts(request: AggregateRequest, cell: Sql) -> Sql:
+    """The cell of a record that passes the filter and has a unit, else NULL."""
+    needed = [identifier("f")] if request.where is not None else []
+    if request.bound is not None and not request.bound.null_unit:
+        needed.append(no(is_null(identifier("u"))))
+    for condition in needed:
+        cell = case([(condition, cell)])
+    return cell
+
+
+def cell_number(request: AggregateRequest, cells: Cells) -> Sql:
+    """The number of the whole cell, NULL for rows of none."""
+    if not cells.later:
+        return identifier("c")
+    later = public_cells(request, leading_of(request), len(request.groups))
+    return binary(binary(identifier("c"), "*", number(later)), "+", identifier("a"))

@@ -1,0 +1,141 @@
+"""The embedded engine: DuckDB, streaming, in bounded memory, exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from dprelease.engines.common.files import Layout, lay_out, resolve
+from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
+from dprelease.engines.duckdb.errors import (
+    Stream,
+    after_charge,
+    stopped,
+)
+from dprelease.engines.duckdb.session import (
+    ROOM_FOR_POINTS,
+    ROOM_FOR_UNITS,
+    check_memory,
+    session,
+)
+from dprelease.model import (
+    AggregateRequest,
+    ExactRecords,
+    ExactTable,
+    InputColumn,
+    RecordRequest,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from dprelease.engines.duckdb.execute import Answer
+    from dprelease.engines.duckdb.sources import RecordStream
+
+
+class DuckDB:
+    """See ``Engine``. CSV is read fast if every line is one clean record, else with care."""
+
+    name = "duckdb"
+
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+        """Check names and types against headers and footers; raises Failure(DATA)."""
+        check_memory()
+        if source.format == "csv":
+            lay_out(source, inputs)
+        else:
+            from dprelease.engines.parquet.schema import lay_out_parquet
+
+            lay_out_parquet(source, resolve(source), inputs)
+
+    def aggregate(self, request: AggregateRequest) -> ExactTable:
+        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        with after_charge(request.source):
+            answer = _parquet(request) if request.source.format == "parquet" else _csv(request)
+        return answer.table
+
+    def records(self, request: RecordRequest) -> ExactRecords:
+        """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
+        from dprelease.engines.duckdb.record_batches import batches
+
+        return ExactRecords(batches(request))
+
+
+ENGINE = DuckDB()
+
+
+def integers(request: AggregateRequest) -> int:
+    """How many aggregates there are: measures, the cell and its records, for every public cell."""
+    cells = prod(len(group.labels) for group in request.groups if not group.private)
+    candidates = 1 if request.scores is None else len(request.scores.texts)
+    return cells * (len(request.measures) + 2) * candidates
+
+
+def _room(request: AggregateRequest) -> int:
+    """Bytes of memory beyond the usual: units and points are held all at once."""
+    if request.bound is not None:
+        return ROOM_FOR_UNITS
+    return 0 if request.points is None else ROOM_FOR_POINTS
+
+
+def _parquet(request: AggregateRequest) -> Answer:
+    """The answer from the records of Parquet files."""
+    from dprelease.engines.duckdb.sources import parquet_stream
+
+    return _streamed(request, parquet_stream(request.source, request.inputs))
+
+
+def _csv(request: AggregateRequest) -> Answer:
+    """The answer by DuckDB's reader, or by the careful one: both make the same of every record."""
+    layout = lay_out(request.source, request.inputs)
+    return _csv_fast(request, layout) or _csv_careful(request, layout)
+
+
+def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
+    """The answer by the careful reader, whose records stream into the same statement."""
+    from dprelease.engines.duckdb.sources import csv_stream
+
+    return _streamed(request, csv_stream(request.source, layout, request.inputs))
+
+
+def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
+    """The answer by DuckDB's reader, if every line was one record."""
+    from dprelease.engines.duckdb.execute import Reading, ask
+    from dprelease.engines.duckdb.sources import csv_fields
+
+    dialect = request.source.dialect
+    if not may_be_fast(layout, dialect):
+        return None
+    fields = csv_fields(layout, dialect)
+    with session(layout.paths, integers(request), _room(request)) as connection:
+        reading = Reading(fields, everything=True, cheap=True)
+        answer, scan = beside_a_scan(
+            connection, layout, dialect, lambda: ask(connection, request, reading)
+        )
+    if answer is None or answer.records is None or not scan.confirms(answer.records):
+        return None
+    return answer
+
+
+def _streamed(request: AggregateRequest, records: RecordStream) -> Answer:
+    """The answer from a stream of records, which is opened anew for each statement."""
+    import duckdb
+
+    from dprelease.engines.duckdb.execute import Reading, ask
+
+    stream = Stream()
+    with session((), integers(request), _room(request)) as connection:
+        reading = Reading(
+            records.fields,
+            everything=False,
+            cheap=records.cheap,
+            renew=lambda: records.register(connection, stream),
+            known=records.known,
+        )
+        try:
+            return ask(connection, request, reading)
+        except duckdb.Error:
+            cause = stopped(stream)
+            if cause is not None:
+                raise cause from None
+            raise

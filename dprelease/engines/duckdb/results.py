@@ -1,0 +1,197 @@
+"""From the rows of answers, of one or several parts, to the exact table of a request."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dprelease.engines.duckdb.group_keys import Labels, labeller
+from dprelease.model import AggregateRequest, ExactTable
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Row = tuple[Any, ...]
+CHUNK = 100_000  # rows fetched at once where there may be very many
+
+
+class Tallies(Protocol):
+    """Adds up the answers of parts that share no record.
+
+    An answer that breaks off while it is fetched adds nothing but keys that occur.
+    """
+
+    def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
+        """Fetch an answer whose counts are those of the measures at ``places``; its records."""
+        ...
+
+    def table(self) -> ExactTable:
+        """Everything that was added."""
+        ...
+
+
+def tallies_of(request: AggregateRequest) -> Tallies:
+    """What the answers to the request are added up in."""
+    if request.points is not None:
+        return KeyedPoints(request) if request.private else Points()
+    return Keyed(request) if request.private else Dense(request)
+
+
+class Dense:
+    """Every public cell in order, zero where no record fell."""
+
+    def __init__(self, request: AggregateRequest) -> None:
+        self.candidates = _candidates(request)
+        columns = 1 if request.scores is not None else len(request.measures)
+        self.columns = [[0] * (request.cells * self.candidates) for _ in range(columns)]
+
+    def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
+        """See ``Tallies``."""
+        return self.add_rows(answer.fetchall(), places)
+
+    def add_rows(self, rows: Sequence[Row], places: Sequence[int]) -> int:
+        """The same of rows that were fetched."""
+        real = [row for row in rows if row[0] is not None and row[0] >= 0]
+        for at, place in enumerate(places, 2):
+            column = self.columns[place]
+            if self.candidates > 1:
+                for row in real:
+                    column[row[0] * self.candidates + row[3]] += int(row[at] or 0)
+            else:
+                for row in real:
+                    column[row[0]] += int(row[at] or 0)
+        return sum(row[1] or 0 for row in rows)
+
+    def table(self) -> ExactTable:
+        """See ``Tallies``."""
+        return ExactTable(self.columns)
+
+
+class Keyed:
+    """Every combination of labels that occurs, in the order in which they were met."""
+
+    def __init__(self, request: AggregateRequest) -> None:
+        self.candidates = _candidates(request)
+        self.scored = request.scores is not None
+        self.labels = labeller(request.groups)
+        self.places: dict[Labels, int] = {}
+        columns = 1 if self.scored else len(request.measures)
+        self.columns: list[list[int]] = [[] for _ in range(columns)]
+
+    def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
+        """See ``Tallies``."""
+        records, starts = 0, array("q")
+        values: list[list[int]] = [[] for _ in places]
+        keys = 2 + len(places) + self.scored
+        while rows := answer.fetchmany(CHUNK):
+            for row in rows:
+                records += row[1] or 0
+                if row[0] < 0:
+                    continue
+                start = self._place(self.labels(row[0], row[keys:])) * self.candidates
+                starts.append(start + (row[3] if self.scored else 0))
+                for at, column in enumerate(values, 2):
+                    column.append(int(row[at] or 0))
+        # Not before everything is there: the answer may run out of memory at its last row.
+        for place, column in zip(places, values, strict=True):
+            total = self.columns[place]
+            for start, value in zip(starts, column, strict=True):
+                total[start] += value
+        return records
+
+    def _place(self, labels: Labels) -> int:
+        place = self.places.setdefault(labels, len(self.places))
+        if place * self.candidates == len(self.columns[0] if self.columns else ()):
+            for column in self.columns:
+                column.extend([0] * self.candidates)
+        return place
+
+    def table(self) -> ExactTable:
+        """See ``Tallies``."""
+        return ExactTable(self.columns, list(self.places))
+
+
+class Points:
+    """Cells, grid integers and how often each occurs, sorted when all are there."""
+
+    def __init__(self) -> None:
+        self.found: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+
+    def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
+        """See ``Tallies``."""
+        fetched = answer.fetchnumpy()
+        cells = fetched["cell"]
+        real = cells >= 0
+        for column, name in zip(self.found, ("cell", "point", "often"), strict=True):
+            column.append(fetched[name][real])
+        return int(fetched["records"].sum()) if len(cells) else 0
+
+    def table(self) -> ExactTable:
+        """See ``Tallies``."""
+        return ExactTable(_sorted_points(*self.found))
+
+
+class KeyedPoints:
+    """Points in the cells of the labels that occur, in the order in which these were met."""
+
+    def __init__(self, request: AggregateRequest) -> None:
+        self.labels = labeller(request.groups)
+        self.places: dict[Labels, int] = {}
+        self.found = tuple(array("q") for _ in range(3))
+
+    def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
+        """See ``Tallies``."""
+        records, found = 0, tuple(array("q") for _ in range(3))
+        while rows := answer.fetchmany(CHUNK):
+            for cell, own, point, often, *keys in rows:
+                records += own or 0
+                if cell < 0:
+                    continue
+                place = self.places.setdefault(self.labels(cell, keys), len(self.places))
+                if point is not None:
+                    for column, value in zip(found, (place, point, often), strict=True):
+                        column.append(value)
+        for total, column in zip(self.found, found, strict=True):
+            total.extend(column)
+        return records
+
+    def table(self) -> ExactTable:
+        """See ``Tallies``."""
+        import numpy as np
+
+        columns = [[np.frombuffer(column, np.int64)] for column in self.found]
+        return ExactTable(_sorted_points(*columns), list(self.places))
+
+
+def _sorted_points(
+    cells: list[Any], points: list[Any], counts: list[Any]
+) -> tuple[Sequence[int], ...]:
+    """Points in rising order, those met several times added up; empties the lists."""
+    import numpy as np
+
+    columns = []
+    for pieces in (cells, points, counts):
+        columns.append(np.concatenate([np.zeros(0, np.int64), *pieces]))
+        pieces.clear()
+    order = np.lexsort((columns[1], columns[0]))
+    for place, column in enumerate(columns):
+        columns[place] = column[order]
+    cell, point, often = columns
+    if len(cell) > 1:
+        new = np.concatenate([[True], (np.diff(cell) != 0) | (np.diff(point) != 0)])
+        if not new.all():
+            starts = np.flatnonzero(new)
+            cell, point, often = cell[starts], point[starts], np.add.reduceat(often, starts)
+    return tuple(_integers(column) for column in (cell, point, often))
+
+
+def _integers(column: Any) -> Sequence[int]:
+    """Eight bytes an integer, and plain integers when asked for one."""
+    made = array("q")
+    made.frombytes(memoryview(column).cast("B"))
+    return made
+
+
+def _candidates(request: AggregateRequest) -> int:
+    return 1 if request.scores is None else len(request.scores.texts)

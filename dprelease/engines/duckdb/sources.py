@@ -1,0 +1,110 @@
+"""What the statement selects from: CSV files by the fast reader, or a stream of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dprelease.engines.base import columns_read
+from dprelease.engines.common.files import Layout, resolve
+from dprelease.engines.duckdb.errors import Stream
+from dprelease.engines.duckdb.session import literal_path
+from dprelease.engines.duckdb.typed_rows import Fields
+from dprelease.expressions.sqltext import (
+    FALSE,
+    TRUE,
+    Sql,
+    array,
+    call,
+    identifier,
+    number,
+    option,
+    struct,
+    text,
+)
+from dprelease.model import Dialect, InputColumn, Source
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+RECORDS = "records"  # the registered stream of a reader of ours
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStream:
+    """Records that a reader of ours hands on, and that can be read again.
+
+    ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
+    read. ``cheap`` ones may be read twice to save time; ``known`` is how many records there are, if
+    that is known without reading them.
+    """
+
+    fields: Fields
+    opened: Callable[[], tuple[Any, Iterator[Any]]]
+    cheap: bool = False
+    known: int | None = None
+
+    def register(self, connection: DuckDBPyConnection, stream: Stream) -> None:
+        """Have the connection read the records from their beginning; they can be read once."""
+        import pyarrow as pa
+
+        schema, records = self.opened()
+        reader = pa.RecordBatchReader.from_batches(schema, stream.watch(records))
+        connection.register(RECORDS, reader)
+
+
+def csv_stream(source: Source, layout: Layout, inputs: Sequence[InputColumn]) -> RecordStream:
+    """The records of CSV files by the careful reader."""
+    from dprelease.engines.csv import reader as csv_records
+
+    wanted = sorted(layout.position[each.name] for each in columns_read(inputs)) or [0]
+    fields = Fields(identifier(RECORDS), _fields(layout), {}, source.dialect)
+    return RecordStream(fields, lambda: csv_records.opened(source.dialect, layout, wanted))
+
+
+def parquet_stream(source: Source, inputs: Sequence[InputColumn]) -> RecordStream:
+    """The records of Parquet files; raises Failure(DATA) where these aren't as declared."""
+    from dprelease.engines.parquet import reader as parquet_records
+    from dprelease.engines.parquet.schema import lay_out_parquet
+
+    layout = lay_out_parquet(source, resolve(source), inputs)
+    columns = {name: identifier(f"f{place}") for place, name in enumerate(layout.types)}
+    return RecordStream(
+        Fields(identifier(RECORDS), columns, layout.duckdb_types()),
+        lambda: parquet_records.opened(layout),
+        cheap=True,
+        known=layout.records,
+    )
+
+
+def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
+    """All fields by DuckDB's reader, as text, nothing sniffed."""
+    columns = struct((f"f{place}", text("VARCHAR")) for place in range(layout.width))
+    options: dict[str, Sql] = {
+        "columns": columns,
+        "auto_detect": FALSE,
+        "header": FALSE,
+        "skip": number(1 if dialect.header else 0),
+        "delim": text(dialect.delimiter),
+        "quote": text(dialect.quote),
+        "escape": text(dialect.quote),
+        "strict_mode": TRUE,
+        # otherwise a folder named f1=x would take the place of the second field
+        "hive_partitioning": FALSE,
+        "compression": text("none"),
+        # With a null text the reader lets surplus fields pass that hold it. No field of one line
+        # can be a line feed.
+        "nullstr": text("\n"),
+    }
+    relation = _function("read_csv", layout.paths, options)
+    return Fields(relation, _fields(layout), {}, dialect)
+
+
+def _fields(layout: Layout) -> dict[str, Sql]:
+    return {name: identifier(f"f{place}") for name, place in layout.position.items()}
+
+
+def _function(name: str, paths: Sequence[str], options: Mapping[str, Sql]) -> Sql:
+    files = array(text(literal_path(path)) for path in paths)
+    return call(name, files, *(option(key, value) for key, value in options.items()))

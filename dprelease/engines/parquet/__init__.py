@@ -1,0 +1,1 @@
+"""Parquet files: the types that are read, and records from them."""

@@ -1,0 +1,163 @@
+"""The records of Parquet files, as Arrow batches in which every value can be read.
+
+What becomes of a cell depends on the cell alone, whatever else is in the file. Bytes of a text that
+are not UTF-8 become U+FFFD, as they do in CSV. Texts and bytes longer than a line of CSV may be are
+null. Memory is that of a batch and of the pages that hold it: the format has a page read whole, so
+that one cell of a gigabyte takes some gigabytes for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from dprelease.engines.common.files import LINE_LIMIT
+from dprelease.engines.parquet.schema import ParquetLayout, open_file
+
+CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
+TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: of texts within the limit, 2 GiB
+
+
+def opened(layout: ParquetLayout) -> tuple[Any, Iterator[Any]]:
+    """The schema, and record batches of it: columns ``f0..`` in the order of ``layout.types``.
+
+    Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
+    raises OSError where a file can't be read.
+    """
+    import pyarrow as pa
+
+    fields = [
+        (f"f{place}", pa.dictionary(pa.int32(), kind) if name in layout.coded else kind)
+        for place, (name, kind) in enumerate(layout.types.items())
+    ]
+    schema = pa.schema(fields or [("f0", pa.null())])
+    return schema, _batches(layout, schema)
+
+
+def _batches(layout: ParquetLayout, schema: Any) -> Iterator[Any]:
+    import pyarrow as pa
+
+    for batch in _stored(layout):
+        columns = [
+            _readable(batch.column(batch.schema.get_field_index(name)), kind)
+            for name, kind in zip(layout.types, schema.types, strict=False)
+        ]
+        yield pa.record_batch(columns or [pa.nulls(batch.num_rows)], schema=schema)
+
+
+def _stored(layout: ParquetLayout) -> Iterator[Any]:
+    """Batches as the files have them; raises OSError where one is damaged."""
+    import pyarrow as pa
+
+    try:
+        for path in layout.paths:
+            with open_file(path, sorted(layout.coded)) as file:
+                many = _at_once(layout, file.schema_arrow)
+                yield from file.iter_batches(batch_size=many, columns=list(layout.types))
+    except MemoryError:
+        raise
+    except pa.ArrowException:
+        raise OSError("a page or footer can't be decoded") from None
+
+
+def _at_once(layout: ParquetLayout, schema: Any) -> int:
+    """How many records are read at once, whatever their texts say.
+
+    A file may hold a long text once that many records have. It is held in memory once if it comes
+    as a place in a dictionary, else for each of these records.
+    """
+    from pyarrow import types
+
+    for name, kind in layout.types.items():
+        is_place = name in layout.coded and types.is_dictionary(schema.field(name).type)
+        if (types.is_string(kind) or types.is_binary(kind)) and not is_place:
+            return min(layout.batch, TEXTS_AT_ONCE)
+    return layout.batch
+
+
+def _readable(values: Any, kind: Any) -> Any:
+    """The column as the type that is handed on, every value by itself."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
+    if types.is_dictionary(kind):
+        return _coded(values, kind)
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if types.is_string(kind) or types.is_binary(kind):
+        return _text(values, kind)
+    if types.is_temporal(values.type) and not types.is_temporal(kind):
+        return values.view(kind)
+    if types.is_decimal(kind):
+        return _decimal(values, kind)
+    if values.type == pa.timestamp("ns"):
+        return _microseconds(values.view(pa.int64())).view(kind)
+    return values.cast(kind)
+
+
+def _coded(values: Any, kind: Any) -> Any:
+    """Texts as places in a dictionary."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(values.type):
+        return _text(values, kind.value_type).dictionary_encode()
+    texts, places = _text(values.dictionary, kind.value_type), values.indices.cast(kind.index_type)
+    if texts.null_count:
+        places = pc.if_else(texts.is_null().take(places), None, places)
+        texts = texts.fill_null("")
+    return pa.DictionaryArray.from_arrays(places, texts)
+
+
+def _decimal(values: Any, kind: Any) -> Any:
+    """Decimals with no more digits than their type has. A file can hold others: these are null."""
+    import pyarrow as pa
+
+    try:
+        values.validate(full=True)
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        return pa.array(decimals(values), kind)
+
+
+def decimals(values: Any) -> list[Decimal | None]:
+    """Each value, or None where it has more digits than its type."""
+    end = Decimal(10) ** (values.type.precision - values.type.scale)
+    found = values.to_pylist()
+    return [None if each is None or each.copy_abs() >= end else each for each in found]
+
+
+def _microseconds(nanoseconds: Any) -> Any:
+    """Whole microseconds, rounded down: digits after the sixth are dropped, before 1970 too."""
+    import pyarrow.compute as pc
+
+    towards_zero = pc.divide(nanoseconds, 1000)
+    below = pc.less(nanoseconds, pc.multiply(towards_zero, 1000))
+    return pc.subtract(towards_zero, below.cast("int64"))
+
+
+def _text(values: Any, kind: Any) -> Any:
+    """Texts, or bytes, that are not too long; each text readable."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_fixed_size_binary(values.type):
+        return values.cast(kind)
+    if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
+        values = values.cast(pa.large_binary())
+    too_long = pc.greater(pc.binary_length(values), CELL_LIMIT)
+    if pc.any(too_long).as_py():
+        values = pc.if_else(too_long, None, values)
+    if pa.types.is_binary(kind):
+        return values.cast(kind)
+    try:
+        texts = values.cast(kind)
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        raw = values.cast(pa.large_binary()).to_pylist()
+        readable = (None if each is None else each.decode("utf-8", "replace") for each in raw)
+        return pa.array(readable, kind)
+    return texts

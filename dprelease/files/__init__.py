@@ -1,0 +1,1 @@
+"""Files and streams: atomic writing, CSV lines, prefetching."""

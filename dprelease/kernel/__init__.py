@@ -1,0 +1,1 @@
+"""Everything that a privacy reviewer must trust."""

@@ -1,0 +1,202 @@
+"""The worst that one unit can do to a step's released integers, over all cells together.
+
+*Within a cell.* Let v rows enter and u leave. The cell moves by v y - u x, where y and x are the
+means of what these rows add; both lie in the convex hull of the corners (``rows``) and, as rows can
+be missing, of 0. A norm of v y - u x is convex in (x, y), so it is largest where x and y are
+corners, that is, where rows that enter are all alike, and so those that leave. Call it f(v, u): as
+a maximum of convex functions it is convex in (v, u), and rises in both since 0 is a corner.
+
+*Over cells.* A sum of f(v_c, u_c) is then convex in all numbers together and largest at a corner of
+what is allowed, 0 <= v_c <= B, sum v_c <= R, and so for u: each unit has B rows in some cells and
+what is left of R in one more. Remains how the cells of the two units coincide. Sort both units'
+cells by how many rows they hold (B, the rest, none); a way to overlay them is a table that says how
+many cells have which pair, with fixed margins, and the sum is linear in the table. So it is largest
+at a corner of this transport polytope; and every corner is found by filling greedily in some order:
+its support is a forest, a leaf of which holds the whole of its row or column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache
+from math import floor, isqrt
+
+from dprelease.kernel.certify.row_effects import Effect, corners
+from dprelease.kernel.certify.unit_limits import Limits, limits_of
+from dprelease.model import Privacy, Step
+from dprelease.model.shift import MAX_SHAPES, Shift
+
+_FILLINGS = 64  # so many ways to fill two cells are tried for shapes
+
+Filling = tuple[tuple[int, int], ...]
+"""A unit's cells: how many rows one holds, and how many are so."""
+
+Norm = Callable[[Effect], Fraction]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The largest L1 change between neighbours, and the shifts that hold all changes."""
+
+    l1: int
+    shift: Shift
+
+
+@lru_cache(maxsize=4096)
+def worst_change(step: Step, privacy: Privacy) -> Worst:
+    """Bound what neighbours can do to the released integers of a step that is executable."""
+    limits = limits_of(step, privacy)
+    effects = corners(step)
+    if not limits.certain:
+        effects |= {(Fraction(0),) * len(step.transform)}
+    cell = _Cell(effects, limits)
+    l1 = floor(_over_cells(limits, cell.largest(_l1)))
+    l2_squared = floor(_over_cells(limits, cell.largest(_l2_squared)))
+    if l1 == 0:
+        return Worst(0, Shift(0, 0))
+    # integers that change at all change by 1
+    coordinates = min(len(step.transform) * limits.touched, l1)
+    shapes = _shapes(cell, len(step.transform), l1, l2_squared)
+    return Worst(l1, Shift(l2_squared, coordinates, shapes))
+
+
+def _l1(change: Effect) -> Fraction:
+    return sum(map(abs, change), Fraction(0))
+
+
+def _l2_squared(change: Effect) -> Fraction:
+    return sum((each * each for each in change), Fraction(0))
+
+
+def _first(change: Effect) -> Fraction:
+    return abs(change[0])
+
+
+def _second(change: Effect) -> Fraction:
+    return abs(change[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """How far one cell can move."""
+
+    effects: frozenset[Effect]
+    limits: Limits
+
+    def largest(self, norm: Norm) -> Callable[[int, int], Fraction]:
+        """Give f: the largest norm where so many rows enter and so many leave."""
+
+        @cache
+        def moved(entering: int, leaving: int) -> Fraction:
+            # what enters or leaves nowhere has no corners to try
+            entered = self.effects if entering else list(self.effects)[:1]
+            left = self.effects if leaving else list(self.effects)[:1]
+            return max(
+                norm(tuple(entering * y - leaving * x for y, x in zip(one, other, strict=True)))
+                for one in entered
+                for other in left
+            )
+
+        return moved
+
+    def most(self, norm: Norm) -> int:
+        """Give the largest norm in any one cell."""
+        limits = self.limits
+        leaving = limits.per_cell if limits.replaced else 0
+        return floor(self.largest(norm)(limits.per_cell, leaving))
+
+
+def _over_cells(limits: Limits, moved: Callable[[int, int], Fraction]) -> Fraction:
+    """Give the largest sum over cells, over all ways in which the units' cells can coincide."""
+    full, rest = divmod(limits.rows, limits.per_cell)
+    taken = full + (1 if rest else 0)
+    filled = {limits.per_cell: full, rest: 1 if rest else 0, 0: limits.cells - taken}
+    nobody = {0: limits.cells}
+
+    @cache
+    def best(entering: Filling, leaving: Filling) -> Fraction:
+        if not entering:
+            return Fraction(0)
+        return max(
+            count * moved(v, u) + best(_without(entering, v, count), _without(leaving, u, count))
+            for v, there in entering
+            for u, here in leaving
+            for count in (min(there, here),)
+        )
+
+    return best(_filling(filled), _filling(filled if limits.replaced else nobody))
+
+
+def _filling(cells: dict[int, int]) -> Filling:
+    return tuple((rows, count) for rows, count in cells.items() if count)
+
+
+def _without(filling: Filling, rows: int, count: int) -> Filling:
+    return _filling({held: n - count if held == rows else n for held, n in filling})
+
+
+# --- shapes: what is known of changes of at most two integers -----------------------------------
+
+
+def _shapes(cell: _Cell, width: int, l1: int, l2_squared: int) -> tuple[Shape, ...]:
+    """Give shapes that hold all changes, where no more than two integers change and few do."""
+    limits = cell.limits
+    if width * limits.touched == 1:
+        return ((l1,),)
+    if width == 1 and limits.touched == 2:
+        return _largest(_of_two_cells(cell))
+    if width == 2 and limits.touched == 1:
+        return _largest(_of_one_cell(cell, l1, l2_squared))
+    if l1 == 1:
+        return ((1,),)
+    if l1 == 2:
+        return ((1, 1),) if l2_squared < 4 else ((1, 1), (2,))
+    return ()
+
+
+def _of_two_cells(cell: _Cell) -> Iterator[Shape] | None:
+    """Both units' rows spread over the two cells in all ways; each cell moves as far as it can."""
+    limits = cell.limits
+    spread = limits.rows - limits.per_cell
+    fillings = [(limits.rows, 0), (0, limits.rows)]
+    if limits.groups > 1:
+        if limits.per_cell - spread >= _FILLINGS:
+            return None
+        fillings = [(n, limits.rows - n) for n in range(spread, limits.per_cell + 1)]
+    moved = cell.largest(_l1)
+    others = fillings if limits.replaced else [(0, 0)]
+    return ((floor(moved(v[0], u[0])), floor(moved(v[1], u[1]))) for v in fillings for u in others)
+
+
+def _of_one_cell(cell: _Cell, l1: int, l2_squared: int) -> Iterator[Shape] | None:
+    """Both integers within their own bounds, and within the norms of both together."""
+    first, second = cell.most(_first), cell.most(_second)
+    found: list[Shape] = []
+    for one in range(first, -1, -1):
+        other = min(second, l1 - one, isqrt(l2_squared - one * one))
+        found.append((one, other))
+        if other == second:
+            return iter(found)  # all others are below this one
+        if len(found) > 2 * MAX_SHAPES:
+            return None
+    return iter(found)
+
+
+def _largest(shapes: Iterator[Shape] | None) -> tuple[Shape, ...]:
+    """Drop the shapes that another one covers entry by entry; none if too many are left."""
+    if shapes is None:
+        return ()
+    every = {tuple(sorted((entry for entry in shape if entry), reverse=True)) for shape in shapes}
+
+    def covers(one: Shape, other: Shape) -> bool:
+        return len(one) >= len(other) and all(a >= b for a, b in zip(one, other, strict=False))
+
+    kept = [
+        shape
+        for shape in every
+        if shape and not any(covers(other, shape) for other in every if other != shape)
+    ]
+    return tuple(sorted(kept)) if len(kept) <= MAX_SHAPES else ()

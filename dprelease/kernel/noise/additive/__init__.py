@@ -1,0 +1,1 @@
+"""Samplers of integer noise that is added: discrete Laplace and discrete Gaussian."""

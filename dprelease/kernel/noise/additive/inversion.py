@@ -1,0 +1,130 @@
+"""Exact inverse of a distribution function, on lanes, with as few random bits as it takes.
+
+Let S_1 >= S_2 >= ... be the survival probabilities of an index, U uniform on [0, 1), and
+index = #{j: U < S_j}. Then P(index >= j) = P(U < S_j) = S_j: the law is exact. U is never known
+fully: after b bits only its prefix p is, U in [p, p+1) / 2^b. With low_j <= 2^b S_j <= high_j,
+
+    p + 1 <= low_j  proves  U < S_j,        p >= high_j  proves  U >= S_j,
+
+so the index lies between #{j: p < low_j} and #{j: p < high_j}. If both agree (and stay within the
+known j) every further bit of U would leave the index as it is: it is decided. If not, more bits
+are drawn and the enclosures refined, until it is. Nothing is rounded, whatever the precision.
+
+``CutTable`` asks at b = 16 through a table of all prefixes (one look-up decides most lanes), at
+b = 64 by two binary searches, then lane by lane at b = 128, 192, ... in Python integers.
+An undecided lane at 64 bits has a probability of about 2^-64 for each j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
+from dprelease.kernel.noise.distributions.survival import Survivals, decode
+from dprelease.kernel.noise.entropy import Entropy, read_bits, read_exactly
+
+Lanes = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+_UNDECIDED = np.iinfo(np.int16).min
+_STEP = 64
+
+
+def words(entropy: Entropy, kind: str, size: int) -> npt.NDArray[np.unsignedinteger]:
+    """``size`` uniform little-endian words of the dtype ``kind`` ("<u2", "<u4", "<u8")."""
+    item = np.dtype(kind)
+    array: npt.NDArray[np.unsignedinteger] = np.frombuffer(
+        read_exactly(entropy, size * item.itemsize), dtype=item
+    )
+    return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutTable:
+    """A law ready to be drawn from.
+
+    ``guide`` maps the first 16 bits to the integer they decide, or to a mark. ``lows`` and
+    ``highs`` are the enclosures at 64 bits in rising order, the upper ones less one (to fit).
+    """
+
+    law: Survivals
+    guide: npt.NDArray[np.int16]
+    lows: Words
+    highs: Words
+
+    def draw(self, size: int, entropy: Entropy) -> Lanes:
+        """``size`` independent integers of the law."""
+        prefix = words(entropy, "<u2", size)
+        values = self.guide.take(prefix).astype(np.int64)
+        lanes = np.flatnonzero(values == _UNDECIDED)
+        if lanes.size:
+            values[lanes] = self._decide(prefix[lanes].astype(np.uint64), entropy)
+        return values
+
+    def _decide(self, first: Words, entropy: Entropy) -> Lanes:
+        """The integers of lanes that 16 bits left open: 48 more bits, then more where needed."""
+        more = words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(16)
+        prefix = (first << np.uint64(48)) | more
+        least, most = self._between(prefix, prefix)
+        values = _decode_lanes(least)
+        for lane in np.flatnonzero((least != most) | (most == self.lows.size)):
+            index = decide_exactly(int(prefix[lane]), _STEP, self.law, entropy)
+            values[lane] = decode(index)
+        return values
+
+    def _between(self, smallest: Words, largest: Words) -> tuple[Lanes, Lanes]:
+        """Bounds of the index for prefixes that lie between the two given ones."""
+        count = self.lows.size
+        least = count - np.searchsorted(self.lows, largest, side="right")
+        most = count - np.searchsorted(self.highs, smallest, side="left")
+        return least.astype(np.int64), most.astype(np.int64)
+
+
+def build_table(law: Survivals) -> CutTable:
+    """Certify the cut points of a law at 64 bits and tabulate what 16 bits decide."""
+    cuts = law.survivals(_STEP)
+    lows = np.array(sorted(cut.low for cut in cuts), dtype=np.uint64)
+    highs = np.array(sorted(cut.high - 1 for cut in cuts), dtype=np.uint64)
+    # of all prefixes p of 16 bits at once: #{low <= largest U of p}, #{high < smallest U of p}
+    below = _per_prefix(lows).cumsum()
+    under = _per_prefix(highs).cumsum() - _per_prefix(highs)
+    least, most = lows.size - below, lows.size - under
+    values = _decode_lanes(least)
+    values[(least != most) | (most == lows.size)] = _UNDECIDED
+    return CutTable(law, values.astype(np.int16), lows, highs)
+
+
+def _per_prefix(cuts: Words) -> Lanes:
+    """How many of the cuts lie in each of the 2^16 parts of [0, 2^64)."""
+    counts: Lanes = np.bincount((cuts >> np.uint64(48)).astype(np.int64), minlength=1 << 16)
+    return counts
+
+
+def settle(prefix: int, cuts: Sequence[Interval]) -> int | None:
+    """The index that a prefix of U decides, given all enclosures at its length; None if open."""
+    least = sum(prefix < cut.low for cut in cuts)
+    most = sum(prefix < cut.high for cut in cuts)
+    return least if least == most < len(cuts) else None
+
+
+def decide_exactly(prefix: int, bits: int, law: Survivals, entropy: Entropy) -> int:
+    """The index of U, of which the first ``bits`` are known and left open; draws more.
+
+    Ends with probability 1: U differs from every S_j, and lies above the smallest known one, from
+    some bit on.
+    """
+    index = None
+    while index is None:
+        prefix = prefix << _STEP | read_bits(entropy, _STEP)
+        bits += _STEP
+        index = settle(prefix, law.survivals(bits))
+    return index
+
+
+def _decode_lanes(index: Lanes) -> Lanes:
+    """``decode`` on lanes: the half, inverted for odd indices."""
+    return (index >> 1) ^ -(index & 1)

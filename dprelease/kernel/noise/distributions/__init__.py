@@ -1,0 +1,1 @@
+"""Distributions of noise: exact probabilities and tails."""

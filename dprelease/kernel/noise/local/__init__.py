@@ -1,0 +1,1 @@
+"""Samplers of the local model: one answer for each record."""

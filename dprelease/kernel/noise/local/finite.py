@@ -1,0 +1,118 @@
+"""Draws of a law of finitely many outcomes with rational probabilities, on lanes, exactly.
+
+Let C_1 < C_2 < ... be the sums of the probabilities before each outcome but the first, and U
+uniform on [0, 1): the outcome is #{j: C_j <= U}. Of U a prefix p of b bits is known, U in
+[p, p+1) / 2^b. The cuts are rationals, so that nothing is enclosed or rounded:
+
+    ceil(2^b C_j) <= p   iff all such U have C_j <= U,    floor(2^b C_j) <= p   iff some have.
+
+If both counts agree, the outcome is decided; if not, more bits are drawn. A table of all prefixes
+of 16 bits decides most lanes by one look-up; the others are asked again at 64 bits, and the rest,
+about 2^-64 of the lanes for each cut, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dprelease.kernel.noise.additive.inversion import Words, words
+from dprelease.kernel.noise.entropy import Entropy, read_bits
+
+Shorts = npt.NDArray[np.int16]
+
+MOST_OUTCOMES = 1 << 12  # more would leave too many lanes open after 16 bits
+_FIRST = 16
+_SECOND = 64
+_OPEN = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FiniteTable:
+    """A law ready to be drawn from.
+
+    ``outcomes`` are those of positive probability, and ``cuts`` lie between them. ``guide`` maps
+    16 bits to the outcome they decide, or to -1. ``floors`` and ``ceilings`` are the cuts at 64
+    bits, rounded both ways; the ceilings less one, to fit.
+    """
+
+    outcomes: Shorts
+    cuts: tuple[Fraction, ...]
+    guide: Shorts
+    floors: Words
+    ceilings: Words
+
+    def draw(self, size: int, entropy: Entropy) -> Shorts:
+        """``size`` independent outcomes, as int16."""
+        if not self.cuts:
+            return np.full(size, self.outcomes[0], dtype=np.int16)
+        prefix = words(entropy, "<u2", size)
+        found: Shorts = self.guide.take(prefix)
+        lanes = np.flatnonzero(found == _OPEN)
+        if lanes.size:
+            found[lanes] = self._decide(prefix[lanes].astype(np.uint64), entropy)
+        return found
+
+    def _decide(self, first: Words, entropy: Entropy) -> Shorts:
+        """The outcomes of lanes that 16 bits left open."""
+        more = words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(_FIRST)
+        prefix = first << np.uint64(_SECOND - _FIRST) | more
+        least = np.searchsorted(self.ceilings, prefix, side="left")  # ceiling - 1 < prefix
+        most = np.searchsorted(self.floors, prefix, side="right")
+        for lane in np.flatnonzero(least != most):
+            least[lane] = self._decide_one(int(prefix[lane]), entropy)
+        return self.outcomes[least]
+
+    def _decide_one(self, prefix: int, entropy: Entropy) -> int:
+        """The number of the outcome for a prefix of 64 bits that left it open; draws more.
+
+        Ends with probability 1: U differs from every cut from some bit on.
+        """
+        bits = _SECOND
+        while True:
+            prefix = prefix << _SECOND | read_bits(entropy, _SECOND)
+            bits += _SECOND
+            floors, ceilings = _round_cuts(self.cuts, bits)
+            least = sum(each <= prefix for each in ceilings)
+            if least == sum(each <= prefix for each in floors):
+                return least
+
+
+def build_finite(probabilities: Sequence[Fraction]) -> FiniteTable:
+    """The table of a law: outcome i has exactly the probability at place i.
+
+    Raises ValueError if they are negative, don't add up to 1, or are more than ``MOST_OUTCOMES``.
+    """
+    if not 1 <= len(probabilities) <= MOST_OUTCOMES:
+        raise ValueError("a finite law has too many outcomes, or none")
+    if min(probabilities) < 0 or sum(probabilities) != 1:
+        raise ValueError("the probabilities of a finite law are not negative and add up to 1")
+    possible = [place for place, each in enumerate(probabilities) if each]
+    outcomes = np.array(possible, dtype=np.int16)
+    cuts = tuple(accumulate(probabilities[place] for place in possible))[:-1]
+    floors, ceilings = (np.array(each, dtype=np.int64) for each in _round_cuts(cuts, _FIRST))
+    prefixes: npt.NDArray[Any] = np.arange(1 << _FIRST)
+    least = np.searchsorted(ceilings, prefixes, side="right")
+    most = np.searchsorted(floors, prefixes, side="right")
+    guide = np.where(least == most, outcomes[least], np.int16(_OPEN))
+    floors64, ceilings64 = _round_cuts(cuts, _SECOND)
+    return FiniteTable(
+        outcomes,
+        cuts,
+        guide,
+        np.array(floors64, dtype=np.uint64),
+        np.array([each - 1 for each in ceilings64], dtype=np.uint64),
+    )
+
+
+def _round_cuts(cuts: Sequence[Fraction], bits: int) -> tuple[list[int], list[int]]:
+    """The cuts times 2^bits, rounded down and rounded up."""
+    floors = [(each.numerator << bits) // each.denominator for each in cuts]
+    ceilings = [-((-each.numerator << bits) // each.denominator) for each in cuts]
+    return floors, ceilings

@@ -1,0 +1,1 @@
+"""Samplers that select: the exponential mechanism and its kin."""

@@ -1,0 +1,157 @@
+"""Two ways to select one of many candidates, each with exactly its law.
+
+``choose`` follows the exponential mechanism (McSherry and Talwar 2007): probability proportional
+to exp(-rate distance), by exact rejection from the proposals of ``rungs``.
+
+``flip`` follows permute-and-flip (McKenna and Sheldon 2020): in a random order, a coin for each
+candidate with p = exp(-rate distance), and the first head wins. A coin for each of 2^60 candidates
+can't be tossed. It needn't be, once time is made continuous:
+
+1.  Let every candidate be visited at the times of its own Poisson process of rate 1, with a fresh
+    coin at each visit. First visits are independent and alike, so they come in a uniformly random
+    order, and the coins of the first visits are independent of it: the winner is the earliest of
+    those first visits that show heads. That is also the earliest head of all whose candidate has
+    had no tails before: an earlier head of another candidate is no first visit with heads, so
+    there were tails before it.
+2.  By the thinning of Poisson processes, heads of a candidate have rate p, its tails have rate
+    1 - p, and all these processes are independent. Heads of all candidates together are a process
+    of rate W, the sum of all p, and each head is of a candidate drawn as in ``choose``.
+    ``propose`` gives a process of a higher rate V, whose points are heads when they are kept.
+3.  So heads are drawn, and for each it is asked if its candidate had tails before, in
+    the time that passed: a sum of gaps between proposals, each Exp(V). A clock of tails of rate a
+    is silent during an Exp(v) piece of time with probability v/(v + a), which leaves the piece
+    with the law Exp(v + a). If it rang, the piece falls apart into Exp(v + a) up to the ring and
+    Exp(v) from it on. All pieces stay independent, so time itself is never drawn: a piece is the
+    list of clocks that are known to have stopped with it.
+4.  A candidate that had tails is out for good; its later heads tell nothing. The best candidate
+    has p = 1 and no tails, so some candidate wins; as V < e W and W >= 1 a handful of proposals
+    are expected, whatever the number of candidates.
+
+Every decision compares random bits with certified enclosures of its probability and draws more
+bits while they leave it open: nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, divide, exp_negative
+from dprelease.kernel.noise.entropy import Entropy, read_bits
+from dprelease.kernel.noise.selection.bernoulli_exp import keep_exactly
+from dprelease.kernel.noise.selection.big_integers import Integers
+from dprelease.kernel.noise.selection.weights import STEP, Candidate, Rungs
+
+_GUARD = 64
+
+Draw = Callable[[Rungs, Entropy], Candidate]
+
+
+def choose(
+    distances: Integers, rate: Fraction, entropy: Entropy, sizes: Integers | None = None
+) -> Candidate:
+    """A candidate (index, offset), with P proportional to exp(-rate * distances[index]), exactly.
+
+    ``distances`` are integers >= 0 of any size, how far each score lies below the best, so at
+    least one is 0. ``sizes[i]`` is how many equal candidates entry i stands for, each of which has
+    an offset in 0, ..., sizes[i] - 1 of its own; 1 if not given, and then the offset is 0.
+    Raises ValueError for a rate that isn't positive, distances without a 0 or with a negative
+    number, and sizes that don't fit; TypeError for numbers that aren't integers.
+    """
+    return draw_exponential(_rungs(distances, rate, sizes), entropy)
+
+
+def flip(
+    distances: Integers, rate: Fraction, entropy: Entropy, sizes: Integers | None = None
+) -> Candidate:
+    """A candidate (index, offset) by permute-and-flip, exactly: arguments as for ``choose``.
+
+    The law: every candidate is accepted independently with probability exp(-rate * distance), and
+    one of the accepted is taken, all alike.
+    """
+    return draw_permute_and_flip(_rungs(distances, rate, sizes), entropy)
+
+
+def draw_exponential(rungs: Rungs, entropy: Entropy) -> Candidate:
+    """One candidate by the exponential mechanism; it stays where it is."""
+    while True:
+        candidate = rungs.propose(entropy)
+        if keep(rungs.rest(candidate[0]), entropy):
+            return candidate
+
+
+def draw_permute_and_flip(rungs: Rungs, entropy: Entropy) -> Candidate:
+    """One candidate by permute-and-flip; it stays where it is. See the module for the proof."""
+    best = rungs.best()
+    pieces: list[list[Fraction]] = []
+    out: set[Candidate] = set()
+    while True:
+        pieces.append([])
+        candidate = rungs.propose(entropy)
+        if candidate in out or not keep(rungs.rest(candidate[0]), entropy):
+            continue
+        exponent = rungs.exponent(candidate[0], best)
+        if _is_silent(exponent, pieces, lambda bits: rungs.total(best, bits), entropy):
+            return candidate
+        out.add(candidate)
+
+
+def keep(exponent: Fraction, entropy: Entropy) -> bool:
+    """True with probability exactly exp(-exponent), for an exponent >= 0."""
+    return exponent == 0 or keep_exactly(read_bits(entropy, STEP), STEP, exponent, entropy)
+
+
+def happens(chance: Callable[[int], Interval], entropy: Entropy) -> bool:
+    """True with exactly the probability that ``chance(bits)`` encloses at any number of bits."""
+    prefix = bits = 0
+    while True:
+        prefix = prefix << STEP | read_bits(entropy, STEP)
+        bits += STEP
+        bound = chance(bits)
+        if prefix + 1 <= bound.low:
+            return True
+        if prefix >= bound.high:
+            return False
+
+
+def _is_silent(
+    exponent: Fraction,
+    pieces: list[list[Fraction]],
+    proposals: Callable[[int], Interval],
+    entropy: Entropy,
+) -> bool:
+    """Whether a candidate with p = exp(-exponent) had no tails in all the pieces of time.
+
+    Writes what that tells of the pieces into them. ``proposals(bits)`` encloses V.
+    """
+    if exponent == 0:
+        return True
+    for place, clocks in enumerate(pieces):
+
+        def silence(bits: int, clocks: list[Fraction] = clocks) -> Interval:
+            work = bits + _GUARD
+            rates = [proposals(work), *(_tails(clock, work) for clock in clocks)]
+            without = Interval(sum(rate.low for rate in rates), sum(rate.high for rate in rates))
+            more = _tails(exponent, work)
+            with_it = Interval(without.low + more.low, without.high + more.high)
+            return divide(without, with_it, work).shifted(_GUARD)
+
+        if not happens(silence, entropy):
+            for earlier in range(place):
+                pieces[earlier] = [*pieces[earlier], exponent]
+            pieces[place : place + 1] = [[*clocks, exponent], clocks]
+            return False
+    return True
+
+
+def _tails(exponent: Fraction, bits: int) -> Interval:
+    """The rate 1 - exp(-exponent) of the tails of a candidate."""
+    heads = exp_negative(exponent, bits)
+    return Interval(max((1 << bits) - heads.high, 0), (1 << bits) - heads.low)
+
+
+def _rungs(distances: Integers, rate: Fraction, sizes: Integers | None) -> Rungs:
+    rungs = Rungs(distances, rate, sizes)
+    if rungs.best() != 0:
+        raise ValueError("the best candidate has distance 0")
+    return rungs

@@ -1,0 +1,218 @@
+"""Draws the quantiles of a scheme, each selection with exactly its law.
+
+What a scheme is and costs: ``dprelease.mechanisms.quantiles``. A selection is among the values of
+its part, or, if later parts end there, among the slots of these values (``ranks``), one and all:
+P proportional to exp(-rate d/slots), d in units of a b-th of a slot's mass.
+
+They are far too many to list. The line is cut into blocks instead, each with a lower bound of d in
+it; ``choose`` draws a block and a place in it, all alike, by the bounds, and the place is kept
+with probability exp(-rate (d - bound)). So it has the right law, whatever the blocks. Where d
+rises steeply they are short, so that most places are kept: one block for each gap between
+neighbouring values of the data; one for each value, or, if many records share it and slots are
+drawn, several of about 1/rate. Far from the target, where hardly any place is ever drawn, one block
+holds all the rest on either side, with the d of its near end.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from dprelease.kernel.noise.entropy import Entropy
+from dprelease.kernel.noise.selection.big_integers import Integers
+from dprelease.kernel.noise.selection.exponential import choose, keep
+from dprelease.kernel.noise.selection.rank_weights import (
+    Grid,
+    Lanes,
+    Listed,
+    Mass,
+    gather,
+    slots_of,
+)
+from dprelease.model.plans import QuantileScheme, QuantileStep
+
+_SPARE = 64  # what lies beyond the listed blocks has a probability of about 2^-64
+_LARGE = 1 << 60
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one selection is made from.
+
+    Its units, values or slots, are numbered from ``first`` to ``last``, each of ``size`` slots. Its
+    mass lies from ``low`` to ``high``; a/b is the target and ``rate`` that of a unit of d.
+    """
+
+    first: int
+    last: int
+    size: int
+    low: int
+    high: int
+    a: int
+    b: int
+    rate: Fraction
+
+    def outside(self, below: int, upto: int) -> int:
+        """D of a candidate with this mass below it, and below or in it."""
+        target = self.a * (self.high - self.low)
+        return max(0, self.b * (below - self.low) - target, target - self.b * (upto - self.low))
+
+    def distance(self, mass: Mass, unit: int) -> int:
+        """D of a unit."""
+        slot = unit * self.size
+        return self.outside(mass.below(slot), mass.upto(slot + self.size - 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Runs of units: where each starts, how many it holds, and a lower bound of their d."""
+
+    starts: Lanes
+    sizes: Lanes
+    bounds: Lanes
+
+
+def release(  # noqa: PLR0913, PLR0917 - a histogram, what may come out, how
+    points: Integers,
+    counts: Integers,
+    lower: int,
+    upper: int,
+    scheme: QuantileScheme,
+    entropy: Entropy,
+    candidates: Sequence[int] | None = None,
+) -> tuple[int, ...]:
+    """The quantiles of a scheme, in its order: each at least the one before.
+
+    ``points``: the different values of one cell's records, rising integers from ``lower`` to
+    ``upper``; ``counts``: how many records hold each. Every integer from lower to upper can come
+    out, or those of ``candidates`` alone, which are public, rise and lie within the bounds. A
+    cell without records gives values that are uniform. Raises ValueError for a histogram or
+    candidates that aren't so.
+    """
+    outputs = Grid(lower, upper) if candidates is None else Listed(tuple(candidates))
+    if not lower <= outputs[0] <= outputs[len(outputs) - 1] <= upper:
+        raise ValueError("possible outputs lie within the bounds")
+    slots = slots_of(len(outputs), parted=len(scheme.steps) > 1)
+    mass = gather(points, counts, outputs, slots)
+    if mass.points.size and not lower <= mass.points[0] <= mass.points[-1] <= upper:
+        raise ValueError("the values of a histogram lie within the bounds")
+    found: dict[int, int] = {}
+    for step in scheme.steps:
+        part = part_of(mass, scheme, step, found)
+        found[step.index] = select(mass, part, entropy) * part.size
+    return tuple(outputs[found[index + 1] // slots] for index in range(len(found)))
+
+
+def part_of(
+    mass: Mass, scheme: QuantileScheme, step: QuantileStep, found: Mapping[int, int]
+) -> Part:
+    """What a step selects from, given the (first) slots of the quantiles selected before it."""
+    is_end = any(step.index in {other.left, other.right} for other in scheme.steps)
+    size = 1 if is_end else mass.slots
+    first, last = found.get(step.left, 0), found.get(step.right)
+    return Part(
+        first // size,
+        (len(mass.outputs) * mass.slots - 1 if last is None else last) // size,
+        size,
+        mass.below(first) if step.left in found else 0,
+        mass.total if last is None else mass.below(last),
+        step.target.numerator,
+        step.target.denominator,
+        step.rate / mass.slots,
+    )
+
+
+def select(mass: Mass, part: Part, entropy: Entropy) -> int:
+    """A unit of the part, with P proportional to exp(-rate d), exactly."""
+    blocks = cut(mass, part)
+    least = int(blocks.bounds.min())
+    while True:
+        place, offset = choose(blocks.bounds - least, part.rate, entropy, blocks.sizes)
+        unit = int(blocks.starts[place]) + offset
+        above = part.distance(mass, unit) - int(blocks.bounds[place])
+        if above < 0:
+            raise ArithmeticError("a bound of a block doesn't hold")
+        if keep(part.rate * above, entropy):
+            return unit
+
+
+def cut(mass: Mass, part: Part) -> Blocks:
+    """Blocks that hold every unit of the part once."""
+    slots, scale = mass.slots, part.b * mass.slots
+    units = slots // part.size  # of one value
+    target = part.b * part.low + part.a * (part.high - part.low)  # b times the mass below it
+    # Weights beyond are below 2^-64 in all; ln 2 < 7/10.
+    bits = _SPARE + (part.last - part.first + 1).bit_length()
+    reach = 7 * bits * part.rate.denominator // (10 * part.rate.numerator) + 1
+    reach = min(_LARGE, reach + _best(mass, part))
+    near = max(part.low // slots, (target - reach) // scale)
+    far = min(-(-part.high // slots), -(-(target + reach) // scale))
+    start = int(np.searchsorted(mass.before[1:], near))
+    stop = int(np.searchsorted(mass.before[:-1], far, side="right"))
+
+    # In turn: a gap (or all the rest), a value, a gap, a value, ..., a gap (or all the rest).
+    under, through = mass.outputs.spans(mass.points[start:stop])
+    edges = np.stack((under * units, through * units), axis=1).reshape(-1)
+    edges = np.concatenate(([part.first], edges.clip(part.first, part.last + 1), [part.last + 1]))
+    starts, sizes = edges[:-1], np.diff(edges)
+
+    # Ranks about that of the target, cut off where d is beyond reach: a bound, and no overflow.
+    middle = target // scale
+    limit = reach // scale + 2
+    ranks = (mass.before[start : stop + 1] - middle).clip(-limit, limit) * scale
+    ranks = np.repeat(ranks + (scale * middle - target), 2)
+    bounds = np.maximum(np.maximum(ranks[:-1], -ranks[1:]), 0)
+
+    steep = np.zeros(sizes.size, dtype=bool)
+    if units > 1:  # a value's slots differ by b times its count, which is to be below 1/rate
+        unit_rate = part.rate * slots * part.b
+        steep[1::2] = mass.counts[start:stop] > unit_rate.denominator // unit_rate.numerator
+    kept = (sizes > 0) & ~steep
+    pieces = [
+        piece
+        for place in np.flatnonzero((sizes > 0) & steep)
+        for piece in _slice(
+            mass, part, int(starts[place]), int(sizes[place]), start + int(place) // 2, reach
+        )
+    ]
+    more = np.array(pieces, dtype=np.int64).reshape(-1, 3)
+    return Blocks(
+        np.concatenate((starts[kept], more[:, 0])),
+        np.concatenate((sizes[kept], more[:, 1])),
+        np.concatenate((bounds[kept], more[:, 2])),
+    )
+
+
+def _best(mass: Mass, part: Part) -> int:
+    """The least d of the part. It isn't 0 where candidates are listed and far from the target."""
+    target = part.b * part.low + part.a * (part.high - part.low)
+    units = range(part.first, part.last + 1)
+    place = bisect_left(
+        units, target, key=lambda unit: part.b * mass.upto((unit + 1) * part.size - 1)
+    )
+    near = units[max(place - 1, 0) : place + 1]
+    return min(part.distance(mass, unit) for unit in near)
+
+
+def _slice(  # noqa: PLR0913, PLR0917 - a value of a part
+    mass: Mass, part: Part, first: int, size: int, place: int, reach: int
+) -> list[tuple[int, int, int]]:
+    """The slots of one value in pieces (start, size, bound of d), short ones where d is small."""
+    step = part.b * int(mass.counts[place])  # from slot to slot
+    length = max(1, part.rate.denominator // (part.rate.numerator * step))
+    target = part.a * (part.high - part.low) - part.b * (mass.below(first) - part.low)
+    near = min(max((target - reach) // step, 0), size)
+    far = min(max((target + reach) // step + 1, near), size)
+    cuts = [0, *range(near, far, length), far, size]
+    pieces = []
+    for low, high in pairwise(cuts):
+        if low < high:
+            start, last = first + low, first + high - 1
+            bound = part.outside(mass.below(start), mass.upto(last))
+            pieces.append((start, high - low, min(bound, _LARGE)))
+    return pieces

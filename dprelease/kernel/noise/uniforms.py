@@ -1,0 +1,123 @@
+"""Uniform integers and exact coins on NumPy lanes, with no more random words than it takes.
+
+``below``: with w a uniform word of b bits, w * bound = value 2^b + low. Exactly
+floor(2^b/bound) or one more words lead to each value; without those of low < 2^b mod bound, each
+value keeps floor(2^b/bound) of them (Lemire 2019), and what is kept is uniform. The other lanes
+are drawn again. Which lanes those are hangs on their words alone.
+
+Coins: U uniform on [0, 1) is compared with the chance; of U the first 16 bits are drawn, and more
+only on the lanes where these agree with the bits of the chance.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dprelease.kernel.noise.additive.inversion import Lanes, Words, words
+from dprelease.kernel.noise.entropy import Entropy
+
+Bools = npt.NDArray[np.bool_]
+Integers = npt.NDArray[Any]
+
+CHANCE_BITS = 64  # chances are multiples of 2^-64
+_FIRST = 16
+_REST = CHANCE_BITS - _FIRST
+_WIDEST_SHIFTED = 1 << 47  # a part below this can be shifted by 16 bits
+_HALF = 1 << 63
+_SPARE = 4  # bits of a word beyond those of the bound: at most 1 in 16 words is drawn again
+
+
+def below(bound: int, size: int, entropy: Entropy) -> Lanes:
+    """``size`` independent uniform integers of 0, ..., bound - 1, for 1 <= bound < 2^63.
+
+    Exact. int64. Raises ValueError for another bound, EntropyError if the source fails.
+    """
+    return draw_below(bound, size, entropy).astype(np.int64, copy=False)
+
+
+def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
+    """As ``below``, in an integer type that holds them: of 32 or 64 bits."""
+    if not 1 <= bound < _HALF:
+        raise ValueError("the bound of uniform integers is positive and fits 63 bits")
+    if bound == 1:
+        return np.zeros(size, dtype=np.uint32)
+    bits = next((b for b in (16, 32) if bound << _SPARE <= 1 << b), 64)
+    values, again = _propose(bound, bits, size, entropy)
+    while again.size:
+        fresh, rejected = _propose(bound, bits, again.size, entropy)
+        values[again] = fresh
+        again = again[rejected]
+    return values
+
+
+def _propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Lanes]:
+    """Values, uniform on the lanes that aren't listed; those listed are to be drawn again."""
+    drawn = words(entropy, f"<u{bits // 8}", size)
+    if bits == 64:  # no room for products: the value is the rest of the word, below a multiple
+        rest = np.uint64((1 << 64) % bound)
+        values = drawn % np.uint64(bound)
+        return values, np.flatnonzero(drawn > np.uint64((1 << 64) - 1) - rest)
+    kind, half = (np.uint32, np.uint16) if bits == 16 else (np.uint64, np.uint32)
+    product = np.multiply(drawn, kind(bound), dtype=kind)
+    again = np.flatnonzero(product.astype(half) < half((1 << bits) % bound))  # its lower half
+    return np.right_shift(product, kind(bits)), again
+
+
+def chance(probability: Fraction, size: int, entropy: Entropy) -> Bools:
+    """``size`` independent coins: True with exactly this probability, a multiple of 2^-64.
+
+    Raises ValueError for any other probability, EntropyError if the source fails.
+    """
+    scaled = probability * (1 << CHANCE_BITS)
+    if scaled.denominator != 1 or not 0 <= probability <= 1:
+        raise ValueError("a chance is a multiple of 2^-64 between 0 and 1")
+    if probability in (0, 1):
+        return np.full(size, probability == 1)
+    top, rest = divmod(scaled.numerator, 1 << _REST)
+    drawn = words(entropy, "<u2", size)
+    found: Bools = drawn < np.uint16(top)
+    open_lanes = np.flatnonzero(drawn == np.uint16(top))
+    if rest and open_lanes.size:
+        more = words(entropy, "<u8", open_lanes.size).astype(np.uint64) >> np.uint64(_FIRST)
+        found[open_lanes] = more < np.uint64(rest)
+    return found
+
+
+def parts(share: Lanes, whole: int, entropy: Entropy) -> Bools:
+    """Independent coins: lane i is True with exactly the probability share[i]/whole.
+
+    ``share``: int64 with 0 <= share < whole < 2^63, which is not looked at again here. Raises
+    ValueError for another whole, EntropyError if the source fails.
+
+    In rounds of 16 bits: U < s/w is decided by comparing 2^16 U with 2^16 s/w = t + s'/w; where
+    the whole parts agree, the rest of U is uniform again and is compared with s'/w.
+    """
+    if not 1 <= whole < _HALF:
+        raise ValueError("the whole is positive and fits 63 bits")
+    if whole >= _WIDEST_SHIFTED:
+        return below(whole, share.size, entropy) < share
+    divisor = np.uint64(whole)
+    found, left = _compare(share.astype(np.uint64), divisor, entropy)
+    lanes = np.flatnonzero(left)
+    rest = left[lanes]
+    while lanes.size:
+        found[lanes], left = _compare(rest, divisor, entropy)
+        again = np.flatnonzero(left)
+        lanes, rest = lanes[again], left[again]
+    return found
+
+
+def _compare(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bools, Words]:
+    """One round: which lanes are True, and what is left to compare; 0 where it's decided."""
+    scaled = share << np.uint64(_FIRST)
+    cut = scaled // whole
+    drawn = words(entropy, "<u2", share.size)
+    narrow = cut.astype(np.uint16)  # below 2^16, as share < whole
+    left = np.zeros_like(share)
+    ties = np.flatnonzero(drawn == narrow)
+    left[ties] = scaled[ties] - cut[ties] * whole
+    return drawn < narrow, left

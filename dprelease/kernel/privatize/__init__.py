@@ -1,0 +1,1 @@
+"""The one way from exact to noisy."""

@@ -1,0 +1,1 @@
+"""An independent proof of what several releases lose together."""

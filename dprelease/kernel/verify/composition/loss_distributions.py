@@ -1,0 +1,136 @@
+"""The laws of single losses: which masses, at which losses, and why no pair of tables is worse.
+
+Pure. For log-ratios in [-e, e] the mean of max(0, r - x) over Q, with r = P/Q of mean 1, is
+largest if r is e^e or e^-e only (a convex function lies below its chord): under P these have
+masses 1/(1 + e^-e) and e^-e/(1 + e^-e).
+
+Range. For log-ratios in [t - e, t] the same argument gives two losses t and t - e and, under P,
+the curve (1 - e^(t-e)) (1 - e^(g-t))/(1 - e^-e), at most (1 - e^((g-e)/2))^2/(1 - e^-e) whatever t
+is. That is the curve of the law under which e^(L/2) is uniform on [e^(-e/2), e^(e/2)]: with
+y = e^(g/2) and c = 1/(e^(e/2) - e^(-e/2)), the integral from y to e^(e/2) of c (1 - y^2/z^2) dz is
+c e^(-e/2) (e^(e/2) - y)^2, the same. A piece of this law between losses a and b has the mean of
+e^-L of e^-((a+b)/2): (1/y_a - 1/y_b)/(y_b - y_a) = 1/(y_a y_b). So it is a crowd at its middle.
+
+Laplace. X is geometric on both sides with ratio a = e^(-1/s). If one integer moves by n, the loss
+under P is (n - 2 min(max(X, 0), n))/s: mass 1/(1+a) at n/s, a^w (1-a)/(1+a) at (n - 2w)/s for
+0 < w < n, and a^n/(1+a) at -n/s. Places w to w + m - 1 together are a crowd at their middle, as
+the terms a^w times e^(2w/s) = a^-2w run the same way backwards. Moving one integer by n is worse
+than moving several by n_1 + n_2 + ... <= n:
+- Less is not worse. If n' < n, both orders of the laws have falling ratios, every best set is a
+  ray x <= k, and P(X <= k) - e^g P(X <= k - n) rises in n.
+- Two are better than one. Let V = min(max(X, 0), n1) + min(max(X', 0), n2) and n = n1 + n2,
+  W = min(max(X, 0), n), so that losses are (n - 2V)/s and (n - 2W)/s. D(t) = P(V > t) - P(W > t)
+  for 0 <= t < n: where t < n1, P(V > t) >= P(X > t) = P(W > t), and the same for n2, so D >= 0.
+  Else V > t needs min(X, n1) = i > t - n2, and with j = n - t >= 1
+  P(V > t) = P(X >= n1) P(X' > t - n1) + sum over t - n2 < i < n1 of P(X = i) P(X' > t - i)
+  = a^(t+1)/(1+a)^2 (1 + (1-a)(j-1)) if t >= n1 and t >= n2, so that D has the sign of
+  (1-a)(j-1) - a: as t rises from max(n1, n2), D is positive, then negative, and changes once.
+  Both laws have e^-loss of mean 1 and mass 1, so the sum of D(t) (e^(-(n-2t-2)/s) -
+  e^(-(n-2t)/s)) over all t is 0, and as D changes its sign once, from + to -, its sum over t from
+  0 up to any t is >= 0. H_W(g) - H_V(g) is such a partial sum, its last term weighted between 0
+  and 1; H_W >= H_V. Repeat for more integers; composing with others keeps the order.
+- Coarser is worse. W = m Q + R with Q geometric of ratio a^m and R on 0..m-1, independent; so X
+  is m times the Laplace noise of scale s/m plus independent noise, and n <= m n' moves are
+  n' moves with scale s/m, followed by a random map. Used for huge n.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dprelease.kernel.verify.composition.float_bounds import fall, rise, steps
+from dprelease.kernel.verify.composition.gaussian import Lattice
+from dprelease.kernel.verify.composition.grid import Law, Scale, gathered
+from dprelease.model.privacy_events import Laplace, Pure, Range
+
+_HUGE = 1 << 36  # a larger number of Laplace steps is cut to this size
+
+
+Single = Pure | Range | Laplace | Lattice
+
+
+def law_of(single: Single, scale: Scale, spare: float) -> Law:
+    """The law of one loss; what lies far out, up to about ``spare``, is at infinity."""
+    if isinstance(single, Pure):
+        return _pure(single.epsilon, scale)
+    if isinstance(single, Range):
+        return _range(single.span, scale)
+    if isinstance(single, Laplace):
+        return _laplace(single, scale)
+    return _lattice(single, scale, spare)
+
+
+def _pure(epsilon: Fraction, scale: Scale) -> Law:
+    level = scale.level(2 * float(epsilon))
+    place = float(epsilon / scale.step(level))
+    shrunk = fall(np.array([float(epsilon)]))
+    masses = np.concatenate((shrunk, [1.0])) / (1 + shrunk)
+    return gathered(scale, level, np.array([-place, place]), masses, 0.0)
+
+
+def _range(span: Fraction, scale: Scale) -> Law:
+    """Pieces between the points of the grid, and two shorter ones at the ends.
+
+    A piece from a to b has the mass e^((b-e)/2) (1 - e^((a-b)/2))/(1 - e^-e).
+    """
+    level = scale.level(2 * float(span))
+    step = scale.step(level)
+    reach = math.floor(span / step)
+    tip, half = float(span - reach * step), float(step) / 2
+    of_tip, of_step, whole = rise(np.array([tip / 2, half, float(span)]))
+    inner = steps(2 * reach, 1 - reach)
+    exponents = np.concatenate(
+        ([tip / 2 + 2 * reach * half], (reach - inner) * half + tip / 2, [0])
+    )
+    masses = fall(exponents) * (of_step / whole)
+    masses[[0, -1]] *= of_tip / of_step
+    end = float((span + reach * step) / (2 * step))
+    return gathered(scale, level, np.concatenate(([-end], inner - 0.5, [end])), masses, 0.0)
+
+
+def _laplace(noise: Laplace, scale: Scale) -> Law:
+    """Both ends, and crowds between them.
+
+    A crowd may be wider than a step, so it goes to its own two ends first, each a mass at one
+    place: shares 1/(1 + e^-w) and the rest, where w is half its width.
+    """
+    cut = max(1, noise.l1 // _HUGE)
+    n, s = -(-noise.l1 // cut), noise.scale / cut
+    level = scale.level(float(2 * n / s))
+    per_place, per_step = float(1 / s), float(1 / (s * scale.step(level)))
+    size = max(1, n // (2 * scale.points))
+    count, left = divmod(n - 1, size)
+    starts = 1 + steps(count) * size
+    sizes = np.full(count, float(size))
+    if left:
+        starts, sizes = np.append(starts, n - left), np.append(sizes, left)
+    one, all_n = fall(np.array([per_place, n * per_place]))
+    shrunk = fall((sizes - 1) * per_place)
+    crowds = fall(starts * per_place) * rise(sizes * per_place) / ((1 + one) * (1 + shrunk))
+    highest = n - 2 * starts
+    places = np.concatenate(([n, -n], highest, highest - 2 * (sizes - 1)))
+    masses = np.concatenate(([1 / (1 + one), all_n / (1 + one)], crowds, crowds * shrunk))
+    return gathered(scale, level, places * per_step, masses, 0.0)
+
+
+def _lattice(noise: Lattice, scale: Scale, spare: float) -> Law:
+    """Masses e^(-x^2/2 s2) over their sum at losses v (v - 2x)/2 s2, for |x| <= r.
+
+    Beyond r each weight is less than e^-((2r+3)/2 s2) of the one before. What is beyond on the
+    side of high losses goes to infinity, on the other side up to the last place kept. (Where that
+    is too small for floats, it is less than what ``gathered`` adds for places unseen.)
+    """
+    v, rate = noise.move, float(1 / (2 * noise.sigma2))
+    r = math.ceil(math.sqrt(math.log(2 / spare) / rate)) + 1
+    level = scale.level(2 * v * 2 * r * rate)
+    x = steps(2 * r + 1, -r)
+    weights = fall(x * x * rate)
+    first = fall(np.array([(r + 1) ** 2 * rate]))
+    beyond = float((first / rise(np.array([(2 * r + 3) * rate])))[0])
+    total = float(weights.sum())
+    weights[-1] += beyond
+    per_step = float(v / (2 * noise.sigma2 * scale.step(level)))
+    return gathered(scale, level, (v - 2 * x) * per_step, weights / total, beyond / total)

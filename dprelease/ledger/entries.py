@@ -1,0 +1,225 @@
+"""What a ledger says: runs with their charge, seal and publication, and the account of a dataset.
+
+Pure functions from chained entries; nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from dprelease.ledger.amounts import rational_text, read_rational
+from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
+from dprelease.ledger.filters import Caps, Total
+from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.parts import parts_content, read_parts, whole
+from dprelease.ledger.totals import Terms, spent, total_of
+from dprelease.model import Loss
+
+
+class Kind(StrEnum):
+    """What an entry records. A run has one seal at most: over its numbers, or over none."""
+
+    CHARGE = "charge"
+    SEAL = "seal"
+    PUBLISH = "publish"
+
+
+BURNT = {"burnt": True}
+"""The content of a seal over no numbers."""
+
+
+class State(StrEnum):
+    """How far a run has come: paid for, its numbers fixed for good, or used up without any."""
+
+    CHARGED = "charged"
+    SEALED = "sealed"
+    BURNT = "burnt"
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The numbers of a run are fixed: ``seq`` finds them, ``sha256`` and ``size`` check them."""
+
+    seq: int
+    sealed_at: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One charged run. Times are UTC and only informative.
+
+    ``files`` are names and SHA-256 of what was last published; None before that. ``seq`` and
+    ``hash`` are those of the charge's entry. A run that was burnt (``burnt_at``) has been looked
+    at, and never gets any numbers: see ``dprelease.release.single_draw``.
+    """
+
+    seq: int
+    hash: str
+    run_id: str
+    dataset: str
+    release: str
+    terms: Terms
+    caps: Caps
+    detail: Mapping[str, object]
+    charged_at: str
+    seal: Seal | None = None
+    files: Mapping[str, str] | None = None
+    published_at: str | None = None
+    burnt_at: str | None = None
+
+    @property
+    def loss(self) -> Loss:
+        """What it was charged."""
+        return self.terms.loss
+
+    @property
+    def sealed_at(self) -> str | None:
+        """When the numbers were fixed, if they are."""
+        return self.seal.sealed_at if self.seal else None
+
+    @property
+    def state(self) -> State:
+        """How far it has come."""
+        if self.burnt_at is not None:
+            return State.BURNT
+        return State.SEALED if self.seal else State.CHARGED
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The runs over one dataset, in order of their charge."""
+
+    dataset: str
+    runs: tuple[Run, ...]
+
+    @property
+    def terms(self) -> tuple[Terms, ...]:
+        """What each run costs."""
+        return tuple(run.terms for run in self.runs)
+
+    @property
+    def spent(self) -> Loss:
+        """Plain sums, of the periods that cost most where they are disjoint: see ``spent``."""
+        return spent(self.terms)
+
+    def total(self, caps: Caps, *more: Terms) -> Total:
+        """What the runs cost together, and ``more`` after them."""
+        return total_of((*self.terms, *more), caps)
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A whole ledger, checked: its head and its runs in order of their charge."""
+
+    head: Head
+    runs: Mapping[str, Run]
+    hashes: tuple[str, ...]  # of the entries, in order
+
+    def hash_at(self, seq: int) -> str | None:
+        """The hash of an entry; of number 0 what every chain begins with."""
+        if seq == 0:
+            return GENESIS
+        return self.hashes[seq - 1] if seq <= len(self.hashes) else None
+
+    def account(self, dataset: str, before: int | None = None) -> Account:
+        """The account of a dataset, of charges with an entry number below ``before`` only."""
+        found = [each for each in self.runs.values() if each.dataset == dataset]
+        kept = tuple(each for each in found if before is None or each.seq < before)
+        return Account(dataset, kept)
+
+
+def read_book(entries: Iterable[Entry]) -> Book:
+    """The runs that the entries tell of. Raises BrokenChain when they don't hang together."""
+    kept = tuple(entries)
+    head = walk(kept)
+    runs: dict[str, Run] = {}
+    for each in kept:
+        try:
+            runs[each.run_id] = _READERS[Kind(each.kind)](each, runs)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise BrokenChain(f"entry {each.seq} can't be understood") from None
+    return Book(head, runs, tuple(each.hash for each in kept))
+
+
+def charge_content(
+    dataset: str, release: str, terms: Terms, caps: Caps, detail: Mapping[str, object]
+) -> str:
+    """The content of a charge's entry. Raises TypeError for a detail that holds a float."""
+    loss = terms.loss
+    return canonical_json(
+        {
+            "dataset": dataset,
+            "release": release,
+            "epsilon": rational_text(loss.epsilon),
+            "delta": rational_text(loss.delta),
+            "rho": _optional_text(loss.rho),
+            "parts": parts_content(terms.parts),
+            "period": terms.period,
+            "disjoint_periods": terms.disjoint,
+            "epsilon_cap": _optional_text(caps.epsilon),
+            "delta_cap": _optional_text(caps.delta),
+            "detail": dict(detail),
+        }
+    )
+
+
+def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
+    if entry.run_id in runs:
+        raise ValueError("charged twice")
+    content = json.loads(entry.content)
+    rho, epsilon_cap, delta_cap = (
+        None if content[name] is None else read_rational(content[name])
+        for name in ("rho", "epsilon_cap", "delta_cap")
+    )
+    loss = Loss(read_rational(content["epsilon"]), read_rational(content["delta"]), rho)
+    # Early ledgers have neither parts nor periods.
+    disjoint, period = content.get("disjoint_periods", False), content.get("period")
+    if not isinstance(disjoint, bool) or not isinstance(period, str | None):
+        raise ValueError("not a period")
+    parts = read_parts(content["parts"]) if "parts" in content else whole(loss)
+    return Run(
+        seq=entry.seq,
+        hash=entry.hash,
+        run_id=entry.run_id,
+        dataset=content["dataset"],
+        release=content["release"],
+        terms=Terms(loss, parts, period, disjoint),
+        caps=Caps(epsilon_cap, delta_cap),
+        detail=content["detail"],
+        charged_at=entry.written_at,
+    )
+
+
+def _read_seal(entry: Entry, runs: Mapping[str, Run]) -> Run:
+    run = runs[entry.run_id]
+    if run.state is not State.CHARGED:
+        raise ValueError("sealed twice")
+    content = json.loads(entry.content)
+    if content == BURNT:
+        return replace(run, burnt_at=entry.written_at)
+    seal = Seal(entry.seq, entry.written_at, str(content["sha256"]), int(content["size"]))
+    return replace(run, seal=seal)
+
+
+def _read_publication(entry: Entry, runs: Mapping[str, Run]) -> Run:
+    run = runs[entry.run_id]
+    if run.seal is None:
+        raise ValueError("published before it was sealed")
+    return replace(run, files=json.loads(entry.content)["files"], published_at=entry.written_at)
+
+
+_READERS = {
+    Kind.CHARGE: _read_charge,
+    Kind.SEAL: _read_seal,
+    Kind.PUBLISH: _read_publication,
+}
+
+
+def _optional_text(value: Fraction | None) -> str | None:
+    return None if value is None else rational_text(value)

@@ -1,0 +1,1 @@
+"""Local randomizers: their parameters, losses and variances."""

@@ -1,0 +1,117 @@
+"""How far the answers of a numeric column spread around the true value."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import floor
+
+from dprelease.kernel.noise.distributions.laws import sum_halfwidth, variance
+from dprelease.local.intervals import cumulants
+from dprelease.model import Noise, NoiseFamily
+from dprelease.model.local_tables import LaplaceLaw, Window, WindowLaw
+
+FEW = 3
+
+
+def half_of_few(law: LaplaceLaw, rows: int, alpha: Fraction) -> float | None:
+    """How far the noise of so many records together stays from 0 but with the chance alpha.
+
+    None where that is not known exactly: of more than three records.
+    """
+    if rows > FEW:
+        return None
+    return float(sum_halfwidth(Noise(NoiseFamily.LAPLACE, law.scale), rows, alpha))
+
+
+def excess_kurtosis(law: LaplaceLaw) -> float:
+    """Of discrete Laplace noise: 3 + 1/v, where v is its variance.
+
+    With a = exp(-1/s) the variance is v = 2 a/(1 - a)^2, and the fourth moment
+    2 a (1 + 10 a + a^2)/(1 - a)^4 = v (1 + 6 v).
+    """
+    found = laplace_variance(law)
+    return 3 + 1 / found if found else 0.0
+
+
+def laplace_variance(law: LaplaceLaw) -> float:
+    """The variance of discrete Laplace noise, in squared grid steps."""
+    return variance(Noise(NoiseFamily.LAPLACE, law.scale))
+
+
+@lru_cache(maxsize=64)
+def window_variance(law: WindowLaw) -> Fraction:
+    """The largest variance of an answer over all values, exactly, in squared half ranges.
+
+    The mean square of an answer is linear in the value between the places where a window moves on
+    by a whole level; on each such piece, less the square of the value, it is a parabola.
+    """
+    breaks = _breaks(law)
+    squares = [_moment(law, at, 2) for at in breaks]
+    largest = Fraction(0)
+    for (left, low), (right, high) in pairwise(zip(breaks, squares, strict=True)):
+        slope = (high - low) / (right - left)
+        top = min(max(slope / 2, left), right)
+        largest = max(largest, low + slope * (top - left) - top * top)
+    return largest
+
+
+@lru_cache(maxsize=64)
+def window_tails(law: WindowLaw) -> tuple[float, float, float]:
+    """How far answers are from normal: the distance of levels, skewness and tails, at the worst.
+
+    In half ranges of the column: the largest gap, the largest of abs(third cumulant)/variance, and
+    of the fourth cumulant over the variance to the power 3/2, at the places where a window starts.
+    """
+    gap = max(window.gap for _, window in _parts(law))
+    skew = tails = 0.0
+    for at in _breaks(law):
+        spread, third, fourth = cumulants(
+            (at, *(_moment(law, at, power) for power in (2, 3, 4)))  # type: ignore[arg-type]
+        )
+        if spread > 0:
+            skew, tails = max(skew, abs(third) / spread), max(tails, fourth / spread**1.5)
+    return float(gap), skew, tails
+
+
+def _parts(law: WindowLaw) -> list[tuple[Fraction, Window]]:
+    if law.second is None:
+        return [(law.share, law.first)]
+    return [(law.share, law.first), (1 - law.share, law.second)]
+
+
+def _breaks(law: WindowLaw) -> list[Fraction]:
+    """The values, from -1 to 1, for which a window starts at a level."""
+    found = {
+        Fraction(2 * place, window.levels - window.width) - 1
+        for _, window in _parts(law)
+        for place in range(window.levels - window.width + 1)
+    }
+    return sorted(found)
+
+
+def _moment(law: WindowLaw, at: Fraction, power: int) -> Fraction:
+    """The mean power of what an answer stands for, for a value at -1 <= at <= 1."""
+    return sum(
+        (share * _moment_of(window, at, power) for share, window in _parts(law)), Fraction(0)
+    )
+
+
+def _moment_of(window: Window, at: Fraction, power: int) -> Fraction:
+    moves = window.levels - window.width
+    place = (at + 1) / 2 * moves
+    start = min(floor(place), moves - 1)
+    further = place - start
+    first, second = _started(window, start, power), _started(window, start + 1, power)
+    return first * (1 - further) + second * further
+
+
+def _started(window: Window, start: int, power: int) -> Fraction:
+    """The mean power for a window that starts at that level."""
+    total = Fraction(0)
+    for level in range(window.levels):
+        stands = Fraction(2 * level - (window.levels - 1), 2) * window.gap
+        inside = start <= level < start + window.width
+        total += stands**power * (window.ratio if inside else 1)
+    return total / (window.levels - window.width + window.ratio * window.width)

@@ -1,0 +1,62 @@
+"""What one mechanism does to the privacy loss, in the terms in which losses compose tightly.
+
+An event is a promise about every pair of neighbouring tables, whatever was released before. Each
+has a curve: the largest delta(g) = sup over sets S of P(S) - e^g Q(S), for every real g, where P
+and Q are the laws of the output on two neighbouring tables, in either order. Composed curves are
+bounded by composing, for each event, a pair of laws whose curve is nowhere below the event's (Zhu,
+Dong and Wang 2022, "Optimal accounting of differential privacy via characteristic function").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.model.shift import Shift
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """Discrete Laplace noise of ``scale`` on integers that move by at most ``l1`` in all."""
+
+    scale: Fraction
+    l1: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Discrete Gaussian noise of ``sigma2`` on integers that move by ``shift``."""
+
+    sigma2: Fraction
+    shift: Shift
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Log-ratios of all outputs lie within an interval of length ``span`` (bounded range).
+
+    The exponential mechanism: which interval it is may depend on the pair and on what was released
+    before.
+    """
+
+    span: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Pure:
+    """epsilon-DP, and nothing more is known: permute-and-flip."""
+
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate:
+    """(epsilon, delta)-DP, and nothing more is known: the selection of private keys."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+Event = Laplace | Gaussian | Range | Pure | Approximate
+Counted = tuple[Event, int]
+"""An event and how many times it occurs."""

@@ -1,0 +1,136 @@
+"""A published table as CSV: UTF-8, LF, a header, quotes where needed (RFC 4180), exact decimals.
+
+Texts that a spreadsheet would take for a formula get a leading apostrophe. That is reversible:
+an apostrophe before any apostrophes and one of ``FORMULA`` is always an added one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import chain, repeat
+from operator import is_
+
+from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.output.key_types import published_type
+from dprelease.postprocess.fixed_point import placed
+
+# The last four are full-width forms, which some spreadsheets treat like the first four.
+FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+
+_FORMULA = re.compile(f"'*[{re.escape(FORMULA)}]")
+_QUOTED = re.compile(r'[",\r\n]|^[ \t]|[ \t]$|^$')
+
+
+def csv_bytes(table: OutputTable) -> bytes:
+    """The table as CSV. None is an empty field, an empty text is a quoted empty field."""
+    header = ",".join(field(header_name(each)) for each in table.columns)
+    # a blank line would be no record to many readers
+    blank = '""' if len(table.columns) == 1 else ""
+    rows = chain.from_iterable(zip(*_pieces(table, blank), strict=True))
+    return f"{header}\n{''.join(rows)}".encode()
+
+
+def _pieces(table: OutputTable, blank: str) -> list[list[str]]:
+    """Columns of texts that make the lines when read row by row.
+
+    Every field ends with its comma or line feed. A column that is the same in all rows, as many
+    half-widths are, is written once, as part of the one before it.
+    """
+    if any(len(each.values) != table.rows for each in table.columns):
+        raise ValueError("a column of the table is shorter than another")
+    pieces: list[list[str]] = []
+    end = "\n"
+    for position, column in reversed(list(enumerate(table.columns))):
+        if position and _is_constant(column.values):
+            end = f",{_texts(column, column.values[:1], blank, end)[0]}"
+        else:
+            pieces.append(_texts(column, column.values, blank, end))
+            end = ","
+    return pieces[::-1]
+
+
+def _is_constant(values: Sequence[object]) -> bool:
+    return bool(values) and all(map(is_, values, repeat(values[0])))
+
+
+def header_name(column: OutputColumn) -> str:
+    """The name of a column as the CSV header has it, escaped like any text."""
+    return escaped(column.name)
+
+
+def escaped(text: str) -> str:
+    """The text, with an apostrophe before it if a spreadsheet would run it as a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unescaped(text: str) -> str:
+    """The text of which ``escaped`` made this one."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def is_escaped(column: OutputColumn) -> bool:
+    """Whether any cell of the column is written with an added apostrophe."""
+    if not _is_text(column):
+        return False
+    labels = {str(each) for each in dict.fromkeys(column.values) if each is not None}
+    return any(escaped(each) != each for each in labels)
+
+
+def _is_text(column: OutputColumn) -> bool:
+    if column.kind in {"key", "label"}:
+        # Of typed keys only numbers can begin with a minus, and they are left alone.
+        return published_type(column) is ColumnType.STRING
+    return column.kind == "text"
+
+
+def _texts(
+    column: OutputColumn, values: Sequence[str | int | None], blank: str, end: str
+) -> list[str]:
+    """The fields of the values, each with ``end`` after it; ``blank`` for a missing value."""
+    if column.kind in ("number", "integer"):
+        kinds = set(map(type, values))
+        if column.kind == "number" and str in kinds:
+            raise TypeError("a column of numbers holds a text")
+        places = column.decimals if column.kind == "number" else 0
+        if kinds <= {int}:
+            return _numbers(values, places, end)  # type: ignore[arg-type]
+        return [
+            f"{blank if each is None else placed(each, places)}{end}"  # type: ignore[arg-type]
+            for each in values
+        ]
+    written = dict.fromkeys(values, "")  # labels repeat: write each one once
+    escape = _is_text(column)
+    for each in written:
+        text = blank if each is None else field(escaped(str(each)) if escape else str(each))
+        written[each] = f"{text}{end}"
+    return list(map(written.__getitem__, values))
+
+
+def _numbers(values: Sequence[int], places: int, end: str) -> list[str]:
+    """``placed`` for whole columns."""
+    if places == 0:
+        return [f"{each}{end}" for each in values]
+    unit = 10**places
+    if 4 * unit <= len(values):  # fractions repeat: write each one once
+        ends = [f".{each:0{places}d}{end}" for each in range(unit)]
+        return [
+            f"{each // unit}{ends[each % unit]}"
+            if each >= 0
+            else f"-{-each // unit}{ends[-each % unit]}"
+            for each in values
+        ]
+    return [
+        f"{(digits := str(each))[:-places]}.{digits[-places:]}{end}"
+        if each >= unit  # most numbers, without the care that small ones need
+        else f"{placed(each, places)}{end}"
+        for each in values
+    ]
+
+
+def field(text: str) -> str:
+    """The text as a field, in quotes where it needs them."""
+    if _QUOTED.search(text):
+        doubled = text.replace('"', '""')
+        return f'"{doubled}"'
+    return text

@@ -1,0 +1,115 @@
+"""``datapackage.json``: a Frictionless Data Package that describes every other published file.
+
+See https://specs.frictionlessdata.io (Data Package, Data Resource, Table Schema).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from dprelease.model import About, Release
+from dprelease.output.table_schema import table_schema, texts
+from dprelease.output.tables import RecordFile, WrittenTable
+
+NAME = "datapackage.json"
+GENERATOR = "dprelease"  # marks the directories whose files we may replace and remove
+
+_MEDIA = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json",
+    "md": "text/markdown",
+    "html": "text/html",
+    "yaml": "application/yaml",
+}
+_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")
+
+
+def datapackage_bytes(
+    release: Release,
+    tables: Sequence[WrittenTable | RecordFile],
+    others: Mapping[str, bytes],
+) -> bytes:
+    """The descriptor as JSON. ``others`` are the remaining files by name, such as reports.
+
+    Holds nothing but spec texts, descriptions and hashes of published bytes; no time, so that
+    the same release has the same descriptor.
+    """
+    names = _unique_names([*(each.table.name for each in tables), *others])
+    resources = [_table(name, each) for name, each in zip(names, tables, strict=False)]
+    rest = zip(names[len(tables) :], others.items(), strict=True)
+    resources += [_document(name, file, content) for name, (file, content) in rest]
+    descriptor = {
+        "name": _slug(release.about.name),
+        "generator": GENERATOR,
+        **texts(title=release.about.title, description=release.about.purpose),
+        **_contributors(release.about),
+        "resources": resources,
+    }
+    return (json.dumps(descriptor, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def _table(name: str, written: WrittenTable | RecordFile) -> dict[str, object]:
+    table, is_csv = written.table, written.format == "csv"
+    dialect = {"delimiter": ",", "lineTerminator": "\n", "quoteChar": '"', "header": True}
+    return {
+        **_file(name, written.file, written.size, written.sha256),
+        **texts(title=table.title),
+        "type": "table",
+        "profile": "tabular-data-resource" if is_csv else "data-resource",
+        # no property of the standard's: it marks tables of records, which may be very long
+        **({"records": written.stored.tally.rows} if isinstance(written, RecordFile) else {}),
+        **({"dialect": dialect} if is_csv else {}),
+        "schema": table_schema(table, as_csv=is_csv),
+    }
+
+
+def _document(name: str, file: str, content: bytes) -> dict[str, object]:
+    # Without a type some readers guess one by the name, and take report.json for theirs.
+    digest = hashlib.sha256(content).hexdigest()
+    facts = _file(name, file, len(content), digest)
+    return {**facts, "type": "file", "profile": "data-resource"}
+
+
+def _file(name: str, file: str, size: int, digest: str) -> dict[str, object]:
+    suffix = file.rpartition(".")[2]
+    return {
+        "name": name,
+        "path": file,
+        "format": suffix,
+        **texts(mediatype=_MEDIA.get(suffix)),
+        **({} if suffix == "parquet" else {"encoding": "utf-8"}),
+        # of a Parquet file, frictionless counts no bytes, and then takes ours for wrong
+        **({} if suffix == "parquet" else {"bytes": size}),
+        "hash": f"sha256:{digest}",
+    }
+
+
+def _contributors(about: About) -> dict[str, object]:
+    if about.curator is None:
+        return {}
+    person: dict[str, object] = {"title": about.curator, "role": "publisher"}
+    if about.contact and _EMAIL.fullmatch(about.contact):
+        person["email"] = about.contact
+    elif about.contact and about.contact.startswith(("https://", "http://")):
+        person["path"] = about.contact
+    return {"contributors": [person]}
+
+
+def _slug(name: str) -> str:
+    """A name that the standard allows: lower-case letters, digits, dot, hyphen, underscore."""
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "release"
+
+
+def _unique_names(names: Iterable[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for each in names:
+        slug, number = _slug(each), 1
+        while slug in found:
+            number += 1
+            slug = f"{_slug(each)}-{number}"
+        found[slug] = None
+    return list(found)

@@ -1,0 +1,143 @@
+"""A published table as an Arrow table and as Parquet, built from scratch from typed values.
+
+Nothing but the published values and descriptions gets into the file: no index, no dictionaries,
+no metadata of other libraries. What ``datapackage.json`` says of the columns is in the schema's
+metadata: each column's description, and ``table_schema`` for all of them. Integers widen beyond 64
+bits only when a published value needs it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.output.key_types import typed_labels
+from dprelease.output.table_schema import table_schema
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ROW_GROUP = 1 << 17
+
+
+def to_arrow(table: OutputTable) -> pyarrow.Table:
+    """The table in Arrow: what the files hold, and what the Python calls return.
+
+    Keys are int64, bool, date32, timestamp[us] or string; integers int64 (decimal128 or
+    decimal256 if one is larger); numbers float64, the double nearest to the printed decimal.
+    """
+    import pyarrow as pa
+
+    arrays = [_array(each) for each in table.columns]
+    schema = pa.schema(
+        [_field(column, array.type) for column, array in zip(table.columns, arrays, strict=True)],
+        metadata=_metadata(
+            name=table.name,
+            title=table.title,
+            table_schema=json.dumps(table_schema(table, as_csv=False), ensure_ascii=False),
+        ),
+    )
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def parquet_bytes(table: OutputTable) -> bytes:
+    """The table as a Parquet file; the same table gives the same bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        to_arrow(table),
+        sink,
+        row_group_size=ROW_GROUP,
+        version="2.6",
+        use_dictionary=False,
+        compression="zstd",
+    )
+    return bytes(sink.getvalue())
+
+
+def _field(column: OutputColumn, kind: pyarrow.DataType) -> pyarrow.Field:
+    import pyarrow as pa
+
+    return pa.field(column.name, kind, metadata=_metadata(description=column.description))
+
+
+def _metadata(**texts: str) -> dict[str, str] | None:
+    return {name: text for name, text in texts.items() if text} or None
+
+
+def _array(column: OutputColumn) -> pyarrow.Array:
+    import pyarrow as pa
+
+    if column.kind == "key":
+        return _key_array(column)
+    if column.kind == "integer":
+        return pa.array(column.values, type=_integer_type(column.values))
+    if column.kind == "number":
+        return pa.array(_doubles(column), type=pa.float64())
+    return pa.array(column.values, type=pa.string())
+
+
+def _key_array(column: OutputColumn) -> pyarrow.Array:
+    import pyarrow as pa
+
+    kind, values = typed_labels(column)
+    types = {
+        ColumnType.INTEGER: pa.int64(),
+        ColumnType.BOOLEAN: pa.bool_(),
+        ColumnType.DATE: pa.date32(),
+        ColumnType.TIMESTAMP: pa.timestamp("us"),
+        ColumnType.STRING: pa.string(),
+    }
+    found = [None if each is None else values[str(each)] for each in column.values]
+    return pa.array(found, type=types[kind])
+
+
+def _integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
+    import pyarrow as pa
+
+    largest = max((abs(int(each)) for each in values if each is not None), default=0)
+    if largest < 2**63:
+        return pa.int64()
+    if largest < 10**38:
+        return pa.decimal128(38, 0)
+    if largest < 10**76:
+        return pa.decimal256(76, 0)
+    raise _too_large()
+
+
+def _doubles(column: OutputColumn) -> list[float | None]:
+    unit = 10**column.decimals
+    found: list[float | None] = []
+    last: object = None
+    double: float | None = None
+    for value in column.values:
+        if value is not last:  # runs of one object are cheap
+            last = value
+            double = None if value is None else _double(value, unit)
+        found.append(double)
+    return found
+
+
+def _double(value: str | int, unit: int) -> float:
+    if isinstance(value, str):
+        raise TypeError("a column of numbers holds a text")
+    try:
+        return value / unit  # correctly rounded by Python
+    except OverflowError:
+        raise _too_large() from None
+
+
+def _too_large() -> Failure:
+    return Failure(
+        ExitCode.AFTER_CHARGE,
+        Complaint(
+            "E804",
+            "a published number is too large for the types of Parquet",
+            'write format = "csv"; running the same release again costs nothing',
+        ),
+    )

@@ -1,0 +1,129 @@
+"""Published tables read back from their files, to the letter: the inverse of the writers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.output.csv_table import unescaped
+
+Facts = Mapping[str, Any]
+Value = str | int | None
+
+_FIELD = re.compile(r'(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\n)')
+
+
+def read_table(content: bytes, format: str, facts: Facts) -> OutputTable:
+    """Read a published file; ``facts`` are those that the report states of the table.
+
+    Raises ValueError where the file isn't one that the writers make of such a table.
+    """
+    read = _parquet if format == "parquet" else _csv
+    values = read(content, facts["columns"])
+    columns = [
+        OutputColumn(
+            name=each["name"],
+            kind=each["kind"],
+            values=found,
+            description=each["description"],
+            decimals=each["decimals"],
+            query=each["query"],
+            type=None if each["type"] is None else ColumnType(each["type"]),
+        )
+        for each, found in zip(facts["columns"], values, strict=True)
+    ]
+    table = OutputTable(facts["name"], tuple(columns), facts["title"])
+    if table.rows != facts["rows"]:
+        raise ValueError("not as many rows as the report says")
+    return table
+
+
+def _csv(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
+    text = content.decode("utf-8")
+    fields: list[tuple[str | None, str, str]] = []
+    place = 0
+    while place < len(text):
+        found = _FIELD.match(text, place)
+        if found is None:
+            raise ValueError("not a field of a CSV file of ours")
+        fields.append((found[1], found[2], found[3]))
+        place = found.end()
+    width = len(columns)
+    if len(fields) % width or any(
+        (end == "\n") != (at % width == width - 1) for at, (_, _, end) in enumerate(fields)
+    ):
+        raise ValueError("lines of unlike lengths")
+    body = fields[width:]
+    return [
+        [_value(*body[at][:2], column) for at in range(place, len(body), width)]
+        for place, column in enumerate(columns)
+    ]
+
+
+def _value(quoted: str | None, plain: str, column: Facts) -> Value:
+    if quoted is None and not plain:
+        return None
+    said = plain if quoted is None else quoted.replace('""', '"')
+    if column["kind"] in ("integer", "number"):
+        return int(said.replace(".", "", 1)) if said else None
+    return unescaped(said)
+
+
+def _parquet(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(pa.BufferReader(content))
+    if table.column_names != [column["name"] for column in columns]:
+        raise ValueError("other columns than the report says")
+    return [
+        [_typed(value, column) for value in table.column(place).to_pylist()]
+        for place, column in enumerate(columns)
+    ]
+
+
+def _typed(value: Any, column: Facts) -> Value:
+    if value is None:
+        return None
+    if column["kind"] == "number":
+        return from_double(value, column["decimals"])
+    if column["kind"] == "integer":
+        return int(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def from_double(value: float, decimals: int) -> int:
+    """Read the double of a Parquet file as a fixed-point integer, by its shortest decimal."""
+    return int(Decimal(repr(value)).scaleb(decimals).to_integral_value())
+
+
+def as_in_file(table: OutputTable, format: str) -> OutputTable:
+    """Give the table as its file holds it: doubles of Parquet hold no more than 17 digits."""
+    if format != "parquet":
+        return table
+    columns = [
+        OutputColumn(
+            column.name,
+            column.kind,
+            [_through_double(value, column.decimals) for value in column.values],
+            column.description,
+            column.decimals,
+            column.query,
+            column.type,
+        )
+        if column.kind == "number"
+        else column
+        for column in table.columns
+    ]
+    return OutputTable(table.name, tuple(columns), table.title)
+
+
+def _through_double(value: Value, decimals: int) -> Value:
+    if not isinstance(value, int) or abs(value) < 10**15:
+        return value
+    return from_double(value / 10**decimals, decimals)

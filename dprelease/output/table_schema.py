@@ -1,0 +1,75 @@
+"""The columns of a published table as a Table Schema: in the package, and in Parquet files.
+
+See https://specs.frictionlessdata.io/table-schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.output.csv_table import header_name, is_escaped
+from dprelease.output.key_types import published_type
+
+ESCAPE_NOTE = (
+    "Values that a spreadsheet would run as a formula are written with a leading apostrophe."
+)
+
+_TYPES = {"integer": "integer", "number": "number", "text": "string"}
+_KEY_TYPES = {
+    ColumnType.INTEGER: "integer",
+    ColumnType.BOOLEAN: "boolean",
+    ColumnType.DATE: "date",
+    ColumnType.TIMESTAMP: "datetime",
+    ColumnType.STRING: "string",
+}
+
+
+def table_schema(table: OutputTable, *, as_csv: bool) -> dict[str, object]:
+    """Names, types and descriptions of the columns, and which of them are the key.
+
+    In CSV with the header's escapes, and with the text that stands for a missing value.
+    """
+    schema: dict[str, object] = {"fields": [_field(each, as_csv=as_csv) for each in table.columns]}
+    if as_csv:
+        schema["missingValues"] = [""]
+    if keys := _primary_key(table.columns, as_csv=as_csv):
+        schema["primaryKey"] = keys
+    return schema
+
+
+def texts(**given: str | None) -> dict[str, object]:
+    """Those of the texts that say something."""
+    return {name: text for name, text in given.items() if text}
+
+
+def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
+    description = column.description
+    if as_csv and is_escaped(column):
+        description = f"{description} {ESCAPE_NOTE}".strip()
+    return {
+        "name": header_name(column) if as_csv else column.name,
+        **_type(column),
+        **texts(description=description),
+    }
+
+
+def _type(column: OutputColumn) -> dict[str, object]:
+    if column.kind not in {"key", "label"}:
+        return {"type": _TYPES[column.kind]}
+    kind = published_type(column)
+    if kind is not ColumnType.TIMESTAMP:
+        return {"type": _KEY_TYPES[kind]}
+    fractions = {"." in str(each) for each in column.values if each is not None}
+    if fractions == {True, False}:
+        return {"type": "datetime", "format": "any"}
+    pattern = "%Y-%m-%d %H:%M:%S.%f" if True in fractions else "%Y-%m-%d %H:%M:%S"
+    return {"type": "datetime", "format": pattern}
+
+
+def _primary_key(columns: Iterable[OutputColumn], *, as_csv: bool) -> list[str]:
+    keys = [each for each in columns if each.kind == "key"]
+    # An empty label is a missing value to readers, and a key must not be missing.
+    if any(value in (None, "") for each in keys for value in dict.fromkeys(each.values)):
+        return []
+    return [header_name(each) if as_csv else each.name for each in keys]

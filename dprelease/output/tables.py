@@ -1,0 +1,68 @@
+"""A published table in the format that the spec asks for."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from dprelease.model import OutputTable, StoredTable
+from dprelease.output.csv_table import csv_bytes
+from dprelease.output.parquet_table import parquet_bytes
+
+WRITERS = {"csv": csv_bytes, "parquet": parquet_bytes}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTable:
+    """A table and the file made of it."""
+
+    table: OutputTable
+    format: str
+    file: str
+    content: bytes
+    sha256: str  # of the content, in hex: large tables are hashed once
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFile:
+    """A table of records, whose rows stay in the stored file; ``table`` describes its columns."""
+
+    table: OutputTable
+    stored: StoredTable
+
+    @property
+    def format(self) -> str:
+        """Of the file: "csv" or "parquet"."""
+        return self.stored.format
+
+    @property
+    def file(self) -> str:
+        """The name under which it is published."""
+        return file_name(self.table.name, self.format)
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return self.stored.size
+
+    @property
+    def sha256(self) -> str:
+        """Of the content, in hex."""
+        return self.stored.sha256
+
+
+def write_table(table: OutputTable, format: str) -> WrittenTable:
+    """The table as a file of ``format``: "csv" or "parquet". The same table, the same bytes."""
+    content = WRITERS[format](table)
+    digest = hashlib.sha256(content).hexdigest()
+    return WrittenTable(table, format, file_name(table.name, format), content, digest)
+
+
+def file_name(table: str, format: str) -> str:
+    """The name of a table's file."""
+    return f"{table}.{format}"

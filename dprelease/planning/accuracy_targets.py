@@ -1,0 +1,80 @@
+"""Accuracy targets: the least intensity of noise that meets them, whatever the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from dprelease.model import Accuracy, NoiseFamily, Read, Release, Step
+from dprelease.planning import calibration as noises
+from dprelease.planning.draft import Choice, Draft
+from dprelease.planning.stated_budgets import complain
+from dprelease.privacy.interval_arithmetic import round_up
+from dprelease.statistics.shared import read_release as reading
+
+_HALVINGS = 24
+_STRONGEST = Fraction(10**6)
+_WEAKEST = Fraction(1, 10**12)
+_DIGITS = 12
+
+
+def meets(release: Release, draft: Draft, family: NoiseFamily) -> Choice:
+    """The weakest noise of a family at which every query of the draft meets its target.
+
+    Raises Failure where no noise does.
+    """
+    return weakest(release, draft, lambda intensity: noises.scaled(draft, intensity, family))
+
+
+def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) -> Choice:
+    """The same of any noise that an intensity makes: the larger, the less noise."""
+
+    def holds(intensity: Fraction) -> Choice | None:
+        choice = make(intensity)
+        step = draft.step(choice)
+        return choice if all(_met(read, step) for read in draft.reads) else None
+
+    low, high = None, Fraction(1)
+    while (found := holds(high)) is None:
+        low, high = high, high * 4
+        if high > _STRONGEST:
+            raise complain(
+                release,
+                draft.query,
+                "E317",
+                f'no noise is small enough for the accuracy of "{draft.name}"',
+                "allow a wider `within`, or more `records`",
+            )
+    while low is None:
+        lower = high / 4
+        weaker = holds(lower)
+        if weaker is None or lower < _WEAKEST:
+            low = lower
+        else:
+            high, found = lower, weaker
+    for _ in range(_HALVINGS):
+        middle = round_up((low + high) / 2, _DIGITS)
+        if not low < middle < high:
+            break
+        made = holds(middle)
+        if made is None:
+            low = middle
+        else:
+            high, found = middle, made
+    return found
+
+
+def _met(read: Read, step: Step) -> bool:
+    wanted = read.query.accuracy
+    if wanted is None:
+        return True
+    error = error_of(read, step, wanted)
+    return error is not None and error <= wanted.within
+
+
+def error_of(read: Read, step: Step, wanted: Accuracy) -> Fraction | None:
+    """The half-width at the target's confidence, in the unit of its ``within``."""
+    if wanted.records is not None:
+        found = reading.example(read, step, wanted.confidence, wanted.records)
+        return None if found is None else Fraction(found["halfwidth"])
+    return reading.target_half(read, step, wanted.confidence)

@@ -1,0 +1,257 @@
+"""What is left of the total, shared by weight: one common factor for all scales.
+
+A weight says how much the variance of a figure's noise matters, in units of what one unit can move
+it. Least is the weighted sum of variances where intensities (sensitivity over scale) go with the
+cube root of weight while pure losses add up, and with the fourth root once squares of intensities
+do, as for concentrated losses. So each draft has an intensity ``factor * root(weight)``, and the
+one factor is raised until the composed loss just meets the total. Any factor found is checked by
+composing what it gives: the search decides how much is used, never whether it is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from math import log, sqrt, tanh
+
+from dprelease.model import Loss, NoiseFamily
+from dprelease.model.privacy_events import Counted
+from dprelease.planning import calibration as noises
+from dprelease.planning.draft import Choice, Draft
+from dprelease.planning.noise_mix import Mix
+from dprelease.planning.square_roots import root
+from dprelease.planning.stated_budgets import Choices
+from dprelease.planning.total_budget import Total
+from dprelease.privacy import zcdp
+from dprelease.privacy.composition import BEYOND_RHO, Cost, numerical
+from dprelease.privacy.interval_arithmetic import round_down
+
+CLOSE = 0.9997
+"""A numerical search ends when so much of the total is used."""
+
+CLOSER = 1 - 1e-12
+"""One that adds up rho, which is exact and quick, goes on to here."""
+
+_ROUNDS = 40
+_DIGITS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A complete choice, and its error: what is compared."""
+
+    choices: Choices
+    error: float
+    mix: Mix
+
+
+def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix) -> Outcome | None:
+    """Share epsilon by plain addition: no delta is spent."""
+    if total.epsilon is None:
+        return None
+    left = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
+    roots = _roots(drafts, 3)
+    if left <= 0:
+        return None
+    factor = left / sum(roots.values(), Fraction(0))
+    return _plan(drafts, mix, {name: factor * each for name, each in roots.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The search for the common factor of one mix, under a total that isn't just added up.
+
+    Losses compose by their distributions or by rho, whichever loses less here: many selections
+    may well lose less by rho.
+    """
+
+    drafts: Sequence[Draft]
+    fixed: Sequence[Cost]
+    total: Total
+    mix: Mix
+    roots: dict[str, Fraction] = field(default_factory=dict)
+    _made: dict[tuple[str, Fraction], Choice] = field(default_factory=dict)
+
+    def by_rho(self, guess: Fraction) -> Fraction | None:
+        """The factor at which the sum of rhos meets the total: quick."""
+        if not self.roots:
+            self.roots.update(_roots(self.drafts, 4))
+        if self.total.accounting == "pld":
+            return None
+        alone = self.total.rho is not None or self.total.accounting != "auto"
+        return _largest(self._rho, guess, CLOSER if alone else CLOSE)
+
+    def about(self, guess: Fraction) -> Fraction:
+        """About the factor that ``by_rho`` finds, by closed forms: to choose mixes by."""
+        if not self.roots:
+            self.roots.update(_roots(self.drafts, 4))
+        allowed = float(_allowed(self.total))
+        factor = float(guess)
+        for _ in range(4):
+            rho = sum(
+                _about_rho(draft, self.mix[draft.name], factor * float(self.roots[draft.name]))
+                for draft in self.drafts
+            )
+            factor *= sqrt(allowed / rho)
+        return Fraction(factor)
+
+    def error(self, factor: Fraction | None) -> float:
+        """About the error at a factor, to choose by."""
+        if factor is None:
+            return float("inf")
+        return sum(
+            float(draft.demand.weight)
+            * _error(draft, self.mix[draft.name], factor * self.roots[draft.name])
+            for draft in self.drafts
+        )
+
+    def outcome(self, factor: Fraction | None, guess: Fraction) -> Outcome | None:
+        """Raise the factor that was found by rho as far as the distributions of losses allow."""
+        found = factor
+        if self.total.rho is None and self.total.accounting in {"auto", "pld"}:
+            used = lru_cache(maxsize=None)(self._epsilon)
+            start = round_down(factor or guess, _DIGITS)
+            part = used(start)
+            if factor is None or (part is not None and part <= 1):
+                more = _largest(used, start, CLOSE)
+                found = max((each for each in (factor, more) if each is not None), default=None)
+        if found is None:
+            return None
+        intensities = {name: found * each for name, each in self.roots.items()}
+        return _plan(self.drafts, self.mix, intensities)
+
+    def _choice(self, draft: Draft, factor: Fraction) -> Choice:
+        key = draft.name, factor
+        if key not in self._made:
+            intensity = factor * self.roots[draft.name]
+            self._made[key] = noises.scaled(draft, intensity, self.mix[draft.name])
+        return self._made[key]
+
+    def _rho(self, factor: Fraction) -> Fraction | None:
+        made = (self._choice(draft, factor).loss for draft in self.drafts)
+        return _part_of_rho([*(cost.loss for cost in self.fixed), *made], self.total)
+
+    def _epsilon(self, factor: Fraction) -> Fraction | None:
+        events = [event for cost in self.fixed for event in cost.events]
+        for draft in self.drafts:
+            made = draft.events_at(factor * self.roots[draft.name], self.mix[draft.name])
+            events.extend(made if made is not None else draft.events(self._choice(draft, factor)))
+        return _part_of_epsilon(events, self.total)
+
+
+def _roots(drafts: Sequence[Draft], degree: int) -> dict[str, Fraction]:
+    return {draft.name: root(draft.demand.weight, degree) for draft in drafts}
+
+
+def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -> Outcome:
+    choices: Choices = {
+        draft.name: noises.scaled(draft, intensities[draft.name], mix[draft.name])
+        for draft in drafts
+    }
+    error = sum(
+        float(draft.demand.weight)
+        * _error(draft, choices[draft.name].noise.family, intensities[draft.name])
+        for draft in drafts
+    )
+    return Outcome(choices, error, mix)
+
+
+def _error(draft: Draft, family: NoiseFamily, intensity: Fraction) -> float:
+    """Variance in units of the draft's L1 norm; of a choice the square of 1/intensity."""
+    spread = 1 / float(intensity) ** 2
+    if family is NoiseFamily.EXPONENTIAL:
+        # permute-and-flip errs less at the same rate; and each of several picks has its part of the
+        # rate, where noisy counts of all candidates (one shot) would have the whole
+        known = draft.sensitivity
+        parts = draft.query.picks * known.choice_l1 / known.l1
+        return spread * 1.5 * max(1.0, 0.7 * parts) ** 2
+    if not draft.additive or family is NoiseFamily.NONE:
+        return spread
+    if family is NoiseFamily.GAUSSIAN:
+        known = draft.sensitivity
+        return spread * known.l2_squared / known.l1**2
+    return 2 * spread
+
+
+def _part_of_rho(losses: Sequence[Loss], total: Total) -> Fraction | None:
+    """What part of the total the losses come to; None if they don't compose."""
+    allowed = _allowed(total)
+    rhos = [loss.rho for loss in losses if loss.rho is not None]
+    return sum(rhos, Fraction(0)) / allowed if len(rhos) == len(losses) else None
+
+
+def _allowed(total: Total) -> Fraction:
+    """The rho that may be spent."""
+    if total.rho is not None:
+        return total.rho
+    epsilon = total.epsilon or Fraction(0)
+    return min(zcdp.rho_for(epsilon, total.delta), epsilon / BEYOND_RHO)
+
+
+def _about_rho(draft: Draft, family: NoiseFamily, intensity: float) -> float:
+    """About the rho of a draft at an intensity; nothing rests on it."""
+    if family is NoiseFamily.GAUSSIAN:
+        return intensity**2 / 2
+    if family is NoiseFamily.EXPONENTIAL:
+        parts = max(draft.query.picks, len(draft.query.quantiles).bit_length())
+        return intensity**2 / (8 * parts)
+    return intensity * tanh(intensity / 2)
+
+
+def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:
+    if total.epsilon is None:
+        return None
+    epsilon = numerical(events, total.delta)
+    return None if epsilon is None else epsilon / total.epsilon
+
+
+def _largest(
+    used: Callable[[Fraction], Fraction | None], guess: Fraction, close: float
+) -> Fraction | None:
+    """The largest factor found that uses no more than all; near all of it. None if there is none.
+
+    What is used grows with the factor, between in proportion and with its square.
+    """
+    low: tuple[Fraction, float] | None = None
+    high: tuple[Fraction, float] | None = None
+    factor = guess
+    for _ in range(_ROUNDS):
+        factor = round_down(factor, _DIGITS)
+        part = used(factor)
+        if part is None:
+            high = factor, float("inf")
+        elif part <= 1:
+            low = factor, float(part)
+            if part >= close:
+                break
+        else:
+            high = factor, float(part)
+        factor = _next(low, high, (1 + close) / 2)
+        if factor <= 0 or (low and high and high[0] - low[0] <= low[0] / 10**14):
+            break
+    return low[0] if low else None
+
+
+def _next(
+    low: tuple[Fraction, float] | None, high: tuple[Fraction, float] | None, aim: float
+) -> Fraction:
+    """Where to look next: a power of the factor through what is known."""
+    if low is None and high is not None:
+        step = max(0.1, min(0.9, aim / high[1])) if high[1] < float("inf") else 0.5
+        return high[0] * Fraction(step)
+    if low is None:
+        return Fraction(0)
+    if high is None:
+        grown = min(10.0, aim / low[1]) if low[1] > 0 else 10.0
+        return low[0] * Fraction(max(grown**0.8, 1 + (1 - aim)))
+    if high[1] == float("inf"):
+        return (low[0] + high[0]) / 2
+    x0, x1 = float(low[0]), float(high[0])
+    y0, y1 = max(low[1], 1e-12), high[1]
+    slope = log(y1 / y0) / log(x1 / x0) if x1 > x0 and y1 > y0 else 1.0
+    share = (aim / y0) ** (1 / max(slope, 0.1))
+    middle = low[0] * Fraction(share)
+    inside = low[0] < middle < high[0]
+    return middle if inside else (low[0] + high[0]) / 2

@@ -1,0 +1,50 @@
+"""The counts that select private keys: an epsilon each, before anything else is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+
+from dprelease.model import Release
+from dprelease.planning import calibration as noises
+from dprelease.planning.accuracy_targets import weakest
+from dprelease.planning.draft import Draft
+from dprelease.planning.square_roots import root
+from dprelease.planning.stated_budgets import Choices, complain
+from dprelease.planning.total_budget import Total
+
+
+def selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choices:
+    """Choose their noise and thresholds: by target, by what they state, or by weight.
+
+    Raises Failure where there is no epsilon for one.
+    """
+    paying = [draft for draft in drafts if not draft.free]
+    choosing = [draft for draft in paying if draft.selects]
+    found = {
+        draft.name: weakest(release, draft, partial(noises.selecting, draft))
+        for draft in choosing
+        if draft.demand.targeted
+    }
+    asking = [draft for draft in paying if not draft.demand.stated and not draft.demand.targeted]
+    whole = sum((root(draft.demand.weight, 3) for draft in asking), Fraction(0))
+    owned = sum((draft.demand.epsilon or Fraction(0) for draft in paying), Fraction(0))
+    owned += sum((choice.loss.epsilon for choice in found.values()), Fraction(0))
+    for draft in choosing:
+        demand = draft.demand
+        if demand.targeted:
+            continue
+        epsilon = demand.epsilon
+        if epsilon is None and total.epsilon is not None and demand.rho is None:
+            epsilon = (total.epsilon - owned) * root(demand.weight, 3) / whole
+        if epsilon is None or epsilon <= 0:
+            raise complain(
+                release,
+                draft.query,
+                "E316",
+                f'"{draft.name}" selects private keys, and has no epsilon for that',
+                "give it an epsilon, or [privacy] an epsilon that is not yet spent",
+            )
+        found[draft.name] = noises.selecting(draft, epsilon)
+    return found

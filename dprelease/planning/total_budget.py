@@ -1,0 +1,87 @@
+"""What a release may spend, and what its parts cost together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dprelease.model import Loss, Release
+from dprelease.planning.key_selectors import selecting_queries, selection_delta
+from dprelease.privacy.composition import Cost, compose
+
+STATED_DELTA = Fraction(1, 10**6)
+"""Where only rho is declared, epsilon is stated at this delta."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say."""
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+    delta: Fraction
+    accounting: str
+
+    @property
+    def open(self) -> bool:
+        """Whether there is no limit."""
+        return self.epsilon is None and self.rho is None
+
+    @property
+    def concentrates(self) -> bool:
+        """Whether losses may compose by other than addition."""
+        return self.accounting != "pure" and (self.delta > 0 or self.rho is not None)
+
+    def loss_of(self, costs: Sequence[Cost]) -> tuple[Loss, str]:
+        """Compose costs by the release's accounting; ValueError where it can't.
+
+        Pure losses that fit into the total as they are stay pure: no delta is spent on them.
+        """
+        pure = sum((cost.loss.epsilon for cost in costs), Fraction(0))
+        fits = self.epsilon is None or pure <= self.epsilon
+        plain = self.accounting in {"auto", "plain"} and (self.rho is None or self.delta == 0)
+        if plain and fits and all(cost.loss.delta == 0 for cost in costs):
+            return compose(costs, Fraction(0), "pure")
+        return compose(costs, self.delta, self.accounting)
+
+    def without(self, loss: Loss) -> Total:
+        """What is left of it beside a loss that adds up with all others; may be negative."""
+        epsilon = None if self.epsilon is None else self.epsilon - loss.epsilon
+        rho = self.rho
+        if rho is not None and loss.rho is not None:
+            rho -= loss.rho
+        return replace(self, epsilon=epsilon, rho=rho, delta=self.delta - loss.delta)
+
+    def holds(self, loss: Loss) -> bool:
+        """Whether a composed loss is within the total."""
+        if self.rho is not None:
+            return loss.rho is not None and loss.rho <= self.rho
+        return self.epsilon is None or (loss.epsilon <= self.epsilon and loss.delta <= self.delta)
+
+
+def total_of(release: Release) -> Total:
+    """Read the total from the spec; a delta is taken for rho, and summed where left out."""
+    privacy = release.privacy
+    delta = STATED_DELTA if delta_is_ours(release) else _declared_delta(release)
+    return Total(privacy.epsilon, privacy.rho, delta, privacy.accounting)
+
+
+def delta_is_ours(release: Release) -> bool:
+    """Whether something is stated in rho, and no delta anywhere: then ``STATED_DELTA`` is taken."""
+    privacy = release.privacy
+    in_rho = privacy.rho is not None or any(query.rho for query in release.queries)
+    return in_rho and privacy.epsilon is None and _declared_delta(release) == 0
+
+
+def _declared_delta(release: Release) -> Fraction:
+    """The total's delta; without a total, the sum of those of its parts."""
+    privacy = release.privacy
+    if privacy.delta > 0 or privacy.epsilon is not None:
+        return privacy.delta
+    queries, selecting = release.queries, selecting_queries(release)
+    delta = sum((query.delta or Fraction(0) for query in queries), Fraction(0))
+    delta += sum(
+        (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
+    )
+    return delta + sum((perturb.delta for perturb in release.perturbs), Fraction(0))

@@ -1,0 +1,78 @@
+"""The three columns of an estimate: value, half-width of its noise interval, flag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.model import OutputColumn
+from dprelease.postprocess.number_text import percent
+
+UNRELIABLE_AT = Fraction(3, 10)
+"""A value whose noise half-width is more than this share of it is flagged low_reliability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an estimate is published: column name, decimal places, meaning, interval level."""
+
+    name: str
+    places: int
+    meaning: str
+    interval: Fraction
+
+
+def estimate_columns(
+    layout: Layout, values: Sequence[int | None], halves: Sequence[int | None] | int
+) -> list[OutputColumn]:
+    """Lay out an estimate as published.
+
+    ``values`` and ``halves`` are fixed-point integers with ``places`` decimals, one per cell;
+    ``halves`` is a single one where all cells have the same. None, in both at once, says that
+    nothing can be told from noise. Raises ValueError where there are more of one than of the other.
+    """
+    name, places = layout.name, layout.places
+    kind = "number" if places else "integer"
+    flags = _flags(values, halves)
+    if isinstance(halves, int):
+        halves = [halves] * len(values)
+    level = percent(layout.interval)
+    return [
+        OutputColumn(name, kind, values, layout.meaning, places, name),
+        OutputColumn(
+            f"{name}_noise_moe",
+            kind,
+            halves,
+            f"half-width of the {level} noise interval of {name}: "
+            "the noise alone, no sampling or measurement error",
+            places,
+            name,
+        ),
+        OutputColumn(
+            f"{name}_flag",
+            "text",
+            flags,
+            f"ok, or low_reliability where the noise half-width exceeds "
+            f"{percent(UNRELIABLE_AT)} of {name}",
+            0,
+            name,
+        ),
+    ]
+
+
+def _flags(values: Sequence[int | None], halves: Sequence[int | None] | int) -> list[str]:
+    """Flag where half > share |value|: for integers, where |value| <= (half - 1/bottom) / share."""
+    top, bottom = UNRELIABLE_AT.numerator, UNRELIABLE_AT.denominator
+    if isinstance(halves, int):
+        widest = (halves * bottom - 1) // top
+        return [
+            "low_reliability" if each is None or -widest <= each <= widest else "ok"
+            for each in values
+        ]
+    return [
+        "low_reliability"
+        if value is None or half is None or half * bottom > abs(value) * top
+        else "ok"
+        for value, half in zip(values, halves, strict=True)
+    ]

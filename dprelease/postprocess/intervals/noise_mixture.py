@@ -1,0 +1,108 @@
+"""Quantiles of weighted sums of noise: of abs(w_1 X_1 + w_2 X_2 + w_3 X_3), draws of one law.
+
+The draws are symmetric with a log-concave density, so that a weight of larger absolute value
+never makes the sum more concentrated (Birnbaum 1948): a quantile at larger weights is an upper
+bound. That is used twice, to look quantiles up on a lattice of weights, and to keep weights apart
+that are so close that the formula below would lose its digits.
+
+These are the continuous laws; discrete draws can be coupled with theirs, see ``shares``.
+
+Laplace draws of scales w_i have P(abs(sum) > t) = sum of A_i exp(-t/w_i), with A_i the product over
+j != i of w_i^2/(w_i^2 - w_j^2), by partial fractions of the characteristic function.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from dprelease.model import Noise, NoiseFamily
+from dprelease.postprocess.intervals.share import LATTICE_SLACK
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+KNOTS = 128
+_APART = 1 + 1 / 512  # the least quotient of two weights in the formula
+_LEAST = 1e-9
+_HALVINGS = 45
+_ROUNDING = 1 + 1e-5  # far more than the digits that differences of such weights cost
+
+
+def mix_quantiles(
+    noise: Noise, alpha: Fraction, first: Floats, second: Floats, third: Floats
+) -> Floats:
+    """Bound the 1 - alpha quantile of abs(sum of w_i X_i) for each triple of weights >= 0."""
+    import numpy as np
+
+    if noise.family is NoiseFamily.NONE:
+        return np.zeros_like(first)
+    if noise.family is NoiseFamily.GAUSSIAN:
+        length = np.sqrt(first * first + second * second + third * third)
+        found = _normal(alpha) * math.sqrt(noise.parameter) * length
+    else:
+        less, more = np.minimum(first, second), np.maximum(first, second)
+        largest = np.maximum(np.maximum(more, third), 1e-300)
+        middle = np.maximum(less, np.minimum(more, third))
+        smallest = np.minimum(less, third)
+        knots = _knot(smallest / largest) * (KNOTS + 1) + _knot(middle / largest)
+        table = _lattice(alpha)
+        _complete(table, np.flatnonzero(np.bincount(knots, minlength=table.size)), alpha)
+        found = table[knots] * largest * float(noise.parameter)
+    slack: Floats = found + LATTICE_SLACK * (first + second + third)
+    return slack
+
+
+def _knot(share: Floats) -> NDArray[np.int64]:
+    """The place of the next larger weight of the lattice."""
+    import numpy as np
+
+    return np.minimum(np.ceil(share * KNOTS), KNOTS).astype(np.int64)
+
+
+@lru_cache(maxsize=16)
+def _normal(alpha: Fraction) -> float:
+    """The 1 - alpha quantile of abs(N), rounded up, N standard normal."""
+    low, high, target = 0.0, 40.0, float(alpha)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > target else (low, middle)
+    return high
+
+
+@lru_cache(maxsize=16)
+def _lattice(alpha: Fraction) -> Floats:
+    """Where quantiles for weights i/KNOTS, j/KNOTS and 1 are kept; not a number until needed."""
+    import numpy as np
+
+    return np.full((KNOTS + 1) ** 2, np.nan)
+
+
+def _complete(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
+    """Find the quantiles at these places, for standard Laplace draws, where they are missing."""
+    import numpy as np
+
+    wanted = places[np.isnan(table[places])]
+    if not wanted.size:
+        return
+    small = np.maximum(wanted // (KNOTS + 1) / KNOTS, _LEAST)
+    middle = np.maximum(wanted % (KNOTS + 1) / KNOTS, small * _APART)
+    scales = np.stack([small, middle, np.maximum(1.0, middle * _APART)])
+    parts = np.ones_like(scales)
+    for i in range(3):
+        for j in range(3):
+            if j != i:
+                parts[i] *= scales[i] ** 2 / (scales[i] ** 2 - scales[j] ** 2)
+    target = float(alpha)
+    low = np.zeros(wanted.size)
+    high = scales.sum(axis=0) * math.log(3 / target)
+    for _ in range(_HALVINGS):
+        half = (low + high) / 2
+        wide = (parts * np.exp(-half / scales)).sum(axis=0) > target
+        low, high = np.where(wide, half, low), np.where(wide, high, half)
+    table[wanted] = high * _ROUNDING

@@ -1,0 +1,179 @@
+"""Composition: what several releases about the same people cost together.
+
+Sums are exact Fractions; the conversion from zCDP rounds up to 12 digits, and numerical composition
+(``pld``) to the private side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.model import Loss
+from dprelease.model.privacy_events import Counted
+from dprelease.privacy import pld, zcdp
+from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, ln_bounds, round_up, sqrt_bounds
+
+BASIC = "basic"
+MIXED = "mixed"
+ZCDP = "zcdp"
+PLD = "pld"
+
+ALLOWED = {
+    "auto": (BASIC, MIXED, ZCDP, PLD),
+    "pure": (BASIC,),
+    "zcdp": (ZCDP,),
+    "pld": (PLD,),
+    "plain": (BASIC, MIXED, ZCDP),  # as auto, where a numerical claim was not confirmed
+}
+_LARGEST = 100  # beyond this epsilon e^epsilon is no number to show anybody
+
+CONFIRMED = 1 + Fraction(3, 10**4)
+"""Numerical claims are larger by this than what was found: an independent check, with a coarser
+grid and other arithmetic, has to confirm them."""
+
+LEAST_EPSILON = Fraction(1, 10**9)
+BEYOND_RHO = 1 + Fraction(1, 10**6)
+
+WORTH = 1 - Fraction(1, 10**3)
+"""A claim without any delta is preferred to one that is not better than by this factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one release costs: its loss by itself, and what composes tightly with others."""
+
+    loss: Loss
+    events: tuple[Counted, ...]
+
+    def __post_init__(self) -> None:
+        if (self.loss.epsilon > 0 or self.loss.delta > 0) and not self.events:
+            raise ValueError("what costs something is made of events")
+
+
+def compose(costs: Sequence[Cost], delta: Fraction, accounting: str = "auto") -> tuple[Loss, str]:
+    """The composed loss and the name of the method that gave it: the least valid epsilon.
+
+    "basic" adds epsilons and deltas (valid if the deltas' sum is at most ``delta``), "zcdp" adds
+    rho and converts once at ``delta``, "mixed" adds the epsilons of pure losses to the converted
+    rho of the others, "pld" composes distributions of the privacy loss. ``accounting`` "auto" tries
+    all four, "plain" all but the last, "pure" is basic without any delta. ValueError if none
+    applies.
+    """
+    if accounting not in ALLOWED:
+        raise ValueError("accounting is one of auto, pure, zcdp, pld, plain")
+    if not 0 <= delta < 1:
+        raise ValueError("delta must lie in [0, 1)")
+    found: list[tuple[Loss, str]] = []
+    for method in ALLOWED[accounting]:
+        loss = _METHODS[method](costs, ZERO if accounting == "pure" else delta)
+        if loss is not None:
+            found.append((loss, method))
+    if not found:
+        raise ValueError("these losses can't be composed within this delta by this accounting")
+    least = min(found, key=lambda pair: (pair[0].epsilon, pair[0].delta))
+    for loss, method in found:
+        if loss.delta == 0 and least[0].epsilon >= loss.epsilon * WORTH:
+            return loss, method
+    return least
+
+
+def numerical(events: Iterable[Counted], delta: Fraction) -> Fraction | None:
+    """The epsilon at this delta by numerical composition, as claimed; None if there is none."""
+    try:
+        return round_up(pld.epsilon_of(tuple(events), delta) * CONFIRMED, zcdp.EPSILON_DIGITS)
+    except ValueError:
+        return None
+
+
+def basic(losses: Sequence[Loss]) -> Loss:
+    """The plain sums of epsilon and delta."""
+    epsilon = sum((loss.epsilon for loss in losses), ZERO)
+    return Loss(epsilon, sum((loss.delta for loss in losses), ZERO), _total_rho(losses))
+
+
+def advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+    """Advanced composition, for comparison only: Dwork, Rothblum and Vadhan 2010.
+
+    epsilon = sqrt(2 ln(1/d') sum e_i^2) + sum e_i (e^e_i - 1) with d' = delta - sum of deltas,
+    rounded up to 12 digits. None if no delta is left for d' or an epsilon exceeds 100.
+    """
+    spare = delta - sum((loss.delta for loss in losses), ZERO)
+    if not 0 < spare < 1 or any(loss.epsilon > _LARGEST for loss in losses):
+        return None
+    squares = sum((loss.epsilon**2 for loss in losses), ZERO)
+    spread = sqrt_bounds(-2 * ln_bounds(spare)[0] * squares)[1]
+    drift = sum((each.epsilon * (exp_bounds(each.epsilon)[1] - 1) for each in losses), ZERO)
+    return Loss(round_up(spread + drift, zcdp.EPSILON_DIGITS), delta, _total_rho(losses))
+
+
+def repeat(loss: Loss, times: int) -> Loss:
+    """The sums for ``times`` losses alike, by which a long loop can be shortened."""
+    rho = None if loss.rho is None else times * loss.rho
+    return Loss(times * loss.epsilon, times * loss.delta, rho)
+
+
+def _rho(loss: Loss) -> Fraction | None:
+    """The loss's rho; a pure loss has one even if nobody wrote it down."""
+    if loss.rho is None and loss.delta == 0:
+        return zcdp.rho_of_pure(loss.epsilon)
+    return loss.rho
+
+
+def _total_rho(losses: Iterable[Loss]) -> Fraction | None:
+    total = ZERO
+    for loss in losses:
+        rho = _rho(loss)
+        if rho is None:
+            return None
+        total += rho
+    return total
+
+
+def _by_sum(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+    loss = basic([cost.loss for cost in costs])
+    return loss if loss.delta <= delta else None
+
+
+def _by_zcdp(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+    return _converted([cost.loss for cost in costs], delta)
+
+
+def _converted(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+    rho = _total_rho(losses)
+    if rho is None or (delta == 0 and rho > 0):
+        return None
+    if rho == 0:
+        return Loss(ZERO, ZERO, rho)
+    # Only for a delta so large that it makes up for nearly everything is epsilon as small as rho;
+    # such a claim says little, and is hard to confirm by another path: more is claimed.
+    epsilon = max(zcdp.epsilon_of(rho, delta), rho * BEYOND_RHO)
+    return Loss(round_up(epsilon, zcdp.EPSILON_DIGITS), delta, rho)
+
+
+def _by_kind(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+    losses = [cost.loss for cost in costs]
+    pure = [loss for loss in losses if loss.delta == 0]
+    rest = _converted([loss for loss in losses if loss.delta > 0], delta)
+    if rest is None or not pure:
+        return None
+    epsilon = sum((loss.epsilon for loss in pure), rest.epsilon)
+    return Loss(epsilon, rest.delta, _total_rho(losses))
+
+
+def _by_distribution(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+    if delta == 0:
+        return None
+    events = [event for cost in costs for event in cost.events]
+    if not events:
+        return Loss(ZERO, ZERO, ZERO) if all(cost.loss.epsilon == 0 for cost in costs) else None
+    epsilon = numerical(events, delta)
+    if epsilon is None:
+        return None
+    # a delta may make up for everything; a claim of epsilon 0 could not be confirmed
+    epsilon = max(epsilon, LEAST_EPSILON)
+    return Loss(epsilon, delta, _total_rho([cost.loss for cost in costs]))
+
+
+_METHODS = {BASIC: _by_sum, MIXED: _by_kind, ZCDP: _by_zcdp, PLD: _by_distribution}

@@ -1,0 +1,1 @@
+"""The discrete and continuous Gaussian mechanism: losses and calibration."""

@@ -1,0 +1,165 @@
+"""The discrete Gaussian mechanism: delta, epsilon and the least sigma squared, never too small.
+
+Each delta is the least of the valid upper bounds at hand: the sum over the lattice (exact up to
+10^-70, for shapes of one or two entries and small sigma), the smoothing bound (any shift) and
+zCDP (any shift). Canonne, Kamath and Steinke 2020; Balle and Wang 2018.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+from dprelease.model.shift import Shift
+from dprelease.privacy import zcdp
+from dprelease.privacy.gaussian import continuous, lattice, smoothing
+from dprelease.privacy.interval_arithmetic import ZERO, round_up
+
+# Searches aim at delta (1 - 10^-12), so that the independent witness, whose bounds differ in
+# far later digits, confirms every answer.
+ROOM = Fraction(1, 10**12)
+_HAIR = Fraction(1, 10**13)
+# Beyond this epsilon only zCDP is used: there it is nearly tight, and fixed point is not.
+LARGE = Fraction(100)
+_FINE = Fraction(1, 10**50)  # below, the lattice sum's own rounding begins to show
+
+
+def delta_of(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
+    """Upper bound of the delta for which noise of this sigma squared is (epsilon, delta)-DP.
+
+    ValueError if sigma2 is not positive or epsilon is negative.
+    """
+    if sigma2 <= 0:
+        raise ValueError("sigma squared must be positive")
+    if epsilon < 0:
+        raise ValueError("epsilon can't be negative")
+    if shift.l2_squared == 0:
+        return ZERO
+    concentrated = partial(zcdp.delta_of, zcdp.rho_of_gaussian(shift.l2_squared, sigma2), epsilon)
+    if epsilon > LARGE:
+        return concentrated()
+    if lattice.reaches(sigma2, shift.shapes):
+        summed = max(lattice.delta_of(sigma2, shape, epsilon) for shape in shift.shapes)
+        return summed if summed > _FINE else min(summed, concentrated())
+    smoothed = smoothing.delta_of(sigma2, shift.l2_squared, shift.coordinates, epsilon)
+    return round_up(min(smoothed, concentrated()), 40)
+
+
+def epsilon_of(sigma2: Fraction, shift: Shift, delta: Fraction) -> Fraction:
+    """The epsilon at this delta: upper bound, 12 digits, usually right to 11.
+
+    ValueError if sigma2 is not positive or delta is not between 0 and 1.
+    """
+    target = _target(delta)
+    if sigma2 <= 0:
+        raise ValueError("sigma squared must be positive")
+    if shift.l2_squared == 0 or delta_of(sigma2, shift, ZERO) <= target:
+        return ZERO
+    rho = zcdp.rho_of_gaussian(shift.l2_squared, sigma2)
+    ceiling = zcdp.epsilon_of(rho, delta)  # valid whatever happens below
+    if ceiling > LARGE:
+        if delta_of(sigma2, shift, LARGE) > target:
+            return ceiling
+        ceiling = LARGE
+    found = _shrink(lambda epsilon: delta_of(sigma2, shift, epsilon), target, ceiling)
+    return round_up(found, zcdp.EPSILON_DIGITS)
+
+
+def least_sigma2(shift: Shift, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The smallest sigma squared on the grid of ``grid_step`` that gives (epsilon, delta)-DP.
+
+    Valid for certain; one grid step less is not confirmed. (For large epsilon the discrete law's
+    delta is not monotone in sigma, so far smaller values may be valid again.) ValueError if
+    epsilon is not positive, delta is not between 0 and 1, or the shift is zero.
+    """
+    target = _target(delta)
+    if epsilon <= 0:
+        raise ValueError("epsilon must be positive")
+    if shift.l2_squared == 0:
+        raise ValueError("integers that never change need no noise")
+    guess = _guess_sigma2(shift.l2_squared, epsilon, delta)
+    step = grid_step(guess)
+
+    def valid(multiple: int) -> bool:
+        return delta_of(multiple * step, shift, epsilon) <= target
+
+    start = max(1, math.ceil(guess / step))
+    if valid(start):
+        good, bad = start, _gallop(lambda m: m > 0 and valid(m), start, -1)
+    else:
+        good, bad = _gallop(lambda m: not valid(m), start, 1), start
+    while good - bad > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if valid(middle) else (good, middle)
+    return good * step
+
+
+def grid_step(sigma2: Fraction) -> Fraction:
+    """The grid around sigma2: 1/64 from 8 to 256, elsewhere a power of two relative to it.
+
+    Above 256 the step is between 2^-15 and 2^-14 of sigma2, below 8 between 2^-10 and 2^-9.
+    """
+    exponent = sigma2.numerator.bit_length() - sigma2.denominator.bit_length()
+    if Fraction(2) ** exponent > sigma2:
+        exponent -= 1
+    if exponent >= 8:
+        return Fraction(2) ** (exponent - 14)
+    return Fraction(1, 64) if exponent >= 3 else Fraction(2) ** (exponent - 9)
+
+
+def _target(delta: Fraction) -> Fraction:
+    if not 0 < delta < 1:
+        raise ValueError("the Gaussian mechanism needs a delta between 0 and 1")
+    return delta * (1 - ROOM)
+
+
+def _guess_sigma2(l2_squared: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The continuous law's sigma squared, in float accuracy: where the search begins."""
+    if epsilon > LARGE:
+        return l2_squared / (2 * zcdp.rho_for(epsilon, delta))
+    mu = Fraction(continuous.guess_mu(float(epsilon), float(delta)))
+    guess = l2_squared / (mu * mu)
+    return guess + Fraction(1, 2) if guess > lattice.LIMIT_TWO else guess
+
+
+def _gallop(keeps: Callable[[int], bool], start: int, direction: int) -> int:
+    """The first of start +- 1, 2, 4, 8 ... for which ``keeps`` fails."""
+    distance = 1
+    while keeps(start + direction * distance):
+        distance *= 2
+    return start + direction * distance
+
+
+def _shrink(curve: Callable[[Fraction], Fraction], target: Fraction, ceiling: Fraction) -> Fraction:
+    """An argument of the falling ``curve`` with value at most target, or ``ceiling``.
+
+    Regula falsi in logarithms (Illinois), in floats; only arguments where the curve was
+    evaluated rigorously are returned.
+    """
+    low, high = ZERO, ceiling
+    at_low, at_high = _log(curve(low), target), _log(curve(high), target)
+    if at_high > 0:
+        return ceiling
+    aim = 0
+    for _ in range(80):
+        if high - low <= high * 4 * _HAIR:
+            break
+        share = Fraction(at_low / (at_low - at_high)) if at_low > at_high else Fraction(1, 2)
+        # An end that stays put twice counts for half, and is aimed at a hair beyond the estimate.
+        middle = low + (high - low) * share + aim * high * _HAIR
+        middle = round_up(min(max(middle, low + high * _HAIR), high * (1 - _HAIR)), 17)
+        at_middle = _log(curve(middle), target)
+        if at_middle <= 0:
+            at_low /= 2 if aim < 0 else 1
+            high, at_high, aim = middle, at_middle, -1
+        else:
+            at_high /= 2 if aim > 0 else 1
+            low, at_low, aim = middle, at_middle, 1
+    return high
+
+
+def _log(value: Fraction, target: Fraction) -> float:
+    ratio = value / target
+    return math.log(ratio) if ratio > Fraction(1, 10**300) else -700.0

@@ -1,0 +1,1 @@
+"""Thresholds that select private keys."""

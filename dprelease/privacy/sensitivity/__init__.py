@@ -1,0 +1,1 @@
+"""How far a neighbour moves a query: contributions of one unit."""

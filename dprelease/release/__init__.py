@@ -1,0 +1,1 @@
+"""A release: planned, charged, drawn once, sealed and published."""

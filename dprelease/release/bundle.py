@@ -1,0 +1,178 @@
+"""From sealed noisy integers to every file of a release. Pure: same input, same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dprelease.ledger import Reservation, Total
+from dprelease.ledger.entries import Run
+from dprelease.ledger.totals import running
+from dprelease.model import Loss, OutputTable, Plan
+from dprelease.output.datapackage import datapackage_bytes
+from dprelease.output.read_back import as_in_file
+from dprelease.output.staging import Content
+from dprelease.output.tables import RecordFile, file_name, write_table
+from dprelease.postprocess.all_noise_check import blank_tables
+from dprelease.release.layout import tables_of
+from dprelease.release.payload import Sealed
+from dprelease.report.formats import file_of, render
+from dprelease.report.numbers import upward
+from dprelease.report.public import PublicReport
+from dprelease.report.report_json import Outcome, build, table_facts
+
+COUNTS = frozenset({"count", "count_units", "count_distinct", "histogram"})
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """All files of a release by name, in the order of writing, with the report they came from."""
+
+    tables: tuple[OutputTable, ...]
+    report: dict[str, Any]
+    files: dict[str, Content]
+    records: tuple[RecordFile, ...] = ()
+
+
+def assemble(
+    plan: Plan,
+    reservation: Reservation,
+    kept: Sealed,
+    released_at: str,
+    runs: Iterable[Run] = (),
+) -> Publication:
+    """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
+    release = plan.release
+    tables = tuple(tables_of(plan, kept.noisy))
+    written = [write_table(table, release.output.format) for table in tables]
+    records = _records(plan, kept)
+    outcome = Outcome(
+        run_id=reservation.run_id,
+        released_at=released_at,
+        ledger=ledger_facts(plan, reservation) | {"history": _history(reservation.run, runs)},
+        versions=kept.versions,
+        files={each.file: each.sha256 for each in written}
+        | {each.file: each.sha256 for each in records},
+        tables=tuple(table_facts(each.table, each.file) for each in written),
+        remarks=tuple(_remarks(plan, tables)),
+        records=kept.records,
+    )
+    report = build(plan, outcome)
+    in_files = {each.file: as_in_file(each.table, each.format) for each in written}
+    public = PublicReport(report, in_files)
+    others = {file_of(form): render(public, form) for form in release.report_formats}
+    files: dict[str, Content] = {each.file: each.content for each in written}
+    files |= {each.file: each.stored for each in records}
+    files |= others
+    files["datapackage.json"] = datapackage_bytes(release, [*written, *records], others)
+    return Publication(tables, report, files, tuple(records))
+
+
+def _records(plan: Plan, kept: Sealed) -> list[RecordFile]:
+    if not plan.records:
+        return []
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.local.column_descriptions import described
+
+    return [
+        RecordFile(described(step, plan.release.about), kept.records[step.perturb.name])
+        for step in plan.records
+    ]
+
+
+def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
+    """Say of published figures what may be a sign of a spec that misses the data."""
+    thresholds = {step.query.table: step.threshold for step in plan.steps if step.threshold}
+    empty = [
+        f"No key of the table {table.name} reached the threshold of {thresholds[table.name]:,}: it "
+        "has no rows. Rarer keys need a larger epsilon or delta to be shown."
+        for table in tables
+        if not table.rows and table.name in thresholds
+    ]
+    blank = [
+        f"Every count of the table {table} is within its noise of 0. If that is a surprise, see "
+        "whether names, delimiter, strip, null_values and keys fit the data; a corrected spec is "
+        "another release and costs again."
+        for table in blank_tables(tables, _counts(plan, tables))
+    ]
+    return [*empty, *blank]
+
+
+def _counts(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
+    """Name the columns that hold counts, as far as queries have any."""
+    figures = [read.query.name for read in plan.reads if read.query.statistic in COUNTS]
+    beside = [
+        column.name
+        for table in tables
+        for column in table.columns
+        if column.query is not None and column.name == f"{column.query}_count"
+    ]
+    return [*figures, *beside]
+
+
+def file_names(plan: Plan) -> list[str]:
+    """Name every file that the plan will publish."""
+    release = plan.release
+    tables = dict.fromkeys(read.query.table for read in plan.reads)
+    tables |= dict.fromkeys(step.perturb.name for step in plan.records)
+    return [
+        *(file_name(table, release.output.format) for table in tables),
+        *(file_of(form) for form in release.report_formats),
+        "datapackage.json",
+    ]
+
+
+MOST_CHARGES = 200
+
+
+def _history(run: Run, runs: Iterable[Run]) -> list[dict[str, object]]:
+    """List the dataset's charges up to this one, with the total that was held against the cap.
+
+    Of very many the last. Neither names nor numbers of other releases: only when each was charged,
+    and the total so far, under the caps of this run.
+    """
+    known = sorted(runs, key=lambda each: each.seq)
+    before = [each for each in known if each.dataset == run.dataset and each.seq <= run.seq]
+    totals = running([each.terms for each in before], run.caps)
+    told: list[dict[str, object]] = [
+        {"entry": each.seq, "at": each.charged_at, "epsilon": upward(total.epsilon)}
+        for each, (_, total) in zip(before, totals, strict=True)
+    ]
+    return told[-MOST_CHARGES:]
+
+
+def ledger_facts(plan: Plan, reservation: Reservation) -> dict[str, object]:
+    """State where the ledger stood around this release's charge, under the caps of that time.
+
+    ``before`` and ``after`` are plain sums, ``composed`` what is held against the caps. ``entry``
+    and ``hash`` name the charge in the ledger: ``dprelease budget verify`` looks it up.
+    """
+    run = reservation.run
+    return {
+        "dataset": plan.release.ledger.dataset,
+        "entry": run.seq,
+        "hash": run.hash,
+        "before": _spent(reservation.before),
+        "after": _spent(reservation.after),
+        "composed": {
+            "before": _total(reservation.total_before),
+            "after": _total(reservation.total_after),
+        },
+        "cap": {"epsilon": _optional(run.caps.epsilon), "delta": _optional(run.caps.delta)},
+        "disjoint_periods": run.terms.disjoint,
+    }
+
+
+def _spent(loss: Loss) -> dict[str, object]:
+    return {"epsilon": upward(loss.epsilon), "delta": upward(loss.delta)}
+
+
+def _total(total: Total) -> dict[str, object]:
+    by = "zCDP" if total.composed else "plain sums"
+    return {"epsilon": upward(total.epsilon), "delta": upward(total.delta), "by": by}
+
+
+def _optional(value: Fraction | None) -> int | float | None:
+    return None if value is None else upward(value)

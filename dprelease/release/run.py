@@ -1,0 +1,297 @@
+"""A release, from spec to published files, on one screen.
+
+Order is the guarantee: plan, certify, look at the structure of the data, charge (durable), only
+then read values, add noise, seal, publish. What stops it from outside after the charge can be
+repeated at no cost, and a repeated run gives the sealed numbers again. ``drawing`` says what
+happens if it fails by itself while noise is drawn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Thread
+from typing import Any
+
+from dprelease.engines import Engine, get
+from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
+from dprelease.kernel.certify.certify import CertifiedPlan
+from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
+from dprelease.kernel.privatize.aggregates import prepare, privatize
+from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
+from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
+from dprelease.ledger.guarantee import guarantee_of
+from dprelease.ledger.messages import used_up
+from dprelease.ledger.reservation import terms_of
+from dprelease.local.exact_json import record_detail
+from dprelease.local.store import Unsealed, clear, make_directory
+from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
+from dprelease.output.publish import check_target, publish
+from dprelease.release.bundle import Publication, assemble, file_names
+from dprelease.release.confirmed import confirmed_plan
+from dprelease.release.payload import Sealed, from_bytes, to_bytes
+from dprelease.release.result import Result
+from dprelease.release.saved_plan import check_approved
+from dprelease.release.single_draw import Look, SpoiltLook, burn
+from dprelease.release.versions import versions
+from dprelease.report.formats import ready
+from dprelease.report.query_json import query_facts, step_detail
+from dprelease.spec import load
+from dprelease.spec.checks.files.relocation import relocated
+
+Progress = Callable[[str], None]
+
+
+def run(  # noqa: PLR0913 - all but the spec are optional, and named
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Release,
+    *,
+    ledger: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    wait: float = 10.0,
+    new_noise: bool = False,
+    approved: str | os.PathLike[str] | None = None,
+    allow_outside_lists: bool = False,
+    progress: Progress | None = None,
+    entropy: Entropy | None = None,
+) -> Result:
+    """Release what the spec says, charging the ledger.
+
+    The same spec, dataset, snapshot and period give the same files again at no cost, unless
+    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
+    another ledger or output, and ``new_noise``.
+    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
+    ``entropy`` is for tests: a real run draws from the operating system.
+    Raises Failure with every complaint and an exit code.
+    """
+    tell = progress or (lambda _step: None)
+    if not isinstance(spec, Release):
+        spec = load(spec, allow_outside_lists=allow_outside_lists)
+    release = relocated(spec, ledger, output)
+    tell("plan")
+    certified = confirmed_plan(release)
+    if approved is not None:
+        check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
+    check_target(release.output.path, file_names(certified.plan))
+    if certified.plan.records:
+        make_directory(release.ledger.path)
+    with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
+        runs = {run.run_id: run for run in book.entries()}
+        engine = get(release.data.engine)
+        name = current_run(release, runs, new_noise=new_noise)
+        if name not in runs or runs[name].seal is None:
+            tell("check the structure of the data")
+            _inspect(engine, release)
+        tell("charge the budget")
+        reservation = _charge(book, certified, name)
+        with _charged():
+            payload = book.sealed(name) if reservation.state is State.SEALED else None
+            if payload is None:
+                source = entropy or SystemEntropy()
+                kept = _drawn_once(book, certified, reservation, engine, source, tell)
+            else:
+                kept = from_bytes(certified.plan, payload)
+            tell("write")
+            return _publish(book, certified.plan, reservation, kept)
+
+
+def _inspect(engine: Engine, release: Release) -> None:
+    """Check the structure of the data; what is wrong with it stands where the spec names it."""
+    try:
+        engine.inspect(release.data.source, all_inputs(release))
+    except Failure as failure:
+        found = [replace(each, place=release.place(each.key)) for each in failure.complaints]
+        raise Failure(failure.exit_code, found) from None
+
+
+@contextmanager
+def _charged() -> Iterator[None]:
+    """Turn whatever goes wrong after the charge into a Failure: repeating it is free.
+
+    The exception is named by its class alone: its text could hold a value of the data.
+    """
+    try:
+        yield
+    except Failure:
+        raise
+    except (MemoryError, OSError) as problem:
+        raise Failure(
+            ExitCode.AFTER_CHARGE,
+            Complaint(
+                "E597",
+                f"the system failed ({kind_of(problem)}) after the budget was charged",
+                f"{SYSTEM}; running the same release again costs nothing",
+            ),
+        ) from None
+    except Exception as problem:
+        raise Failure(
+            ExitCode.INTERNAL,
+            Complaint(
+                "E599",
+                f"internal error ({kind_of(problem)}) after the budget was charged",
+                f"running the same release again costs nothing; {REPORT}",
+            ),
+        ) from None
+
+
+def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
+    plan = certified.plan
+    release = plan.release
+    terms = terms_of(plan)
+    return book.charge(
+        name,
+        release.ledger.dataset,
+        release.about.name,
+        plan.loss,
+        Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
+        {
+            **guarantee_of(release),
+            "method": plan.method,
+            "steps": [step_detail(step) for step in plan.steps],
+            **({"records": list(map(record_detail, plan.records))} if plan.records else {}),
+        },
+        parts=terms.parts,
+        period=terms.period,
+        disjoint=terms.disjoint,
+        place=release.place("privacy.epsilon"),
+    )
+
+
+def _drawn_once(  # noqa: PLR0913, PLR0917 - all that a run has
+    book: Ledger,
+    certified: CertifiedPlan,
+    reservation: Reservation,
+    engine: Engine,
+    entropy: Entropy,
+    tell: Progress,
+) -> Sealed:
+    """Read, add noise and seal: one look for one charge, also if it fails (see ``drawing``)."""
+    if reservation.state is not State.CHARGED:
+        raise used_up(reservation.run.release)
+    look = Look(entropy)
+    try:
+        with Unsealed() as unsealed:
+            noisy = _compute(certified, reservation, engine, entropy, look, tell)
+            records = _record(book, certified.plan, reservation, engine, look, unsealed, tell)
+            drawn = Sealed(noisy, versions(), records)
+            tell("seal")
+            unsealed.settle()
+            return _seal(book, certified.plan, reservation, drawn, look)
+    except SpoiltLook as spoilt:
+        kind = spoilt.kind
+    return from_bytes(certified.plan, burn(book, reservation, kind))
+
+
+def _compute(  # noqa: PLR0913, PLR0917 - as above
+    certified: CertifiedPlan,
+    reservation: Reservation,
+    engine: Engine,
+    entropy: Entropy,
+    look: Look,
+    tell: Progress,
+) -> NoisyTable:
+    """Read and add noise, table by table. The reservation is the permission to read."""
+    values: dict[str, tuple[tuple[int, ...], ...]] = {}
+    keys: dict[str, tuple[tuple[str, ...], ...]] = {}
+    failed: list[Exception] = []  # what is needed later is made ready while the engine reads
+    ahead = Thread(target=_prepare, args=(certified.plan, failed), daemon=True)
+    ahead.start()
+    bounded = certified.plan.release.privacy.bounding is not None
+    salt = read_bits(entropy, 63) if bounded else 0  # no noise: it says nothing of the data
+    for job in jobs_of(certified.plan.release, certified.plan.steps, salt):
+        tell(f"read the data for {job.steps[0].query.table}")
+        exact = _aggregate(reservation, engine, job)
+        _joined(ahead, failed)
+        tell(f"add noise to {job.steps[0].query.table}")
+        with look.guard():
+            drawn = privatize(exact, job, look, keys)
+            values |= drawn.values
+            keys |= drawn.keys
+    _joined(ahead, failed)  # where there are no queries, nobody has waited yet
+    return NoisyTable(values, keys)
+
+
+def _joined(ahead: Thread, failed: list[Exception]) -> None:
+    """Wait for what is prepared; raise what went wrong with it."""
+    ahead.join()
+    if failed:
+        raise failed[0]
+
+
+def _record(  # noqa: PLR0913, PLR0917 - as above
+    book: Ledger,
+    plan: Plan,
+    reservation: Reservation,
+    engine: Engine,
+    look: Look,
+    unsealed: Unsealed,
+    tell: Progress,
+) -> Mapping[str, StoredTable]:
+    """Perturb the records and keep them beside the ledger. Only a charged run gets here."""
+    if not plan.records:
+        return {}
+    if reservation.state is not State.CHARGED:
+        raise ValueError("a run reads data only between its charge and its seal")
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.release.record_tables import record_all
+
+    run = reservation.run_id
+    clear(plan.release.ledger.path, run, lambda: book.sealed(run) is not None)
+    return record_all(plan, run, engine.records, look, unsealed, tell)
+
+
+def _prepare(plan: Plan, failed: list[Exception]) -> None:
+    """Make what the plan alone determines of the noise and the files; sees no data.
+
+    Runs in a thread, which would print a traceback: what goes wrong is for the caller to raise.
+    """
+    try:
+        prepare(plan.steps)
+        versions()
+        if "html" in plan.release.report_formats:
+            ready()
+        for read in plan.reads:
+            query_facts(plan, read)
+    except Exception as problem:  # handed on, whatever it is
+        failed.append(problem)
+
+
+def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable:
+    """Read the private table. Only a charged run gets here."""
+    if reservation.state is not State.CHARGED:
+        raise ValueError("a run reads data only between its charge and its seal")
+    return engine.aggregate(job.request)
+
+
+def _seal(book: Ledger, plan: Plan, reservation: Reservation, drawn: Sealed, look: Look) -> Sealed:
+    """Fix the noisy numbers for good: ours, or those another process has sealed before us."""
+    with look.guard():
+        payload = to_bytes(plan, drawn)
+    with look.guard(Failure):  # the disk, or another process
+        kept = book.seal(reservation, payload)
+    return drawn if kept == payload else from_bytes(plan, kept)
+
+
+def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -> Result:
+    """Write the sealed numbers as files. Nothing here depends on the private data."""
+    run = reservation.run
+    if plan.records:
+        from dprelease.release.record_tables import located
+
+        kept = located(plan, kept, run.run_id)
+    # The time of the charge, which is before any value was read: the time of the seal would tell
+    # how long reading took, and with it something of the data.
+    made: Publication = assemble(plan, reservation, kept, run.charged_at, book.entries())
+    book.published(reservation, publish(plan.release.output.path, made.files))
+    return Result(
+        plan=plan,
+        report=made.report,
+        output=plan.release.output.path,
+        files=tuple(made.files),
+        already_released=reservation.state is State.SEALED,
+        charged=reservation.fresh,
+        released_at=run.charged_at,
+        output_tables=made.tables,
+        records=made.records,
+    )

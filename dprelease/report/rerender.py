@@ -1,0 +1,117 @@
+"""A report rendered again from the files of a release: report.json and its tables, nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import OutputTable
+from dprelease.output.read.open_plain import open_plain
+from dprelease.output.read_back import read_table
+from dprelease.report.formats import render
+from dprelease.report.public import PublicReport
+
+SCHEMA = "dprelease/report/1"
+_CHUNK = 1 << 20
+
+
+def rendered_again(directory: str, form: str) -> bytes:
+    """Render a published release in a format: what the run wrote, or would have written.
+
+    Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
+    """
+    facts = _facts(directory)
+    try:
+        tables = {each["file"]: _table(directory, each, facts) for each in facts["tables"]}
+        for each in facts.get("perturb", ()):
+            _check_records(directory, each, facts)
+        return render(PublicReport(facts, tables), form)
+    except (Failure, MemoryError):
+        raise
+    except Exception:  # anybody may have written the file, with its hash: what it holds decides
+        raise _bad_report(directory, "does not hold what a report holds") from None
+
+
+def _facts(directory: str) -> dict[str, Any]:
+    path = os.path.join(directory, "report.json")
+    try:
+        with open_plain(path) as source:
+            content = source.read()
+        facts = json.loads(content)
+    except OSError as problem:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E820",
+                f"{path} can't be read: {problem.strerror}",
+                'name the directory of a release; its spec needs "json" in [report] formats',
+            ),
+        ) from None
+    except (ValueError, RecursionError):
+        raise _bad_report(directory, "is not JSON") from None
+    if not isinstance(facts, dict) or facts.get("schema") != SCHEMA or "tables" not in facts:
+        raise _bad_report(directory, f"is not of the schema {SCHEMA}")
+    if _released(directory) != hashlib.sha256(content).hexdigest():
+        raise _bad_report(directory, "is not the file that was released")
+    return facts
+
+
+def _released(directory: str) -> str | None:
+    """The hash of report.json by the release's own list of files."""
+    try:
+        with open_plain(os.path.join(directory, "datapackage.json")) as source:
+            listed = json.load(source)
+        hashes = {each["path"]: each["hash"] for each in listed["resources"]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise _bad_report(directory, "has no datapackage.json of its release beside it") from None
+    found = hashes.get("report.json")
+    return found.removeprefix("sha256:") if isinstance(found, str) else None
+
+
+def _bad_report(directory: str, problem: str) -> Failure:
+    path = os.path.join(directory, "report.json")
+    hint = "run the spec again: that is free, and writes the files anew"
+    return Failure(ExitCode.SPEC, Complaint("E821", f"{path} {problem}", hint))
+
+
+def _table(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> OutputTable:
+    file = facts["file"]
+    if os.path.basename(file) != file:
+        raise _bad_report(directory, "names a table elsewhere")
+    path = os.path.join(directory, file)
+    try:
+        with open_plain(path) as source:
+            content = source.read()
+    except OSError as problem:
+        raise _bad_table(path, f"can't be read: {problem.strerror}") from None
+    if hashlib.sha256(content).hexdigest() != report["provenance"]["files"][file]:
+        raise _bad_table(path, "is not the file that was released")
+    try:
+        return read_table(content, file.rpartition(".")[2], facts)
+    except ValueError:
+        raise _bad_table(path, "is not the table that the report describes") from None
+
+
+def _check_records(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> None:
+    """A table of records must be the one that was released; what is said of it is in the report."""
+    file = facts["file"]
+    if os.path.basename(file) != file:
+        raise _bad_report(directory, "names a table elsewhere")
+    path = os.path.join(directory, file)
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as source:
+            while chunk := source.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as problem:
+        raise _bad_table(path, f"can't be read: {os.strerror(problem.errno or 0)}") from None
+    if not digest.hexdigest() == facts["sha256"] == report["provenance"]["files"][file]:
+        raise _bad_table(path, "is not the file that was released")
+
+
+def _bad_table(path: str, problem: str) -> Failure:
+    hint = "run the spec again: that is free, and writes the files anew"
+    return Failure(ExitCode.SPEC, Complaint("E822", f"{path} {problem}", hint))

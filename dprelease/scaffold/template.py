@@ -1,0 +1,164 @@
+"""The text of a new spec: what is known filled in, all else marked and left to be written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from dprelease.scaffold.csv_header import Csv, Named, unreadable
+
+MARK = "FILL IN"
+TYPES = "integer, float, decimal, string, boolean, date or timestamp"
+_UNSPEAKABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+_HEAD = """\
+# The beginning of a spec for {path}
+# Read of the data: {read}.
+#
+# {mark} stands at {marks} places. At each, take the # off the lines that you need (other lines
+# may stay), and complete them. Then `dprelease check {spec}`
+# says what is missing, and `dprelease plan` shows noise and cost. Both open no data, so all of it
+# can be agreed on before anybody looks.
+#
+# Bounds, keys and the budget come from rules and from common knowledge, never from the data.
+
+schema = 1
+
+[release]
+name = {name}
+# title = ""
+# curator = ""           # who holds the data and publishes
+# purpose = ""
+
+[data]
+path = {path_text}
+"""
+
+_PRIVACY = """\
+# snapshot = "2026-01"   # names the version of the data; a new one is charged anew
+
+[privacy]
+# {mark} 1: what one protected thing is. A row:
+# unit = "row"
+# or a person, all rows with one value of a column:
+# unit = "column"
+# unit_column = ""
+# unit_description = ""  # in words, such as "one visit" or "one patient with all visits"
+
+# {mark} 2: add-remove protects whether a unit is in the table; replace-one what its rows say
+# adjacency = "add-remove"
+
+# {mark} 3: the privacy loss of this release, such as 1.0; less protects more
+# epsilon =
+
+# With unit = "column": how much of one person counts in a table
+# [privacy.bounding]
+# max_rows_per_unit =
+# max_groups_per_unit =
+
+[ledger]
+dataset = {name}
+# All releases of the same data name the same dataset and the same ledger
+# {mark} 4: the most that may ever be spent on the dataset
+# epsilon_cap =
+"""
+
+_QUERIES = """\
+# {mark} 6: what is published; repeat for each statistic
+# [[query]]
+# name = ""              # of the published column
+# statistic = ""         # such as count, mean, sum, median or histogram
+# by = []                # columns above that have keys or bins; without it one figure over all
+# column = ""            # of a mean, sum or median: what is added up or put in order
+
+[output]
+path = {output}
+"""
+
+
+class Asked(NamedTuple):
+    """What a new spec is about; ``columns`` None: the file has no header, and was not opened."""
+
+    name: str
+    path: str
+    spec: str
+    format: str
+    columns: Sequence[Named] | None
+    written: Csv = Csv()
+
+
+def check_path(path: str) -> None:
+    """Refuse a path that no spec can hold as it is. Raises Failure (exit code 2)."""
+    why = ""
+    if "{period}" in path:
+        why = "its path holds {period}, which a spec fills in"
+    elif _UNSPEAKABLE.search(path):
+        why = "its path holds a character that no spec can hold"
+    if why:
+        shown = _shown(path)
+        raise unreadable(shown, why, "rename it, or begin with a copy under another name")
+
+
+def spec_text(asked: Asked) -> str:
+    """The whole spec. It is TOML as it stands, and sound when its marked places are filled in."""
+    what = {"name": quoted(asked.name), "mark": MARK, "output": quoted(f"out/{asked.name}")}
+    read = "the first line, for the names of its columns"
+    if asked.columns is None:
+        read = "nothing"
+    elif asked.format == "parquet":
+        read = "the schema, for the names and types of its columns"
+    marks = 7 if asked.columns is None else 6
+    head = _HEAD.format(
+        path=_shown(asked.path), read=read, spec=_shown(asked.spec), marks=marks,
+        path_text=quoted(asked.path), **what,
+    )  # fmt: skip
+    parts = [head, *_data(asked), _PRIVACY.format(**what), "\n", *_columns(asked.columns)]
+    return "".join((*parts, _QUERIES.format(**what)))
+
+
+def quoted(text: str) -> str:
+    """The text as a TOML string."""
+    return "".join(
+        char if char.isprintable() else f"\\U{ord(char):08x}"
+        for char in json.dumps(text, ensure_ascii=False)
+    )
+
+
+def _shown(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else quoted(name)
+
+
+def _data(asked: Asked) -> Iterator[str]:
+    if asked.format == "parquet":
+        return
+    if asked.columns is None:
+        yield f"header = false\n# {MARK} 7: the names of the columns, all in order\n# names = []\n"
+    tabs = asked.path.lower().endswith(".tsv")
+    if asked.written.delimiter != ("\t" if tabs else ","):
+        yield f"delimiter = {quoted(asked.written.delimiter)}\n"
+    if asked.written.encoding != "utf-8":
+        yield f"encoding = {quoted(asked.written.encoding)}\n"
+    yield '# null_values = [""]     # texts that stand for a missing value\n'
+
+
+def _columns(columns: Sequence[Named] | None) -> Iterator[str]:
+    yield f"# {MARK} 5: what is publicly known of the columns that are needed; nothing is guessed\n"
+    yield f"# type = one of {TYPES}\n"
+    yield "# lower = and upper =, of what is added up or put in order\n"
+    yield "# keys = [...], of what is grouped by: the public list of its values; or bins = [...]\n"
+    yield '# source = "public: ...", the rule that bounds or keys come from\n'
+    for column in columns if columns is not None else (Named("NAME"),):
+        yield f"\n# [columns.{_key(column.name)}]\n"
+        if column.unread:
+            yield f"# can't be used: {column.unread}\n"
+            continue
+        yield f"# type = {quoted(column.type) if column.type else ''}".rstrip() + "\n"
+        yield '# source = "public: "\n'
+    yield "\n"

@@ -1,0 +1,1 @@
+"""Checks of a spec beyond the keys of one section, folder by folder."""

@@ -1,0 +1,1 @@
+"""Checks of declared columns: bounds, grids, domains and list files."""

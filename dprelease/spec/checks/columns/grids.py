@@ -1,0 +1,78 @@
+"""Chooses and checks the public grid of a numeric column."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.model import ColumnType, Grid
+from dprelease.spec.complaints.quoting import show_fraction
+from dprelease.spec.toml.numbers import Refused
+
+# A binary64 number converts exactly to a whole number of steps up to here.
+LARGEST_STEPS = 2**53 - 1
+# The default grid has at least so many steps: its rounding is far below any noise.
+LEAST_STEPS = 10**5
+
+
+def make_grid(
+    kind: ColumnType, lower: Fraction, upper: Fraction, step: Fraction | None
+) -> tuple[Grid, bool]:
+    """Put bounds on a grid; also says whether the step was chosen here.
+
+    Guarantee: ``lower`` and ``upper`` are whole multiples of the step, of at most 2^53 - 1 steps.
+    Raises ``Refused`` (E205, E206, E207, E208).
+    """
+    if lower >= upper:
+        message = f"lower {show_fraction(lower)} is not below upper {show_fraction(upper)}"
+        raise Refused(
+            message, "lower is the smallest value that counts, upper the largest", "E206", "lower"
+        )
+    if kind is ColumnType.INTEGER:
+        _check_whole(lower, upper, step)
+    chosen = step is None
+    if step is None:
+        step = Fraction(1) if kind is ColumnType.INTEGER else default_step(lower, upper)
+    if step <= 0:
+        raise Refused(f"step {show_fraction(step)} is not above 0", "such as 0.01", "E205", "step")
+    if (lower / step).denominator != 1 or (upper / step).denominator != 1:
+        fitting = show_fraction(_fitting_step(lower, upper, step))
+        message = f"step {show_fraction(step)} does not divide lower and upper"
+        raise Refused(message, f"step = {fitting} does", "E207", "step")
+    grid = Grid(step, int(lower / step), int(upper / step))
+    if grid.magnitude > LARGEST_STEPS:
+        raise Refused(
+            f"the bounds are more than 2^53 - 1 steps of {show_fraction(step)} away from 0",
+            "declare a larger step or narrower bounds, or subtract a constant by an expression",
+            "E208",
+            "upper" if chosen else "step",
+        )
+    return grid, chosen
+
+
+def default_step(lower: Fraction, upper: Fraction) -> Fraction:
+    """Give the largest power of ten that divides both bounds and makes at least 10^5 steps."""
+    step = Fraction(10) ** 18
+    while not _fits(lower, upper, step) or (upper - lower) / step < LEAST_STEPS:
+        step /= 10
+    return step
+
+
+def _fits(lower: Fraction, upper: Fraction, step: Fraction) -> bool:
+    return (lower / step).denominator == 1 and (upper / step).denominator == 1
+
+
+def _fitting_step(lower: Fraction, upper: Fraction, wanted: Fraction) -> Fraction:
+    """Find the largest 1, 2 or 5 times a power of ten, not above ``wanted``, that divides both."""
+    power = Fraction(10) ** 18
+    while True:
+        for factor in (5, 2, 1):
+            if factor * power <= wanted and _fits(lower, upper, factor * power):
+                return factor * power
+        power /= 10
+
+
+def _check_whole(lower: Fraction, upper: Fraction, step: Fraction | None) -> None:
+    for word, number in (("lower", lower), ("upper", upper), ("step", step)):
+        if number is not None and number.denominator != 1:
+            message = f"{word} {show_fraction(number)} of an integer column is not a whole number"
+            raise Refused(message, 'write a whole number, or type = "decimal"', "E205", word)

@@ -1,0 +1,1 @@
+"""Checks of units, budgets and accuracy targets."""

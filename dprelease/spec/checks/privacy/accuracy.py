@@ -1,0 +1,38 @@
+"""Accuracy targets of queries: the budget is found from them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.model import Accuracy
+from dprelease.spec.checks.queries.query_context import Asked
+
+BY_RECORDS = frozenset({"mean", "proportion", "variance", "stddev", "ratio"})
+"""Statistics whose noise depends on how many records are behind a figure."""
+
+USUAL = Fraction(95, 100)
+
+
+def read_target(asked: Asked) -> Accuracy | None:
+    """Give the accuracy that a query wants; complain of one that can't be told."""
+    section, statistic = asked.model.accuracy, asked.model.statistic
+    if section is None or section.within is None:
+        return None
+    if statistic in BY_RECORDS and section.records is None:
+        asked.complain(
+            "accuracy",
+            "E240",
+            f"the noise of a {statistic} depends on how many records are behind it",
+            "say at how many the target holds, such as records = 1000",
+        )
+        return None
+    if statistic not in BY_RECORDS and section.records is not None:
+        asked.complain(
+            "accuracy",
+            "E240",
+            f"the noise of {statistic} does not depend on the number of records",
+            "leave records out",
+        )
+        return None
+    level = section.confidence if section.confidence is not None else USUAL
+    return Accuracy(section.within, level, section.records)

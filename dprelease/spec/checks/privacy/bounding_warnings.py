@@ -1,0 +1,193 @@
+"""Bounds on a unit's rows that contradict each other, do nothing, or cost a great deal.
+
+None of them is a mistake that could harm anybody: noise is made for what a unit can bring under all
+bounds together. But who writes a number that has no effect expects another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dprelease.model import Query
+from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.schema.models import BoundingSection, PrivacySection
+from dprelease.spec.schema.structure import Part
+from dprelease.spec.toml.tree import Path
+
+LARGE = 1_000
+"""More rows (or groups) of one unit than this are worth a word: 1 to 5 are usual."""
+
+_PATH: Path = ("privacy", "bounding")
+_ROWS, _GROUPS = "max_rows_per_unit", "max_groups_per_unit"
+_WITHIN = "max_rows_per_unit_per_group"
+_USUAL = "1 to 5 are usual, and what is beyond is left out; never choose by looking at the data"
+
+
+class _Bounds(NamedTuple):
+    """The bounds as written, and what the queries make of them.
+
+    ``cells`` is the largest number of cells that a table has, None where keys are private.
+    ``within`` is the bound on rows in one group, if one is written.
+    """
+
+    rows: int
+    groups: int
+    within: int | None
+    cells: int | None
+    records: bool  # there are record-level tables, with as many rows of a unit
+    counts_rows: bool  # some query does more than to count each unit once
+    both_ways: bool  # a unit that comes takes the place of another one
+
+    def reach(self, cells: int | None) -> int:
+        """The most rows of one unit that can count in a table of so many cells."""
+        groups = self.groups if cells is None else min(self.groups, cells)
+        return min(self.rows, groups * min(self.within or self.rows, self.rows))
+
+
+def warn_of_bounding(
+    part: Part[PrivacySection], queries: Sequence[Query], records: bool, reporter: Reporter
+) -> None:
+    """Warn of each bound that is not what it seems; one warning for each.
+
+    ``records``: there are record-level tables.
+    """
+    section = part.model.bounding
+    if part.model.unit != "column" or section is None:
+        return
+    if records:
+        _many_records(section, reporter)
+    if not queries:
+        if records:
+            _no_groups(section, reporter)
+        return
+    bounds = _bounds(part.model, section, queries, records)
+    if bounds is None or _does_nothing(bounds, reporter):
+        return
+    _groups_out_of_reach(bounds, reporter)
+    if bounds.counts_rows:
+        _rows_out_of_reach(bounds, reporter)
+    _large(bounds, queries, reporter)
+
+
+def _bounds(
+    privacy: PrivacySection, section: BoundingSection, queries: Sequence[Query], records: bool
+) -> _Bounds | None:
+    if section.max_rows_per_unit is None or section.max_groups_per_unit is None:
+        return None
+    private = any(query.private for query in queries)
+    return _Bounds(
+        section.max_rows_per_unit,
+        section.max_groups_per_unit,
+        section.max_rows_per_unit_per_group,
+        None if private else max(query.cells for query in queries),
+        records,
+        any(_counts_rows(query) for query in queries),
+        privacy.adjacency == "replace-one",
+    )
+
+
+def _many_records(section: BoundingSection, reporter: Reporter) -> None:
+    rows = section.max_rows_per_unit
+    if rows is not None and rows > LARGE:
+        message = (
+            f"{rows:,} rows of one unit can be in a table of records: each has 1/{rows:,} of the "
+            "table's epsilon, which leaves next to nothing of what it says"
+        )
+        reporter.warn("W213", message, (*_PATH, _ROWS), _USUAL)
+
+
+def _no_groups(section: BoundingSection, reporter: Reporter) -> None:
+    for key in (_GROUPS, _WITHIN):
+        if getattr(section, key) is not None:
+            message = f"{key} has no effect: there is no [[query]], so there are no groups"
+            reporter.warn("W216", message, (*_PATH, key), "leave it out")
+
+
+def _counts_rows(query: Query) -> bool:
+    return query.statistic != "count_units"
+
+
+def _does_nothing(bounds: _Bounds, reporter: Reporter) -> bool:
+    """Where each unit counts once in each group, or once in all."""
+    if bounds.counts_rows:
+        return False
+    if bounds.cells == 1 and max(bounds.rows, bounds.groups) > 1 and not bounds.records:
+        message = "no query is affected by these bounds: each counts a unit once, in a single group"
+        hint = "write 1 for both, as nothing more can count; raise them when a query needs it"
+        reporter.warn("W214", message, _PATH, hint, "key")
+        return True
+    if bounds.within is not None:
+        message = f"{_WITHIN} has no effect: every query counts a unit once in each group"
+        reporter.warn("W214", message, (*_PATH, _WITHIN), "leave it out")
+    return False
+
+
+def _groups_out_of_reach(bounds: _Bounds, reporter: Reporter) -> None:
+    """More groups than the rows can lie in, or than any table has: the smaller one is said."""
+    used = bounds.rows if bounds.cells is None else min(bounds.rows, bounds.cells)
+    if bounds.groups <= used:
+        return
+    path, said = (*_PATH, _GROUPS), f"{_GROUPS} = {bounds.groups:,} can't be reached"
+    hint = f"{_GROUPS} = {used} does the same"
+    if used == bounds.rows:
+        message = f"{said}: {_some(used, 'row')} can't lie in more than {_some(used, 'group')}"
+        reporter.warn("W209", message, path, f"{hint}; or raise {_ROWS}, which needs more noise")
+    else:
+        message = f"{said}: no table has more than {_some(used, 'group')}"
+        reporter.warn("W212", message, path, hint)
+
+
+def _rows_out_of_reach(bounds: _Bounds, reporter: Reporter) -> None:
+    if bounds.within is None:
+        return
+    if bounds.within > bounds.rows:
+        message = (
+            f"{_WITHIN} = {bounds.within:,} can't be reached: of one unit no more than "
+            f"{_some(bounds.rows, 'row')} count in all"
+        )
+        hint = f"leave it out, which does the same; or write less than {_ROWS}"
+        reporter.warn("W210", message, (*_PATH, _WITHIN), hint)
+        return
+    most = bounds.reach(bounds.cells)
+    if most < bounds.rows and not bounds.records:
+        groups = bounds.groups if bounds.cells is None else min(bounds.groups, bounds.cells)
+        message = (
+            f"{_ROWS} = {bounds.rows:,} can't be reached: {_some(groups, 'group')} with at most "
+            f"{_some(bounds.within, 'row')} hold {most:,}, which is what noise is made for"
+        )
+        hint = f"{_ROWS} = {most} needs the same noise; or raise {_WITHIN}, which needs more"
+        reporter.warn("W211", message, (*_PATH, _ROWS), hint)
+
+
+def _large(bounds: _Bounds, queries: Sequence[Query], reporter: Reporter) -> None:
+    """What one unit can bring to the table where it can bring most."""
+    sizes = [0] + [
+        bounds.reach(None if query.private else query.cells)
+        for query in queries
+        if _counts_rows(query)
+    ]
+    if max(sizes) > LARGE:
+        message = f"{max(sizes):,} rows of one unit can count in a table, and noise has to hide all"
+        said = f"{message}: {_noise(max(sizes), bounds.both_ways)}"
+        reporter.warn("W213", said, (*_PATH, _ROWS), _USUAL)
+        return
+    reached = [
+        min(bounds.rows, bounds.groups, bounds.rows if query.private else query.cells)
+        for query in queries
+        if not _counts_rows(query)
+    ]
+    if max(reached, default=0) > LARGE:
+        message = f"one unit can count in {max(reached):,} groups, and noise has to hide it in all"
+        said = f"{message}: {_noise(max(reached), bounds.both_ways)}"
+        reporter.warn("W213", said, (*_PATH, _GROUPS), _USUAL)
+
+
+def _noise(size: int, both_ways: bool) -> str:
+    """What that is for a count: 95% of Laplace noise lie within ln 20, that is 3, scales."""
+    one = 6 if both_ways else 3
+    return f"with Laplace noise of epsilon 1 a count is off by ± {one * size:,}, not by ± {one}"
+
+
+def _some(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

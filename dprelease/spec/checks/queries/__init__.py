@@ -1,0 +1,1 @@
+"""Checks of queries: groups, candidates, private keys and output tables."""

@@ -1,0 +1,183 @@
+"""Candidates: the public values among which a query chooses, and the points of a quantile.
+
+They stand in the spec itself, or one a line in a file beside it. In the file a line that reads as a
+number is one; in double quotes (a quote within them doubled) it is a text all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from dprelease.model import Column, ColumnType, Grid
+from dprelease.spec.checks.columns.domains import read_keys
+from dprelease.spec.checks.queries.query_context import Asked
+from dprelease.spec.complaints.quoting import show, show_fraction
+from dprelease.spec.complaints.reporter import MOST_SHOWN
+from dprelease.spec.toml.numbers import Refused, exact
+
+_TEXT, _WHOLE, _NUMBER = ColumnType.STRING, ColumnType.INTEGER, ColumnType.DECIMAL
+INLINE, FILE = "candidates", "candidates_file"
+
+
+class Listed:
+    """The candidates that a query lists: as TOML gives them, or from a file, whose ``lines`` count.
+
+    Of a file only the first that is wrong is named, by its line, and never shown: it could be the
+    wrong file, and private.
+    """
+
+    def __init__(self, asked: Asked, values: Sequence[object], lines: Sequence[int] = ()) -> None:
+        self.values = values
+        self.wrong = 0
+        self._asked = asked
+        self._lines = lines
+        self.hint = f"{_HINT}; a text such as 01 stands in double quotes" if lines else _HINT
+
+    def refuse(self, position: int, refused: Refused, what: str = "can't be a candidate") -> None:
+        """Note what is wrong with a value; ``what`` says it without the value."""
+        self.wrong += 1
+        asked = self._asked
+        if not self._lines:
+            path = asked.path(INLINE, position)
+            asked.context.reporter.complain("E234", refused.message, path, refused.hint)
+        elif self.wrong == 1:
+            message = f"line {self._lines[position]} of the {FILE} {what}"
+            asked.complain(FILE, "E234", message, refused.hint)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether to look no further."""
+        return self.wrong > (0 if self._lines else MOST_SHOWN)
+
+
+def are_listed(asked: Asked) -> bool:
+    """Say whether the query lists candidates of its own."""
+    return asked.model.candidates is not None or asked.model.candidates_file is not None
+
+
+def listed(asked: Asked, empty: str) -> Listed | None:
+    """Give the candidates that a query lists; None with a complaint. ``empty``: what to do then."""
+    inline, file = asked.model.candidates, asked.model.candidates_file
+    if inline is not None and file is not None:
+        asked.complain(FILE, "E111", f"both {INLINE} and {FILE}", "keep one of them")
+    if inline is None:
+        return _of_file(asked, str(file))
+    if not inline:
+        asked.complain(INLINE, "E234", "candidates is empty", empty)
+        return None
+    return Listed(asked, inline)
+
+
+def _of_file(asked: Asked, file: str) -> Listed | None:
+    try:
+        lines = asked.context.lists.read(FILE, asked.model.name or "", file, "E234")
+    except Refused as refused:
+        asked.complain(FILE, refused.code, refused.message, refused.hint)
+        return None
+    return Listed(asked, [_value(line) for line in lines.texts], lines.numbers)
+
+
+def _value(line: str) -> object:
+    """Give what a line of a file means: a number or a text."""
+    if len(line) < _SHORT and line.isascii() and line.isdigit():
+        return int(line)  # most lines, without looking further
+    if _NUMERAL.fullmatch(line):
+        plain = line.strip(" \t")
+        return int(plain) if _INTEGER.fullmatch(plain) else Decimal(plain)
+    quoted = _QUOTED.fullmatch(line)
+    return quoted[1].replace('""', '"') if quoted else line
+
+
+def read_candidates(asked: Asked) -> tuple[ColumnType, tuple[str, ...]] | None:
+    """Give the type and the canonical texts of the candidates; None when one is refused.
+
+    They are texts or numbers, not both; equal ones, even in another notation, are refused.
+    """
+    found = listed(asked, "list what to choose from")
+    if found is None:
+        return None
+    values = found.values
+    alike = _TEXTS if isinstance(values[0], str) else _NUMBERS
+    for position, value in enumerate(values):
+        if type(value) in alike and value != "":
+            continue
+        if isinstance(value, bool) or not isinstance(value, str | int | Decimal | Fraction):
+            found.refuse(position, Refused(f"{show(value)} is no number and no text", found.hint))
+        elif isinstance(value, str) != isinstance(values[0], str):
+            what = f"stands among {_other(value)}"
+            found.refuse(position, Refused(f"{show(value)} {what}", found.hint), what)
+        elif value == "":
+            found.refuse(position, Refused("the empty text can't be a candidate", "name it"))
+        if found.hopeless:
+            break
+    if found.wrong:
+        return None
+    kind = _TEXT if isinstance(values[0], str) else _WHOLE
+    if kind is _WHOLE and not all(isinstance(value, int) for value in values):
+        kind = _NUMBER
+
+    def complain(position: int, refused: Refused) -> None:
+        twice = refused.code == "E211"
+        found.refuse(position, refused, *(["repeats an earlier one"] if twice else []))
+
+    texts = read_keys(kind, values, complain)
+    return None if found.wrong else (kind, texts)
+
+
+def read_points(asked: Asked, column: Column, grid: Grid) -> tuple[int, ...] | None:
+    """Give the grid integers of a quantile's candidates, rising; None when one is refused."""
+    listing = listed(asked, "list some, or leave it out")
+    if listing is None:
+        return None
+    found: set[int] = set()
+    for position, value in enumerate(listing.values):
+        try:
+            point = _point(column, grid, value)
+            if point in found:
+                raise _Unfit(value, "is listed twice", "keep one")
+            found.add(point)
+        except _Unfit as refused:
+            listing.refuse(position, refused, refused.what)
+        except Refused as refused:
+            listing.refuse(position, refused, "is no number for a grid")
+        if listing.hopeless:
+            break
+    return None if listing.wrong else tuple(sorted(found))
+
+
+class _Unfit(Refused):
+    """A value that is wrong in a way that can be said without it."""
+
+    def __init__(self, value: object, what: str, hint: str) -> None:
+        super().__init__(f"{show(value)} {what}", hint)
+        self.what = what
+
+
+def _point(column: Column, grid: Grid, value: object) -> int:
+    number, step = exact(value), grid.step
+    point, rest = divmod(number.numerator * step.denominator, number.denominator * step.numerator)
+    if not (grid.lower <= point and point + bool(rest) <= grid.upper):
+        low, high = show_fraction(grid.lower * step), show_fraction(grid.upper * step)
+        what = f"is outside of the bounds of {show(column.name)}"
+        raise _Unfit(value, what, f"from {low} to {high}")
+    if rest:
+        what = f"is no multiple of the step of {show(column.name)}"
+        hint = f"the step is {show_fraction(step)}: round it, or declare a smaller step"
+        raise _Unfit(value, what, hint)
+    return point
+
+
+def _other(value: object) -> str:
+    return "numbers" if isinstance(value, str) else "texts"
+
+
+_TEXTS = frozenset({str})
+_NUMBERS = frozenset({int, Decimal, Fraction})
+_HINT = "candidates are all numbers, or all texts"
+_SHORT = 18
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMERAL = re.compile(r"[ \t]*[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?[ \t]*")
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')

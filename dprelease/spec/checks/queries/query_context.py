@@ -1,0 +1,112 @@
+"""A query while it is read: its section, what is known around it, and where complaints go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dprelease.model import NUMERIC_TYPES, ColumnType, Expression
+from dprelease.spec.checks.columns.column import Known
+from dprelease.spec.checks.columns.list_places import Lists
+from dprelease.spec.checks.queries.expressions import read_expression
+from dprelease.spec.checks.queries.groups import find_column
+from dprelease.spec.complaints.quoting import show
+from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.schema.models import QuerySection
+from dprelease.spec.schema.structure import Part
+from dprelease.spec.toml.tree import Path
+
+UNIT_HINT = "count_units counts the units; group by what many of them share"
+
+LARGEST_SQUARED = 2**31
+"""Squares of so many steps add up in 128 bits over any number of records."""
+
+
+class QueryContext(NamedTuple):
+    """What the checks of a query know: the columns, the types of those in the file, the unit's.
+
+    ``lists`` reads the files of candidates.
+    """
+
+    columns: Mapping[str, Known | None]
+    base_types: Mapping[str, ColumnType]
+    reporter: Reporter
+    unit_column: str | None
+    lists: Lists
+
+
+class Asked(NamedTuple):
+    """One query, and the checks that all kinds of statistics share."""
+
+    part: Part[QuerySection]
+    context: QueryContext
+
+    @property
+    def model(self) -> QuerySection:
+        """The section as it was read."""
+        return self.part.model
+
+    def path(self, *keys: str | int) -> Path:
+        """Where a key of the query stands."""
+        return (*self.part.path, *keys)
+
+    def complain(self, key: str, code: str, message: str, hint: str) -> None:
+        """Note a mistake at the value of a key."""
+        self.context.reporter.complain(code, message, self.path(key), hint)
+
+    def miss(self, key: str, hint: str) -> None:
+        """Note that a key which the statistic needs is absent, if it surely is."""
+        if self.part.sound(key):
+            message = f"{self.model.statistic} has no `{key}`"
+            self.context.reporter.complain("E110", message, self.part.path, hint, "key")
+
+    def find(self, name: str, *keys: str | int) -> Known | None:
+        """Look up a declared column that is named at a key; complain if there is none."""
+        return find_column(name, self.context.columns, self.path(*keys), self.context.reporter)
+
+    def condition(self, text: str, *keys: str | int) -> Expression | None:
+        """Read a condition; complain and give None if it is refused."""
+        context = self.context
+        path = self.path(*keys)
+        return read_expression(text, context.base_types, "condition", path, context.reporter)
+
+    def check_shared(self, name: str, *keys: str | int) -> bool:
+        """Complain when groups or values to choose from would be the units themselves."""
+        if name != self.context.unit_column:
+            return True
+        message = f"{show(name)} tells units apart: each group or value would be one unit's own"
+        self.context.reporter.complain("E237", message, self.path(*keys), UNIT_HINT)
+        return False
+
+    def check_numeric(self, known: Known, statistic: str, *keys: str | int) -> None:
+        """Complain when a statistic can't do arithmetic with a column."""
+        column, reporter = known.column, self.context.reporter
+        if column.type not in NUMERIC_TYPES:
+            hint = "histogram counts its values"
+            if column.type is not ColumnType.STRING:
+                hint = "derive a number by an expression, such as days since a date"
+            message = f"{statistic} of {show(column.name)}, which is a {column.type.value}"
+            reporter.complain("E217", message, self.path(*keys), hint)
+        elif known.unbounded:
+            reporter.complain(
+                "E201",
+                f"{statistic} of {show(column.name)} needs lower and upper",
+                ("columns", column.name),
+                "from a public rule, never from the data",
+                "key",
+            )
+        elif column.null_value is not None and column.null_value == column.other:
+            message = f"nulls of {show(column.name)} is a label, and {statistic} needs a number"
+            hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
+            reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
+        elif (
+            statistic in {"variance", "stddev"}
+            and column.grid is not None
+            and column.grid.magnitude > LARGEST_SQUARED
+        ):
+            message = f"{statistic} of {show(column.name)} squares more than 2^31 steps"
+            hint = "declare a larger step or narrower bounds"
+            reporter.complain("E239", message, ("columns", column.name), hint, "key")
+        elif column.name == self.context.unit_column:
+            message = f"{statistic} of {show(column.name)}, which only tells units apart"
+            reporter.warn("W208", message, self.path(*keys), "count_units counts the units")

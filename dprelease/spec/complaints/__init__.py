@@ -1,0 +1,1 @@
+"""Complaints about a spec: their codes, places and wording."""

@@ -1,0 +1,70 @@
+"""Collects complaints and warnings with their places, so that all are said at once."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.spec.toml.positions import Marks
+from dprelease.spec.toml.tree import Path, dotted
+
+MOST_SHOWN = 200
+
+Spot = Literal["key", "value"]
+
+
+class Reporter:
+    """All that is found wrong with one spec. ``marks`` is None for a spec without a file."""
+
+    def __init__(self, file: str, marks: Marks | None) -> None:
+        self.file = file
+        self.marks = marks
+        self.complaints: list[Complaint] = []
+        self.warnings: list[Complaint] = []
+
+    def complain(
+        self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value"
+    ) -> None:
+        """Note a mistake at the key or at the value of a key path."""
+        self.complaints.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))
+
+    def warn(self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value") -> None:
+        """Note something that works but deserves a second look."""
+        self.warnings.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))
+
+    def place(self, path: Path, at: Spot = "value") -> Place | None:
+        """Find where a key path stands, or the nearest table around it."""
+        if self.marks is None:
+            return None
+        wanted = path
+        while wanted:
+            mark = self.marks.find(wanted)
+            if mark is not None:
+                line, column = mark.key if at == "key" or wanted != path else mark.value
+                return Place(self.file, line, column)
+            wanted = wanted[:-1]
+        return Place(self.file, 1, 1)
+
+    def places(self) -> dict[str, Place]:
+        """Every key path of the spec with the place of its value (of a table: its header)."""
+        if self.marks is None:
+            return {}
+        return {
+            dotted(path): Place(self.file, *mark.value) for path, mark in self.marks.items() if path
+        }
+
+    def raise_if_any(self) -> None:
+        """Stop with every complaint in the order of the file, if there is one."""
+        if not self.complaints:
+            return
+        found = sorted(dict.fromkeys(self.complaints), key=_order)
+        if len(found) > MOST_SHOWN:
+            rest = len(found) - MOST_SHOWN
+            more = Complaint("E108", f"{rest} more complaints are not shown", "mend these first")
+            found = [*found[:MOST_SHOWN], more]
+        raise Failure(ExitCode.SPEC, found)
+
+
+def _order(complaint: Complaint) -> tuple[int, int, str]:
+    place = complaint.place
+    return (place.line, place.column, complaint.code) if place else (0, 0, "")

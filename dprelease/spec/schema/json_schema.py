@@ -1,0 +1,272 @@
+"""The JSON Schema (2020-12) of a spec, made of the models that read it and the words on them.
+
+Editors complete and check a spec by it. It says what a schema can say: keys, types, words, ranges,
+and which keys a statistic needs. ``dprelease check`` says the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dprelease.spec import resolve
+from dprelease.spec.checks.queries.statistic_keys import (
+    INSTEAD,
+    OWN_KEYS,
+    STATISTICS,
+    StatisticKeys,
+)
+from dprelease.spec.schema import fields, models, quantiles
+from dprelease.spec.schema import local_keys as perturb_keys
+from dprelease.spec.schema.descriptions import SECTIONS, WORDS
+from dprelease.spec.schema.keys import Choice, Key
+from dprelease.spec.schema.sections import Section
+from dprelease.spec.toml import numbers
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLE = "dprelease spec"
+Fragment = dict[str, Any]
+
+_REFUSED: Fragment = {"not": {}}
+_VALUE: Fragment = {"type": ["string", "number", "boolean"]}
+_QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+
+_WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON}
+_GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
+_MECHANISM: Fragment = {"enum": list(perturb_keys.MECHANISMS)}
+
+
+def _ref(section: type[Section]) -> Fragment:
+    return {"$ref": f"#/$defs/{_name(section)}"}
+
+
+def _name(section: type[Section]) -> str:
+    return section.__name__.removesuffix("Section").lower()
+
+
+# What each reading function takes. Dates are texts to editors, which is why they pass for values.
+KINDS: Mapping[Callable[[object], object], Fragment] = {
+    fields.text: {"type": "string", "pattern": r"\S"},
+    fields.line: {"type": "string", "pattern": r"^[^\n\t]*[^\s][^\n\t]*$"},
+    fields.safe_name: {
+        "type": "string",
+        "pattern": rf"^(?!.*\.\.){fields.SAFE_NAME.pattern}$",
+    },
+    fields.option: {"type": "string"},
+    fields.flag: {"type": "boolean"},
+    fields.texts: {"type": "array", "items": {"type": "string"}},
+    fields.scalars: {"type": "array", "items": _VALUE},
+    fields.scalar: _VALUE,
+    numbers.exact: {
+        "type": "number",
+        "exclusiveMinimum": -numbers.LARGEST,
+        "exclusiveMaximum": numbers.LARGEST,
+    },
+    numbers.budget: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
+    numbers.weight: _WEIGHT,
+    numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+    numbers.selection_delta: {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": float(numbers.MAX_SELECTION_DELTA),
+    },
+    numbers.within: {"type": "number", "exclusiveMinimum": 0},
+    numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
+    numbers.bound: {"type": "integer", "minimum": 1, "maximum": numbers.MAX_BOUND},
+    numbers.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
+    quantiles.quantiles: {
+        "oneOf": [
+            _QUANTILE,
+            {
+                "type": "array",
+                "items": _QUANTILE,
+                "minItems": 1,
+                "maxItems": quantiles.MAX_QUANTILES,
+                "uniqueItems": True,
+            },
+        ]
+    },
+    perturb_keys.mechanisms: {
+        "oneOf": [_MECHANISM, {"type": "object", "additionalProperties": _MECHANISM}],
+    },
+    perturb_keys.weights: {"type": "object", "additionalProperties": _WEIGHT},
+    perturb_keys.truth: {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    models.read_bounding: _ref(models.BoundingSection),
+    models.read_accuracy: _ref(models.AccuracySection),
+    models.read_selection: _ref(models.SelectionSection),
+    models.read_half: {
+        "oneOf": [{"type": "string", "pattern": r"\S"}, _ref(models.PartSection)],
+    },
+}
+
+
+def spec_schema() -> Fragment:
+    """The whole schema."""
+    needed = ("release", "data", "privacy", "output")
+    return {
+        "$schema": DIALECT,
+        "title": TITLE,
+        "description": "What a differentially private release publishes, of which data, and what "
+        "it may cost.",
+        "type": "object",
+        "properties": {
+            "schema": {"const": 1, "description": "version of the format: 1"},
+            "release": _ref(models.ReleaseSection),
+            "data": _ref(models.DataSection),
+            "privacy": _ref(models.PrivacySection),
+            "ledger": _ref(models.LedgerSection),
+            "columns": {
+                "type": "object",
+                "description": _words(models.ColumnSection),
+                "additionalProperties": _ref(models.ColumnSection),
+            },
+            "query": {
+                "type": "array",
+                "description": _words(models.QuerySection),
+                "minItems": 1,
+                "items": _ref(models.QuerySection),
+            },
+            "perturb": {
+                "type": "array",
+                "description": _words(models.PerturbSection),
+                "minItems": 1,
+                "items": _ref(models.PerturbSection),
+            },
+            "output": _ref(models.OutputSection),
+            "report": _ref(models.ReportSection),
+        },
+        "required": list(needed),
+        "anyOf": [{"required": ["query"]}, {"required": ["perturb"]}],
+        "if": {"required": ["query"]},
+        "then": {"properties": {"privacy": {"properties": {"bounding": _GROUPED}}}},
+        "additionalProperties": False,
+        "$defs": {_name(section): _section(section) for section in _sections()},
+    }
+
+
+def schema_text() -> str:
+    """The schema as it is committed and printed."""
+    return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _sections() -> list[type[Section]]:
+    return [getattr(models, name) for name in SECTIONS]
+
+
+def _words(section: type[Section]) -> str:
+    return _plain(SECTIONS[section.__name__][1])
+
+
+def _section(section: type[Section]) -> Fragment:
+    made: Fragment = {
+        "type": "object",
+        "description": _words(section),
+        "properties": {name: _key(section, name, key) for name, key in section.KEYS.items()},
+        "additionalProperties": False,
+    }
+    if section.REQUIRED:
+        made["required"] = list(section.REQUIRED)
+    if rules := _RULES.get(section):
+        made["allOf"] = rules()
+    return made
+
+
+def _key(section: type[Section], name: str, key: Key[Any]) -> Fragment:
+    made = dict(_kind(section, name, key))
+    absent, meaning = WORDS[section.__name__][name]
+    default = _default(absent)
+    if default is not None:
+        made["default"] = default
+    left_out = "" if absent in {"-", "required"} or default is not None else f"{_plain(absent)}"
+    made["description"] = _plain(meaning) + (f" (if left out: {left_out})" if left_out else "")
+    return made
+
+
+def _kind(section: type[Section], name: str, key: Key[Any]) -> Fragment:
+    if isinstance(key, Choice):
+        return {"enum": list(key.words)}
+    if (section, name) == (models.QuerySection, "statistic"):
+        return {"enum": list(STATISTICS)}
+    return KINDS[key.read] | _NARROWER.get((section, name), {})
+
+
+# What a key takes that its reading function doesn't know of.
+_NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
+    (models.ColumnSection, "keys"): {"minItems": 1},
+    (models.ColumnSection, "bins"): {"minItems": 2},
+    (models.QuerySection, "bins"): {"minItems": 2},
+    (models.OutputSection, "interval"): {
+        "minimum": float(resolve.LEAST_INTERVAL),
+        "maximum": float(resolve.MOST_INTERVAL),
+    },
+    (models.ReportSection, "formats"): {
+        "items": {"enum": list(resolve.FORMATS)},
+        "uniqueItems": True,
+    },
+}
+
+
+def _default(absent: str) -> object:
+    """The default where the words state it literally: a text, number, list or flag."""
+    try:
+        value: object = json.loads(absent)
+    except ValueError:
+        return None
+    return value
+
+
+def _plain(text: str) -> str:
+    """Words without Markdown's backticks."""
+    return re.sub(r"`([^`]*)`", r"\1", text)
+
+
+def _unit_rules() -> list[Fragment]:
+    both = ("unit_column", "bounding")
+    return [
+        _when({"unit": {"const": "column"}}, {"required": list(both)}),
+        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
+    ]
+
+
+def _statistic_rules() -> list[Fragment]:
+    return [
+        _when({"statistic": {"const": name}}, _takes(keys)) for name, keys in STATISTICS.items()
+    ]
+
+
+def _takes(keys: StatisticKeys) -> Fragment:
+    needed = [*(["column"] if keys.column else []), *keys.needs]
+    made: Fragment = {}
+    if plain := [name for name in needed if name not in INSTEAD]:
+        made["required"] = plain
+    either = [{"required": [name]} for pair in INSTEAD.items() for name in pair]
+    if any(name in INSTEAD for name in needed):
+        made["anyOf"] = either
+    refused = [key for key in OWN_KEYS if key not in keys.needs + keys.may]
+    if not keys.column:
+        refused.append("column")
+    if not (keys.groups or keys.chooses):
+        refused.append("bins")
+    properties: Fragment = dict.fromkeys(refused, _REFUSED)
+    properties["mechanism"] = {"enum": list(keys.mechanisms)}
+    return {**made, "properties": properties}
+
+
+def _perturb_rules() -> list[Fragment]:
+    others = ("epsilon", "weights")
+    return [
+        {"if": {"required": ["truth"]}, "then": {"properties": dict.fromkeys(others, _REFUSED)}}
+    ]
+
+
+def _when(condition: Fragment, then: Fragment) -> Fragment:
+    return {"if": {"properties": condition, "required": list(condition)}, "then": then}
+
+
+_RULES: Mapping[type[Section], Callable[[], list[Fragment]]] = {
+    models.PrivacySection: _unit_rules,
+    models.QuerySection: _statistic_rules,
+    models.PerturbSection: _perturb_rules,
+}

@@ -1,0 +1,49 @@
+"""The key ``q``: which quantiles a query asks for."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeAlias
+
+from dprelease.spec.complaints.quoting import plain, show
+from dprelease.spec.schema.keys import Finding, Unread, each
+from dprelease.spec.toml.numbers import Refused, exact
+
+Quantiles: TypeAlias = tuple[Fraction, ...]
+
+MAX_QUANTILES = 100
+# A true minimum or maximum is one record's value: no private answer comes near it.
+FIXED = {"median": Fraction(1, 2), "min": Fraction(1, 100), "max": Fraction(99, 100)}
+
+
+def quantiles(value: object) -> Quantiles:
+    """Read one quantile or a list, at most 100, each inside (0, 1) and once; they come rising."""
+    if not isinstance(value, list):
+        return (_quantile(value),)
+    if not value:
+        raise Refused("q is empty", "such as q = [0.25, 0.5, 0.75]", "E232")
+    if len(value) > MAX_QUANTILES:
+        message = f"q has {len(value)} quantiles, more than {MAX_QUANTILES}"
+        raise Refused(message, "each further one makes all of them less exact", "E232")
+    found = each(_quantile)(value)
+    twice = [
+        Finding((place,), one, Refused(f"{show(one)} is named twice", "keep one", "E232"))
+        for place, one in enumerate(found)
+        if one in found[:place]
+    ]
+    if twice:
+        raise Unread(*twice)
+    return tuple(sorted(found))
+
+
+def quantile_suffix(quantile: Fraction) -> str:
+    """Name a quantile in a column's name, in hundredths: ``_q10``, ``_q12_5``."""
+    return f"_q{(plain(100 * quantile) or '').replace('.', '_')}"
+
+
+def _quantile(value: object) -> Fraction:
+    number = exact(value, "E232")
+    if not 0 < number < 1:
+        hint = "0.5 is the median, 0.9 is above nine tenths of the values"
+        raise Refused(f"{show(value)} is not between 0 and 1", hint, "E232")
+    return number

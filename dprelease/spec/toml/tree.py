@@ -1,0 +1,83 @@
+"""The spec as a plain tree: dicts, lists and scalars, whether it came from a file or a caller."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import TypeAlias
+
+from dprelease.spec.complaints.quoting import show
+
+Path: TypeAlias = tuple[str | int, ...]
+MAX_DEPTH = 16
+MAX_VALUES = 10**6
+
+_PLAIN = frozenset({str, int, bool, Decimal})
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class TooDeep(Exception):
+    """The tree is nested deeper than any spec."""
+
+
+class TooMany:
+    """Stands for a list that is too long to be copied, or for anything to be made of it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class OddKey(Exception):
+    """A mapping has a key that is not a text."""
+
+
+def dotted(path: Path) -> str:
+    """Write a key path as ``query[2].by[0]``; names that TOML must quote are quoted."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+            continue
+        name = part if _BARE.fullmatch(part) else show(part)
+        text += f".{name}" if text else name
+    return text
+
+
+def plain_tree(value: object, depth: int = 0) -> object:
+    """Copy a tree given from Python into what TOML would have given.
+
+    Floats become the Decimal they print as, tuples become lists, paths become texts, keys with
+    None are left out, lists beyond 10^6 values become ``TooMany``. Raises ``TooDeep`` (cyclic
+    trees included) and ``OddKey``.
+    """
+    if depth > MAX_DEPTH:
+        raise TooDeep
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise OddKey
+        return {
+            str(key): plain_tree(each, depth + 1) for key, each in value.items() if each is not None
+        }
+    if isinstance(value, list | tuple):
+        return _plain_list(value, depth)
+    if isinstance(value, float):
+        return Decimal(float.__repr__(value))
+    if isinstance(value, str):
+        return str.__str__(value)  # an enumeration's member becomes its text
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    return value
+
+
+def _plain_list(value: Sequence[object], depth: int) -> object:
+    if len(value) > MAX_VALUES:
+        return TooMany(len(value))
+    # The commonest values first: lists can be long.
+    return [
+        each
+        if type(each) in _PLAIN
+        else (Decimal(repr(each)) if type(each) is float else plain_tree(each, depth + 1))
+        for each in value
+    ]

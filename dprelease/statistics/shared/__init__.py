@@ -1,0 +1,1 @@
+"""What several statistics have in common."""

@@ -1,0 +1,157 @@
+"""What the statistics that name values have in common: mode, top_k, best.
+
+Candidates are public, and every one has an integer score in each cell. Names are chosen by scores
+with noise, and only names are published: how far the chosen one may fall short of the best is a
+bound that holds whatever the scores are, ``mechanisms.choice_errors``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dprelease.kernel.noise.distributions.laws import sum_halfwidth
+from dprelease.mechanisms import selection_error as choice_errors
+from dprelease.mechanisms.top_k import noisy_top
+from dprelease.model import Form, NoiseFamily, OutputColumn, Query, Step
+from dprelease.postprocess.estimate_columns import UNRELIABLE_AT
+from dprelease.postprocess.fixed_point import decimals_of, fixed_point
+from dprelease.postprocess.number_text import number, percent
+from dprelease.statistics.shared.defaults import Estimate
+
+Positions = list[list[int | None]]
+
+
+class Choices(Estimate):
+    """Names chosen among public candidates."""
+
+    what = "value"
+    unit_noun = "records"
+
+    def candidates(self, query: Query) -> tuple[str, ...]:
+        """The candidates' names by position."""
+        raise TypeError("a choice has candidates")
+
+    def endings(self, query: Query) -> tuple[str, ...]:
+        """Suffixes of the columns that hold names."""
+        return ("",)
+
+    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+        """A column for each name, then the half-width and the flag."""
+        return (*self.endings(query), "_noise_moe", "_flag")
+
+    def columns(
+        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+    ) -> list[OutputColumn]:
+        """Publish the names, and by how much they may fall short of the best ones."""
+        name, candidates = step.query.name, self.candidates(step.query)
+        chosen = _positions(step, noisy, len(candidates))
+        cells = len(chosen[0])
+        places = decimals_of(step.unit[0])
+        short = fixed_point(self.shortfall(step, interval), places)
+        return [
+            *(
+                OutputColumn(
+                    name + ending,
+                    "text",
+                    [None if at is None else candidates[at] for at in positions],
+                    self._described(step, rank),
+                    0,
+                    name,
+                )
+                for rank, (ending, positions) in enumerate(
+                    zip(self.endings(step.query), chosen, strict=True), 1
+                )
+            ),
+            OutputColumn(
+                f"{name}_noise_moe",
+                "number" if places else "integer",
+                [short] * cells,
+                f"with {percent(interval)} certainty no name of {name} falls short of the true one "
+                f"of its rank by more than this, in {self.unit_noun}",
+                places,
+                name,
+            ),
+            OutputColumn(
+                f"{name}_flag",
+                "text",
+                _flags(step, noisy, chosen, self.shortfall(step, interval)),
+                f"low_reliability where {name}_noise_moe exceeds {percent(UNRELIABLE_AT)} of the "
+                "least noisy count chosen, or ok; empty where no count was released with the names",
+                0,
+                name,
+            ),
+        ]
+
+    def _described(self, step: Step, rank: int) -> str:
+        order = "" if rank == 1 else f"number {rank} of the "
+        return f"{self.what}, chosen with noise" if not order else f"{order}{self.what}"
+
+    def shortfall(self, step: Step, interval: Fraction) -> Fraction:
+        """How far the score of a chosen one lies below that of its true rank at most, in values.
+
+        A selection: ``choice_errors.shortfall``. Noisy counts: see ``_short_by_counts``.
+        """
+        candidates, alpha = len(self.candidates(step.query)), 1 - interval
+        if step.form is Form.NUMBERS:
+            return step.unit[0] * _short_by_counts(step, candidates, alpha)
+        flips, rate = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP, step.noise.parameter
+        picks = step.query.picks
+        return step.unit[0] * choice_errors.shortfall(flips, candidates, picks, rate, alpha)
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """The shortfall in words, with its numbers."""
+        short = number(self.shortfall(step, interval), up=True)
+        below = "the best" if step.query.picks == 1 else "the true one of its rank"
+        return (
+            f"at most {short} {self.unit_noun} short of {below}, of "
+            f"{len(self.candidates(step.query)):,} candidates, with {percent(interval)} certainty"
+        )
+
+    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+        """The shortfall, which is the same for every cell."""
+        return self.shortfall(step, interval)
+
+
+def _short_by_counts(step: Step, candidates: int, alpha: Fraction) -> int:
+    """How far the largest noisy counts may fall short of the true counts of their ranks.
+
+    Let the i-th chosen fall short of the i-th best count by more than h. Only i - 1 noisy counts
+    are above its own, so that one of the i best is not: their noises are more than h apart, in a
+    given direction, which has half the chance of their being as far apart in any. Pairs of one of
+    the ``picks`` best and one that is less than it are C - 1, C - 2, ... in number: alpha is
+    shared out among them.
+    """
+    best = min(step.query.picks, candidates)
+    pairs = best * candidates - best * (best + 1) // 2
+    return sum_halfwidth(step.noise, 2, 2 * alpha / pairs) if pairs else 0
+
+
+def _positions(step: Step, noisy: Sequence[Sequence[int]], candidates: int) -> Positions:
+    """The chosen positions: [rank][cell]."""
+    picks = step.query.picks
+    if step.form is Form.CHOICE:
+        found: Positions = [list(each) for each in noisy]
+        missing: Positions = [[None] * len(found[0]) for _ in range(picks - len(found))]
+        return found + missing
+    tops: Positions = []
+    for start in range(0, len(noisy[0]), candidates):
+        best: list[int | None] = list(noisy_top(noisy[0][start : start + candidates], picks))
+        tops.append(best + [None] * (picks - len(best)))
+    return [[top[rank] for top in tops] for rank in range(picks)]
+
+
+def _flags(
+    step: Step, noisy: Sequence[Sequence[int]], chosen: Positions, short: Fraction
+) -> list[str | None]:
+    """Judge by the least chosen count, where noisy counts were released."""
+    cells = len(chosen[0])
+    if step.form is Form.CHOICE:
+        return [None] * cells
+    size = len(noisy[0]) // cells if cells else 0
+    flags: list[str | None] = []
+    for cell in range(cells):
+        counts = [noisy[0][cell * size + at] for each in chosen if (at := each[cell]) is not None]
+        least = step.unit[0] * min(counts, default=0)
+        flags.append("low_reliability" if short > UNRELIABLE_AT * abs(least) else "ok")
+    return flags

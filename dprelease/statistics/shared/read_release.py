@@ -1,0 +1,174 @@
+"""From the release of a step to the figures of each query that is read from it.
+
+Post-processing of noisy integers, so at no cost. A query that is read as its OWN release looks at
+a step like any other; a LINEAR one adds up; MOMENTS give a mean from the three sums of a variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
+from dprelease.model import Form, OutputColumn, Plan, Read, Reading, Step
+from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.fixed_point import decimals_of
+from dprelease.postprocess.intervals.combined import mixed_half
+from dprelease.postprocess.missing_values import CHANCE, screened_half
+from dprelease.postprocess.number_text import plus_minus
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, quantity
+from dprelease.statistics.quantile import ranks_half
+from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.mean_of_moments import mean_columns, mean_example
+
+Integers = Sequence[int]
+
+
+def view(read: Read, step: Step) -> Step:
+    """The step as if the query had released what it is read from."""
+    if not read.rows:
+        return replace(step, query=read.query)
+    return replace(
+        step,
+        query=read.query,
+        transform=tuple(step.transform[row] for row in read.rows),
+        unit=tuple(step.unit[row] for row in read.rows),
+    )
+
+
+def views(plan: Plan) -> list[Step]:
+    """Every query of a plan as if it had released by itself what it is read from."""
+    return [view(read, plan.step(read)) for read in plan.reads]
+
+
+def columns_of(
+    read: Read, step: Step, noisy: Sequence[Integers], interval: Fraction
+) -> list[OutputColumn]:
+    """The query's columns, of the step's noisy integers ``noisy[i][cell]``."""
+    seen = view(read, step)
+    rows = [noisy[row] for row in read.rows] if read.rows else list(noisy)
+    if read.reading is Reading.LINEAR:
+        return _linear_columns(read, step, rows, interval)
+    if read.reading is Reading.MOMENTS:
+        return mean_columns(seen, rows, interval)
+    return statistic_of(read.query.statistic).columns(seen, rows, interval)
+
+
+def suffixes_of(read: Read) -> tuple[str, ...]:
+    """Suffixes of the columns: as the statistic has them."""
+    return statistic_of(read.query.statistic).suffixes_of(read.query)
+
+
+def constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None:
+    """The half-width if it is the same for every cell."""
+    if read.reading is Reading.LINEAR:
+        places = _places(read)
+        return Fraction(_half(read, step, interval, places), 10**places)
+    if read.reading is Reading.MOMENTS:
+        return None
+    return statistic_of(read.query.statistic).halfwidth(view(read, step), interval)
+
+
+def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
+    """What a target bounds, if it is the same for every cell: of quantiles the ranks."""
+    if step.form is Form.QUANTILES:
+        return Fraction(ranks_half(view(read, step), confidence))
+    return constant_half(read, step, confidence)
+
+
+def example(
+    read: Read, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+) -> dict[str, float | int] | None:
+    """The half-width at so many records, where it differs by cell."""
+    if read.reading is Reading.LINEAR:
+        return None
+    if read.reading is Reading.MOMENTS:
+        half = mean_example(view(read, step), interval, records)
+        return {"values": records, "halfwidth": float(half)}
+    return statistic_of(read.query.statistic).example(view(read, step), interval, records)
+
+
+def expected_error(read: Read, step: Step, interval: Fraction) -> str:
+    """How large the noise will be, before any data is read."""
+    if read.reading is Reading.LINEAR:
+        return plus_minus(constant_half(read, step, interval) or Fraction(0))
+    if read.reading is Reading.MOMENTS:
+        half = mean_example(view(read, step), interval, RECORDS_FOR_EXAMPLE)
+        return f"{plus_minus(half)} at {RECORDS_FOR_EXAMPLE:,} values"
+    return statistic_of(read.query.statistic).expected_error(view(read, step), interval)
+
+
+# --- combinations -------------------------------------------------------------------------------
+
+
+def _linear_columns(
+    read: Read, step: Step, rows: Sequence[Integers], interval: Fraction
+) -> list[OutputColumn]:
+    places = _places(read)
+    if read.screened:
+        least = _threshold(step)
+        rows = [*rows[:-1], [each if each >= least else 0 for each in rows[-1]]]
+    rows = [_merged(row, read, step) for row in rows]
+    bottom = math.lcm(*(factor.denominator for factor in read.factors))
+    tops = [int(factor * bottom) * 10**places for factor in read.factors]
+    values = [
+        (2 * sum(top * each for top, each in zip(tops, cell, strict=True)) + bottom) // (2 * bottom)
+        for cell in zip(*rows, strict=True)
+    ]
+    layout = Layout(read.query.name, places, _meaning(read), interval)
+    return estimate_columns(layout, values, _half(read, step, interval, places))
+
+
+def _meaning(read: Read) -> str:
+    what = "number of records" if read.query.statistic == "count" else "sum of the clamped values"
+    return f"{what}, with noise; read from the release of {read.step}"
+
+
+def _places(read: Read) -> int:
+    """Counts are whole; a sum is on the grid of its column."""
+    if read.query.statistic == "count":
+        return 0
+    return decimals_of(quantity(read.query.column).grid.step)
+
+
+def _threshold(step: Step) -> int:
+    """The least number of steps that noise alone reaches with no more than the set chance."""
+    return halfwidth(step.noise, 2 * CHANCE) + 1
+
+
+def _half(read: Read, step: Step, interval: Fraction, places: int) -> int:
+    """The half-width, rounded: a true figure has no more decimals than what is published."""
+    factors = [abs(factor) for factor in read.factors if factor]
+    half: Fraction
+    cells = _added_up(read, step)
+    if read.screened:
+        half = factors[0] * screened_half(step.noise, len(factors) - 1, _threshold(step), interval)
+    elif len(set(factors)) == 1:
+        half = factors[0] * sum_halfwidth(step.noise, len(factors) * cells, 1 - interval)
+    elif cells > 1:
+        raise ValueError("cells are added up of integers that count alike")
+    else:
+        half = mixed_half(step.noise, factors, interval)
+    whole: int = math.floor(half * 10**places + Fraction(1, 2))
+    return whole
+
+
+def _added_up(read: Read, step: Step) -> int:
+    """How many cells are added up to one."""
+    return prod(len(step.query.groups[place].labels) for place in read.merged)
+
+
+def _merged(row: Integers, read: Read, step: Step) -> Integers:
+    """Sums over the labels of the merged groups; cells are row-major."""
+    if not read.merged:
+        return row
+    sizes = [len(group.labels) for group in step.query.groups]
+    totals: dict[tuple[int, ...], int] = {}
+    for place, value in zip(product(*map(range, sizes)), row, strict=True):
+        kept = tuple(at for axis, at in enumerate(place) if axis not in read.merged)
+        totals[kept] = totals.get(kept, 0) + value
+    return list(totals.values())

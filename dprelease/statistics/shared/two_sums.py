@@ -1,0 +1,90 @@
+"""Shares of two sums: what a mean and a proportion have in common.
+
+Two sums are released instead of a sum and a count: A, and B = n K - A, so that every one of n
+records adds exactly K to A and B together: both get the whole budget at once. A + B = n K gives
+the number of records for free, A / (A + B) the share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.model import OutputColumn, Query, Sensitivity, Step
+from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.fixed_point import fixed_point
+from dprelease.postprocess.intervals.share import quantile_of_mix, shares
+from dprelease.postprocess.number_text import plus_minus
+from dprelease.postprocess.scales import halves_on_scale, lanes, on_scale
+from dprelease.privacy.sensitivity.contribution import Vector
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, Neighbours
+from dprelease.statistics.shared.count_columns import COUNT_SUFFIXES, count_columns
+from dprelease.statistics.shared.defaults import ESTIMATE, Estimate
+from dprelease.statistics.shared.sensitivity import may_be_outside, moved
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How a share s is published: as the value lower + s width_of_values, with ``places``.
+
+    ``width`` is K, what one record adds to both sums; ``noun`` what is counted beside it.
+    """
+
+    lower: Fraction
+    span: Fraction
+    width: int
+    places: int
+    meaning: str
+    noun: str = "values"
+
+
+class TwoSums(Estimate):
+    """A share of two complementary sums, and the number of records behind it."""
+
+    suffixes = (*ESTIMATE, *COUNT_SUFFIXES)
+
+    def scale(self, query: Query) -> Scale:
+        """How the share is published."""
+        raise TypeError("a share is published on a scale")
+
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        """Bound the change of all pairs of sums together.
+
+        A row adds (t, K - t) with 0 <= t <= K: L1 = K, L2 at most K. A replaced record changes
+        (t, K - t) into (u, K - u) in its cell, or takes one pair from a cell and adds one to
+        another: L1 at most 2K, L2^2 at most 2K^2.
+        """
+        width = self.scale(query).width
+        row = Vector(width, width**2, 2)
+        return moved(query, neighbours, row, outside=may_be_outside(query, neighbours))
+
+    def columns(
+        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+    ) -> list[OutputColumn]:
+        """Publish the share on its scale, its noise interval, and the number of records."""
+        scale = self.scale(step.query)
+        low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
+        first, second = (lanes(each, scale.width) for each in noisy)
+        share, half = shares(first, second, step.noise, interval)
+        layout = Layout(step.query.name, scale.places, scale.meaning, interval)
+        return [
+            *estimate_columns(layout, on_scale(share, span, low), halves_on_scale(half, span)),
+            *count_columns(step, first + second, scale.width, interval, scale.noun),
+        ]
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """Half-width of the noise at 1,000 records, at the worst."""
+        half = self._worst(step, interval) / RECORDS_FOR_EXAMPLE
+        return f"{plus_minus(half)} at {RECORDS_FOR_EXAMPLE:,} {self.scale(step.query).noun}"
+
+    def example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> dict[str, float | int] | None:
+        """Half-width of the noise at so many records, at the worst."""
+        half = float(self._worst(step, interval)) / records
+        return {"values": records, "halfwidth": half}
+
+    def _worst(self, step: Step, interval: Fraction) -> Fraction:
+        """The half-width for one record, if the share is 0 or 1."""
+        return step.unit[0] * Fraction(quantile_of_mix(step.noise, 1 - interval, 1))

@@ -1,0 +1,135 @@
+"""The oracle: the same answers in plain loops, written to be read, not to be fast.
+
+It shares nothing with the fast path but the definition of text in ``values`` and the header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from oracle.aggregate import answer
+from oracle.expressions import evaluate
+from oracle.parquet import check_parquet, parquet_records
+from oracle.record_codes import batches
+from oracle.values import Record, declared, text_record
+
+from dprelease.engines.base import columns_derived, columns_read, lost
+from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, lay_out
+from dprelease.errors import Failure
+from dprelease.expressions import tree
+from dprelease.model import (
+    AggregateRequest,
+    Dialect,
+    ExactRecords,
+    ExactTable,
+    InputColumn,
+    RecordRequest,
+    Source,
+)
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Codes = npt.NDArray[Any]
+
+
+class Reference:
+    """See ``Engine``."""
+
+    name = "reference"
+
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+        """Check names and types against headers and footers; raises Failure(DATA)."""
+        if source.format == "csv":
+            lay_out(source, inputs)
+        else:
+            check_parquet(source, inputs)
+
+    def aggregate(self, request: AggregateRequest) -> ExactTable:
+        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        try:
+            return answer(request, _records(request))
+        except (OSError, Failure):
+            raise lost() from None
+
+    def records(self, request: RecordRequest) -> ExactRecords:
+        """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
+        return ExactRecords(_batches(request))
+
+
+ENGINE = Reference()
+
+
+def _batches(request: RecordRequest) -> Iterator[tuple[Codes, ...]]:
+    try:
+        yield from batches(request, _records(request))
+    except (OSError, Failure):
+        raise lost() from None
+
+
+def _records(request: AggregateRequest | RecordRequest) -> Iterator[Record]:
+    read = columns_read(request.inputs)
+    types = {each.name: each.type for each in request.inputs}
+    derived = [
+        (each, tree(each.expression.text if each.expression else "NULL", types))
+        for each in columns_derived(request.inputs)
+    ]
+    source = request.source
+    raw = _csv_records(source, read) if source.format == "csv" else parquet_records(source, read)
+    for record in raw:
+        for column, node in derived:
+            result = evaluate(node, record.values)
+            value, number = declared(result, column.type)
+            record.values[column.name], record.numbers[column.name] = value, number
+        yield record
+
+
+def _csv_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Record]:
+    layout = lay_out(source, read)
+    dialect = source.dialect
+    for path in layout.paths:
+        for fields in _file_records(path, layout, dialect):
+            texts = {each.name: fields[layout.position[each.name]] for each in read}
+            yield text_record(texts, read, dialect)
+
+
+def _file_records(path: str, layout: Layout, dialect: Dialect) -> Iterator[list[str | None]]:
+    with open(path, "rb") as stream:
+        lines = stream.read().removeprefix(BOM).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    for line in lines[1:] if dialect.header else lines:
+        text = line.removesuffix(b"\r").decode(layout.encoding, "replace")
+        if not text and layout.width > 1:
+            continue
+        fields = read_fields(text, dialect.delimiter, dialect.quote)
+        whole = fields is not None and len(fields) == layout.width and len(line) <= LINE_LIMIT
+        yield list(fields) if fields is not None and whole else [None] * layout.width
+
+
+def read_fields(line: str, delimiter: str, quote: str) -> list[str] | None:
+    """The fields of a line, one character after the other; None if it is malformed."""
+    fields: list[str] = []
+    field = ""
+    state = "start"  # of a field; then "plain", "quoted", "after" a quote, or "closed" by spaces
+    for char in [*line, None]:
+        if state == "quoted":
+            if char is None:
+                return None
+            state, field = ("after", field) if char == quote else ("quoted", field + char)
+        elif char is None or char == delimiter:
+            fields.append(field)
+            field, state = "", "start"
+        elif state == "after" and char == quote:
+            state, field = "quoted", field + quote
+        elif state in ("after", "closed"):
+            if char != " ":
+                return None
+            state = "closed"
+        elif state == "start" and char == quote and quote:
+            state, field = "quoted", ""  # spaces before the quote don't count
+        else:
+            state = "start" if state == "start" and char == " " else "plain"
+            field += char
+    return fields

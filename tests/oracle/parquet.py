@@ -1,0 +1,182 @@
+"""Parquet for the reference engine: rows as Python values, through pyarrow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from oracle.values import Record
+
+from dprelease.engines.base import lost
+from dprelease.engines.common.bounding_rule import bits_of
+from dprelease.engines.common.files import LINE_LIMIT, resolve
+from dprelease.engines.common.text_values import EXACT
+from dprelease.engines.parquet.schema import lay_out_parquet
+from dprelease.expressions.nodes import Value
+from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
+
+UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+
+
+def check_parquet(source: Source, inputs: Sequence[InputColumn]) -> None:
+    """Check names and types in the footers; raises Failure(DATA)."""
+    lay_out_parquet(source, resolve(source), inputs)
+
+
+def parquet_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Record]:
+    """Typed records of all files; raises Failure(AFTER_CHARGE)."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [each.name for each in read]
+    try:
+        for path in resolve(source):
+            file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+            for batch in file.iter_batches(columns=names or None):
+                columns = {each.name: _values(batch.column(each.name), each) for each in read}
+                for row in range(batch.num_rows):
+                    values = {name: columns[name][row] for name in names}
+                    yield _record(values, read)
+    except pa.ArrowException:
+        raise lost() from None
+
+
+def _values(column: Any, declared: InputColumn) -> list[Any]:
+    """Python values; dates and timestamps as days or microseconds since 1970."""
+    import pyarrow as pa
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage  # of a UUID its bytes, for one
+    if declared.opaque:
+        return _texts(column)
+    if declared.type is ColumnType.DATE:
+        return list(column.cast(pa.int32()).to_pylist())
+    if declared.type is ColumnType.TIMESTAMP:
+        unit = column.type.unit
+        stamps = column.cast(pa.int64()).to_pylist()
+        if unit == "ns":
+            return [None if stamp is None else stamp // 1000 for stamp in stamps]
+        return [None if stamp is None else stamp * UNITS[unit] for stamp in stamps]
+    values = _plain(column)
+    if declared.type is ColumnType.STRING:  # those of an enumeration come as bytes
+        return [
+            each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in values
+        ]
+    return values
+
+
+def _texts(column: Any) -> list[str | None]:
+    """A text of each value, whatever the type: equal texts for equal values and no others.
+
+    Moments are the whole numbers as which they are stored; doubles are bits, bytes hexadecimal
+    digits.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_temporal(column.type):  # Python has no value for some moments
+        return [None if each is None else str(each) for each in _raw(column)]
+    show = _shown(column.type)
+    return [None if each is None else show(each) for each in _plain(column)]
+
+
+def _raw(column: Any) -> list[int | None]:
+    """The integers that stand for moments."""
+    import pyarrow as pa
+
+    return list(column.view(pa.int32() if column.type.bit_width == 32 else pa.int64()).to_pylist())
+
+
+def _shown(physical: Any) -> Callable[[Any], str]:
+    """How a value of the type is written."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(physical):
+        return lambda value: bits_of(float(value))
+    if pa.types.is_decimal(physical):
+        # without a digit before the point where the type has none
+        whole = physical.precision > physical.scale
+        return lambda value: format(value, "f") if whole else format(value, "f").replace("0.", ".")
+    if pa.types.is_boolean(physical):
+        return lambda value: str(value).lower()
+    return lambda value: value.hex().upper() if isinstance(value, bytes) else str(value)
+
+
+def _plain(column: Any) -> list[Any]:
+    """Python values of a column that holds no moments."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_decimal(column.type):
+        end = Decimal(10) ** (column.type.precision - column.type.scale)
+        return [
+            None if each is None or each.copy_abs() >= end else each for each in column.to_pylist()
+        ]
+    if not (_is_text(column.type) or _is_bytes(column.type)):
+        return list(column.to_pylist())
+    raw = column.cast(pa.large_binary()).to_pylist()
+    short = (None if each is None or len(each) > LINE_LIMIT else each for each in raw)
+    if _is_bytes(column.type):
+        return list(short)
+    # wrong bytes become U+FFFD, as in CSV
+    return [None if each is None else each.decode("utf-8", "replace") for each in short]
+
+
+def _is_text(physical: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(test(physical) for test in tests)
+
+
+def _is_bytes(physical: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_binary, types.is_large_binary, types.is_binary_view)
+    return any(test(physical) for test in tests)
+
+
+def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:
+    values: dict[str, Value] = {}
+    numbers: dict[str, float | None] = {}
+    for each in read:
+        value = raw[each.name]
+        if each.opaque:
+            values[each.name] = value
+        elif each.type in NUMERIC_TYPES:
+            number = None if value is None or math.isnan(value) else float(value)
+            numbers[each.name] = number
+            values[each.name] = _number(value, number, each.type)
+        else:
+            values[each.name] = _moment(value, each.type)
+    return Record(values, numbers)
+
+
+def _number(value: Any, number: float | None, kind: ColumnType) -> Value:
+    if number is None:
+        return None
+    if kind is ColumnType.BOOLEAN:
+        return bool(value)
+    if kind is not ColumnType.INTEGER:
+        return number
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else None
+    return int(number) if number.is_integer() and abs(number) < EXACT else None
+
+
+def _moment(value: Any, kind: ColumnType) -> Value:
+    """A string as it is; a day or moment outside the years 1 to 9999 is null."""
+    if kind is ColumnType.STRING or value is None:
+        text: Value = value
+        return text
+    try:
+        if kind is ColumnType.DATE:
+            return date(1970, 1, 1) + timedelta(days=value)
+        return datetime(1970, 1, 1) + timedelta(microseconds=value)
+    except OverflowError:
+        return None

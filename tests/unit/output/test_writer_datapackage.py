@@ -1,0 +1,197 @@
+"""The descriptor fits the Frictionless standard, and the files fit the descriptor."""
+
+import hashlib
+import io
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import frictionless
+import pyarrow.parquet as pq
+import pytest
+
+from dprelease.model import (
+    About,
+    Adjacency,
+    ColumnType,
+    Data,
+    LedgerSettings,
+    Output,
+    OutputColumn,
+    OutputTable,
+    Privacy,
+    Release,
+    Source,
+)
+from dprelease.output.datapackage import datapackage_bytes
+from dprelease.output.table_schema import ESCAPE_NOTE
+from dprelease.output.tables import WrittenTable, write_table
+
+OTHERS = {"report.json": b'{"schema": "dprelease/report/1"}\n', "report.md": b"# Report\n"}
+
+
+def release(**about: str) -> Release:
+    return Release(
+        file="/a/spec.toml",
+        about=replace(About("Pay_2026"), **about),
+        data=Data(Source("/a/pay.csv", "csv"), "pay.csv"),
+        privacy=Privacy("row", Adjacency.ADD_REMOVE, epsilon=Fraction(1)),
+        ledger=LedgerSettings("/a/ledger.sqlite", "payroll"),
+        columns={},
+        queries=(),
+        output=Output("/a/out"),
+    )
+
+
+def key(name: str, values: list[str], kind: ColumnType) -> OutputColumn:
+    return OutputColumn(name, "key", values, f"The {name}.", type=kind)
+
+
+def a_table(name: str = "by_region") -> OutputTable:
+    return OutputTable(
+        name,
+        (
+            key("region", ["=north", "s, e"], ColumnType.STRING),
+            key("level", ["-1", "2"], ColumnType.INTEGER),
+            key("open", ["true", "false"], ColumnType.BOOLEAN),
+            key("day", ["2024-02-29", "2024-03-01"], ColumnType.DATE),
+            key("hour", ["2024-02-29 10:00:00", "2024-02-29 11:00:00"], ColumnType.TIMESTAMP),
+            OutputColumn("n", "integer", [-4, None], "Number of rows."),
+            OutputColumn("pay", "number", [33, None], "Mean pay.", 2),
+            OutputColumn("pay_flag", "text", ["ok", "suppressed"], "How reliable."),
+        ),
+        title="Pay by region",
+    )
+
+
+def described(*tables: WrittenTable, **about: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(datapackage_bytes(release(**about), tables, OTHERS))
+    return found
+
+
+def test_frictionless_accepts_package_and_data(tmp_path: Path) -> None:
+    written = [write_table(a_table(), "csv"), write_table(a_table("Again!"), "csv")]
+    files = {each.file: each.content for each in written} | OTHERS
+    made = datapackage_bytes(
+        release(title="Pay", purpose="Report", curator="Agency"), written, OTHERS
+    )
+    for name, content in {**files, "datapackage.json": made}.items():
+        (tmp_path / name).write_bytes(content)
+    report = frictionless.validate(str(tmp_path / "datapackage.json"))
+    assert report.flatten(["taskNumber", "type", "message"]) == []
+    assert report.valid
+    assert len(report.tasks) == 4
+
+
+def test_frictionless_sees_a_changed_file(tmp_path: Path) -> None:
+    written = write_table(a_table(), "csv")
+    (tmp_path / written.file).write_bytes(written.content.replace(b"-4", b"-5"))
+    for name, content in OTHERS.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "datapackage.json").write_bytes(datapackage_bytes(release(), [written], OTHERS))
+    report = frictionless.validate(str(tmp_path / "datapackage.json"))
+    assert "hash-count" in {row[0] for row in report.flatten(["type"])}
+
+
+def test_a_parquet_package_has_a_valid_descriptor() -> None:
+    made = described(write_table(a_table(), "parquet"))
+    assert frictionless.Package.validate_descriptor(made).valid
+    resource = made["resources"][0]
+    assert resource["path"] == "by_region.parquet"
+    assert "encoding" not in resource
+    assert "dialect" not in resource
+
+
+def test_a_parquet_file_says_of_its_columns_what_the_package_says() -> None:
+    written = write_table(a_table(), "parquet")
+    metadata = pq.read_schema(io.BytesIO(written.content)).metadata
+    assert json.loads(metadata[b"table_schema"]) == described(written)["resources"][0]["schema"]
+
+
+def test_files_are_hashed_and_typed() -> None:
+    written = write_table(a_table(), "csv")
+    table, report, text = described(written)["resources"]
+    assert table["hash"] == f"sha256:{hashlib.sha256(written.content).hexdigest()}"
+    assert table["bytes"] == len(written.content)
+    assert (table["mediatype"], report["mediatype"]) == ("text/csv", "application/json")
+    assert [each["path"] for each in (table, report, text)] == [
+        "by_region.csv",
+        "report.json",
+        "report.md",
+    ]
+
+
+def test_fields_have_types_and_descriptions() -> None:
+    schema = described(write_table(a_table(), "csv"))["resources"][0]["schema"]
+    kinds = {each["name"]: each["type"] for each in schema["fields"]}
+    assert kinds == {
+        "region": "string",
+        "level": "integer",
+        "open": "boolean",
+        "day": "date",
+        "hour": "datetime",
+        "n": "integer",
+        "pay": "number",
+        "pay_flag": "string",
+    }
+    assert schema["primaryKey"] == ["region", "level", "open", "day", "hour"]
+    assert schema["fields"][5]["description"] == "Number of rows."
+
+
+def test_escaped_columns_say_so_in_csv_only() -> None:
+    for format_, noted in (("csv", True), ("parquet", False)):
+        fields = described(write_table(a_table(), format_))["resources"][0]["schema"]["fields"]
+        assert fields[0]["description"].endswith(ESCAPE_NOTE) is noted
+        assert not fields[1]["description"].endswith(ESCAPE_NOTE)
+
+
+@pytest.mark.parametrize(
+    ("labels", "pattern"),
+    [
+        (["2024-01-01 00:00:00"], "%Y-%m-%d %H:%M:%S"),
+        (["2024-01-01 00:00:00.500000"], "%Y-%m-%d %H:%M:%S.%f"),
+        (["2024-01-01 00:00:00", "2024-01-01 00:00:00.500000"], "any"),
+    ],
+)
+def test_timestamps_state_their_pattern(labels: list[str], pattern: str) -> None:
+    table = OutputTable("t", (key("at", labels, ColumnType.TIMESTAMP),))
+    field = described(write_table(table, "csv"))["resources"][0]["schema"]["fields"][0]
+    assert field["format"] == pattern
+
+
+def test_a_key_that_may_be_missing_is_no_primary_key() -> None:
+    table = OutputTable("t", (key("k", ["", "a"], ColumnType.STRING),))
+    assert "primaryKey" not in described(write_table(table, "csv"))["resources"][0]["schema"]
+
+
+def test_names_are_those_the_standard_allows() -> None:
+    tables = [write_table(OutputTable(name, ()), "csv") for name in ("A b", "a-b", "ü")]
+    made = described(*tables)
+    assert made["name"] == "pay_2026"
+    names = [each["name"] for each in made["resources"]]
+    assert names == ["a-b", "a-b-2", "release", "report.json", "report.md"]
+
+
+@pytest.mark.parametrize(
+    ("contact", "more"),
+    [
+        ("dpo@example.org", {"email": "dpo@example.org"}),
+        ("https://example.org", {"path": "https://example.org"}),
+        ("Room 5", {}),
+    ],
+)
+def test_who_publishes(contact: str, more: dict[str, str]) -> None:
+    made = described(curator="Agency", contact=contact)
+    assert made["contributors"] == [{"title": "Agency", "role": "publisher", **more}]
+    assert frictionless.Package.validate_descriptor(made).valid
+
+
+def test_texts_are_optional_and_bytes_repeat() -> None:
+    written = [write_table(a_table(), "csv")]
+    made = described(*written)
+    assert not {"title", "description", "contributors"} & made.keys()
+    assert made["generator"] == "dprelease"
+    first, second = (datapackage_bytes(release(), written, OTHERS) for _ in range(2))
+    assert first == second

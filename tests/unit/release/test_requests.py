@@ -1,0 +1,80 @@
+"""Steps become requests: shared measures once, inputs with what expressions read."""
+
+from __future__ import annotations
+
+from dprelease import load
+from dprelease.kernel.privatize.engine_requests import all_inputs, jobs_of
+from dprelease.planning.planner import make_plan
+
+SPEC = {
+    "release": {"name": "r"},
+    "data": {"path": "t.csv"},
+    "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
+    "output": {"path": "out/r"},
+    "columns": {
+        "g": {"type": "string", "keys": ["a", "b"], "source": "p"},
+        "x": {"type": "integer", "lower": 0, "upper": 9, "source": "p"},
+        "y": {"type": "integer"},
+        "unused": {"type": "string"},
+        "d": {"type": "float", "lower": 0, "upper": 1, "expression": "y / 7", "source": "p"},
+    },
+    "query": [
+        {"name": "n", "statistic": "count", "by": ["g"]},
+        {"name": "s", "statistic": "sum", "column": "x", "by": ["g"], "mechanism": "laplace"},
+        {"name": "m", "statistic": "mean", "column": "x", "by": ["g"], "epsilon": 0.1},
+        {"name": "f", "statistic": "count", "by": ["g"], "where": "y > 3"},
+        {"name": "e", "statistic": "mean", "column": "d"},
+    ],
+}
+
+
+def test_one_request_for_each_set_of_groups_and_each_measure_once() -> None:
+    release = load(SPEC)
+    first, second = jobs_of(release, make_plan(release).steps)
+    assert [step.query.name for step in first.steps] == ["n", "s", "m", "f"]
+    assert len(first.request.measures) == 4  # records, sum(x), values(x), records where
+    assert first.positions == ((0,), (1,), (2, 1), (3,))
+    assert [step.query.name for step in second.steps] == ["e"]
+
+
+def test_inputs_hold_what_is_read_and_nothing_else() -> None:
+    release = load(SPEC)
+    first, second = jobs_of(release, make_plan(release).steps)
+    assert [each.name for each in first.request.inputs] == ["g", "x", "y"]
+    assert [each.name for each in second.request.inputs] == ["y", "d"]
+    assert [each.name for each in all_inputs(release)] == ["g", "x", "y", "unused", "d"]
+
+
+def private(**query: object) -> dict[str, object]:
+    return {"by": ["t"], "partition_selection": {"delta": 1e-7}, **query}
+
+
+def test_by_private_keys_choices_and_quantiles_ask_after_the_count_that_selects() -> None:
+    queries = [
+        private(name="median", statistic="median", column="x", where="y > 3"),
+        private(name="mode", statistic="mode", column="g"),
+        private(name="top", statistic="top_k", column="g", k=2, mechanism="laplace"),
+        private(name="best", statistic="best", candidates=[1, 2], score="candidate * x",
+                score_upper=9),
+        private(name="n", statistic="count_units"),
+    ]  # fmt: skip
+    bounds = {"max_rows_per_unit": 4, "max_groups_per_unit": 2}
+    people = {"unit": "column", "unit_column": "p", "bounding": bounds, "delta": 1e-6}
+    columns = SPEC["columns"] | {"t": {"type": "string"}}  # type: ignore[operator]
+    privacy = SPEC["privacy"] | people  # type: ignore[operator]
+    release = load(SPEC | {"columns": columns, "privacy": privacy, "query": queries})
+    jobs = jobs_of(release, make_plan(release).steps, salt=7)
+    assert [[step.query.name for step in job.steps] for job in jobs] == [
+        ["n"], ["median"], ["mode", "top"], ["best"],
+    ]  # fmt: skip
+    assert all(job.request.private for job in jobs)
+    asked = [[group.column for group in job.request.groups] for job in jobs]
+    assert asked == [["t"], ["t"], ["t", "g"], ["t"]]
+    # what is kept of a person goes by the keys alone, not by what is chosen among
+    bound = {(job.request.bound.leading, job.request.bound.salt) for job in jobs
+             if job.request.bound is not None}  # fmt: skip
+    assert bound == {(1, 7)}
+    median, best = jobs[1].request, jobs[3].request
+    assert (median.points is not None, median.measures) == (True, ())
+    assert (best.scores is not None, best.measures) == (True, ())
+    assert median.where is not None

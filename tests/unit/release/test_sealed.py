@@ -1,0 +1,47 @@
+"""Sealed bytes hold integers and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dprelease.model import NoisyTable, Plan
+from dprelease.planning.planner import make_plan
+from dprelease.release.payload import Sealed, from_bytes, to_bytes
+from dprelease.spec import load
+
+SPEC = Path(__file__).parents[3] / "release_specs" / "clinic_visits.toml"
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(load(SPEC))
+
+
+def drawn(plan: Plan) -> Sealed:
+    values = {
+        step.query.name: tuple((at, -at, 2**80) for at, _ in enumerate(step.unit))
+        for step in plan.steps
+    }
+    return Sealed(NoisyTable(values), {"a": "1", "b": "2"})
+
+
+def test_what_is_read_is_what_was_written(plan: Plan) -> None:
+    made = drawn(plan)
+    assert from_bytes(plan, to_bytes(plan, made)) == made
+
+
+@pytest.mark.parametrize("wrong", ["1", 1.0, True, None, [1]])
+def test_what_is_no_integer_is_refused_both_ways(plan: Plan, wrong: Any) -> None:
+    made = drawn(plan)
+    name = plan.steps[0].query.name
+    content = json.loads(to_bytes(plan, made))
+    content["values"][name][0][1] = wrong
+    with pytest.raises(TypeError):
+        from_bytes(plan, json.dumps(content).encode())
+    values = {**made.noisy.values, name: ((1, wrong),)}
+    with pytest.raises(TypeError):
+        to_bytes(plan, Sealed(NoisyTable(values), {}))
