@@ -142,6 +142,7 @@ def exactly(events: list[Counted], epsilons: list[F]) -> list[mp.mpf]:
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "events",
     [
@@ -249,6 +250,7 @@ def test_more_noise_never_costs_more(noise: Callable[[F], list[Counted]]) -> Non
         assert more <= less * (1 + F(2, 10**5))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("event", KINDS, ids=str)
 def test_more_events_and_smaller_deltas_cost_more(event: Event) -> None:
     costs = [pld.epsilon_of([*MIX, (event, n)], MILLIONTH) for n in (0, 1, 3, 30)]
@@ -449,6 +451,7 @@ def test_a_mix_needs_far_less_noise_than_sums_of_epsilons() -> None:
     assert 10 / wide + 10 * gaussian > 1
 
 
+@pytest.mark.thorough
 def test_it_is_fast() -> None:
     """20 ms for a handful of events, half a second for a thousand; here with room for bad days."""
     pld.epsilon_of(MIX, MILLIONTH)

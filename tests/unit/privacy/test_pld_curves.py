@@ -107,6 +107,7 @@ def test_range_dominates_random_pairs() -> None:
             assert gain <= float(curve(Range(F(e)), F(g))) + 1e-14
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "event",
     [

@@ -118,6 +118,7 @@ def digits() -> None:
     mp.mp.dps = 40
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("law", [*LAWS, WIDE], ids=str)
 @pytest.mark.parametrize("cells", [F(1, 3), F(31, 3), F(50)])
 @pytest.mark.parametrize("tilt", [0.0, 4.0])
@@ -126,6 +127,7 @@ def test_no_curve_is_below_the_law(law: Law, cells: F, tilt: float) -> None:
     assert not falls_short(piece_of(law, grid), grid, law)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_curves_are_close_to_the_law(law: Law) -> None:
     w = width(law)
@@ -208,6 +210,7 @@ def test_what_lies_above_the_top_is_infinite(law: Law) -> None:
     assert falls_short(replace(piece, infinity=piece.infinity * part), grid, law)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("law", LAWS, ids=str)
 @pytest.mark.parametrize("cells", [F(7, 3), F(50)])
 def test_no_curve_is_below_the_law_at_the_points_of_the_grid(law: Law, cells: F) -> None:

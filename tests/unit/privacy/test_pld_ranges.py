@@ -25,6 +25,7 @@ def worst_step(e: float, m: float, g: np.ndarray, shares: int = 801) -> np.ndarr
     return np.asarray(both.max(axis=0))
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("e", [0.01, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("units", [0.2, 0.5, 1, 2, 6, 30])
 def test_the_lemma(e: float, units: float) -> None:
