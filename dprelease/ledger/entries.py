@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from dprelease.ledger.amounts import rational_text, read_rational
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
-from dprelease.ledger.filters import Caps, Total
+from dprelease.ledger.filters import Caps, Total, parts_content, read_parts, whole
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.parts import parts_content, read_parts, whole
+from dprelease.ledger.messages import rational_text, read_rational
 from dprelease.ledger.totals import Terms, spent, total_of
 from dprelease.model import Loss
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.ledger.amounts import rational_text, read_rational, shown_down, shown_up
+from dprelease.ledger.messages import rational_text, read_rational, shown_down, shown_up
 
 AMOUNTS = st.fractions(min_value=0, max_value=10**9)
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dprelease.ledger.filters import KEPT, MAIN, ORDERS, Caps, Tally, least
-from dprelease.ledger.parts import Parts, parts_of, whole
+from dprelease.ledger.filters import KEPT, MAIN, ORDERS, Caps, Parts, Tally, least, parts_of, whole
 from dprelease.ledger.reservation import terms_of
 from dprelease.ledger.totals import Terms
 from dprelease.model import Loss
