@@ -21,7 +21,7 @@ from dprelease.model.local_tables import (
     SubsetLaw,
     WindowLaw,
 )
-from dprelease.model.plans import Loss
+from dprelease.model.loss import Loss
 from dprelease.privacy.zcdp import rho_of_pure
 
 _ZERO = Fraction(0)
