@@ -50,9 +50,8 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
     ``from_bytes`` gives back what was written. Raises TypeError for a figure that is no integer.
     """
     keys = drawn.noisy.keys
-    records = {
-        step.perturb.name: _stored(drawn.records[step.perturb.name]) for step in plan.records
-    }
+    tables = [step.perturb.name for step in plan.records]
+    records = {name: _stored(drawn.records[name]) for name in tables}
     content = {
         "form": FORM,
         "versions": dict(drawn.versions),
