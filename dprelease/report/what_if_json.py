@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Plan
-from dprelease.planning.what_if import what_if
+from dprelease.planning.planner import what_if
 from dprelease.postprocess.number_text import as_budget
 from dprelease.report.numbers import text, upward
 from dprelease.statistics.shared import read_release as reading

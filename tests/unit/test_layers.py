@@ -80,7 +80,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.report": (
         *VOCABULARY,
         "dprelease.local",
-        "dprelease.planning.what_if",
+        "dprelease.planning.planner",
         "dprelease.postprocess",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
@@ -125,7 +125,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.ledger",
         "dprelease.local.column_descriptions",
         "dprelease.output",
-        "dprelease.postprocess.all_noise_check",
+        "dprelease.postprocess.estimate_columns",
         "dprelease.release.layout",
         "dprelease.release.payload",
         "dprelease.report",
