@@ -11,10 +11,25 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from types import MappingProxyType
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.local.exact_json import record_detail, stored_content, stored_from
 from dprelease.model import Form, NoisyTable, Plan, Step, StoredTable
+
+PACKAGES = ("dprelease", "duckdb", "numpy")
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Name the versions of the tool, of Python and of what counted and drew, in order of name."""
+    import platform
+    from importlib.metadata import version
+
+    found = {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}
+    return MappingProxyType(dict(sorted(found.items())))
+
 
 FORM = "dprelease/sealed/1"
 

@@ -146,8 +146,7 @@ _PLACE = {"file", "line", "column"}
 
 def described(plan: Plan) -> Mapping[str, Any]:
     """All that is said of a plan, as it is read back from a file; without the ledger."""
-    from dprelease.report.plan_json import describe
-    from dprelease.report.what_if_json import what_if_facts
+    from dprelease.report.plan_json import describe, what_if_facts
 
     said = {**describe(plan), "what_if": what_if_facts(plan)}
     said.pop("ledger")

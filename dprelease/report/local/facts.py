@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.local.cells import LabelCells, cells_of
-from dprelease.local.estimates import chances, estimates
-from dprelease.local.estimates_json import estimate_facts
+from dprelease.local.estimates import chances, estimate_facts, estimates
 from dprelease.local.exact_json import law_content
 from dprelease.model import Grid, Loss, PerturbedColumn
 from dprelease.model.local_tables import (

@@ -21,7 +21,7 @@ SHIFTS = [
     shifts.pair(1, 1),
     shifts.split(4),
     shifts.split(10**6),
-    shifts.replaced_split(50, 9),
+    shifts.general(2 * 50 * 50, 4),
     shifts.general(12, 12),
 ]
 
