@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from report_specs import DELTA, PEOPLE, SELECTED
 
-from dprelease.mechanisms.selection_error import shortfall
+from dprelease.mechanisms.exponential import shortfall
 from dprelease.model import NoiseFamily
 from dprelease.model.plan_json import charged_json
 from dprelease.report.query_json import MECHANISM_WORDS, query_facts
