@@ -60,11 +60,7 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
             step.query.name: list(map(_integers, drawn.noisy.values[step.query.name]))
             for step in plan.steps
         },
-        **(
-            {"records": {name: _stored(drawn.records[name]) for name in names}}
-            if plan.records
-            else {}
-        ),
+        **({"records": records} if records else {}),
         **({"keys": {table: list(map(list, keys[table])) for table in keys}} if keys else {}),
     }
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
