@@ -19,8 +19,8 @@ from dataclasses import replace
 from types import TracebackType
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.atomic import sync_directory
 from dprelease.model import StoredTable
-from dprelease.output.staging import sync_directory
 
 _OURS = re.compile(r"[0-9a-f]{64}-[0-9a-f]{64}(\.(csv|parquet)){1,2}")
 _CHUNK = 1 << 20

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.atomic import sync_directory
 from dprelease.output.datapackage import GENERATOR, NAME
-from dprelease.output.staging import Content, noted_names, remove_leftovers, staged, sync_directory
+from dprelease.output.staging import Content, noted_names, remove_leftovers, staged
 
 PREFIX = ".dprelease-"  # of staging directories inside a target
 LONGEST_NAME = 255  # bytes, as on nearly all file systems

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from dprelease.files.atomic import new_file, sync_directory
 from dprelease.model import StoredTable
 
 Content = bytes | StoredTable
@@ -40,15 +41,16 @@ class Staging:
         for name, content in files.items():
             path = os.path.join(self.content, name)
             if isinstance(content, bytes):
-                write_file(path, content, 0o644)
+                with new_file(path, 0o644) as sink:
+                    sink.write(content)
             else:
                 copy_file(content, path, 0o644)
         sync_directory(self.content)
 
     def note(self, names: Iterable[str]) -> None:
         """Writes the manifest, durably."""
-        text = json.dumps(sorted(names)).encode("ascii")
-        write_file(os.path.join(self.path, _MANIFEST), text, 0o600)
+        with new_file(os.path.join(self.path, _MANIFEST)) as sink:
+            sink.write(json.dumps(sorted(names)).encode("ascii"))
         sync_directory(self.path)
 
 
@@ -96,36 +98,15 @@ def remove_leftovers(directory: str, prefix: str) -> None:
             os.close(handle)
 
 
-def write_file(path: str, content: bytes, mode: int) -> None:
-    """A new file, durably; never follows a link, never overwrites."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    with open(os.open(path, flags, mode), "wb") as sink:
-        sink.write(content)
-        sink.flush()
-        os.fsync(sink.fileno())
-
-
 def copy_file(stored: StoredTable, path: str, mode: int) -> None:
     """A new file with the content of a stored table, durably; OSError if it isn't that."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     digest = hashlib.sha256()
-    with open(stored.path, "rb") as source, open(os.open(path, flags, mode), "wb") as sink:
+    with open(stored.path, "rb") as source, new_file(path, mode) as sink:
         while chunk := source.read(1 << 20):
             digest.update(chunk)
             sink.write(chunk)
-        sink.flush()
-        os.fsync(sink.fileno())
     if digest.hexdigest() != stored.sha256:
         raise OSError("a stored table was changed while it was copied")
-
-
-def sync_directory(directory: str) -> None:
-    """Makes the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _locked(directory: str, prefix: str) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dprelease.errors import Failure
+from dprelease.files.atomic import new_file, sync_directory
 from dprelease.files.prefetch import ahead
 from dprelease.kernel.noise.entropy import read_bits
 from dprelease.kernel.privatize.engine_requests import record_request
@@ -32,7 +33,7 @@ from dprelease.model import (
     SubsetLaw,
     WindowLaw,
 )
-from dprelease.output.staging import copy_file, remove_leftovers, staged, sync_directory
+from dprelease.output.staging import copy_file, remove_leftovers, staged
 from dprelease.output.tables import file_name
 from dprelease.release.payload import Sealed
 from dprelease.release.single_draw import Look
@@ -94,10 +95,8 @@ def record(  # noqa: PLR0913, PLR0917 - as above
     remove_leftovers(directory, PREFIX)
     with staged(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
-        with open(_new(path), "wb") as sink:
+        with new_file(path) as sink:
             write_records(sink, step, described(step, release.about), ahead(shuffler.drain()), form)
-            sink.flush()
-            os.fsync(sink.fileno())
         stored = _measured(path, form, tallier)
         stored = place_of(release.ledger.path, run_id, stored)
         unsealed.keep(path, stored.path)
@@ -119,11 +118,6 @@ def _fits_a_byte(law: Law) -> bool:
     if isinstance(law, WindowLaw):
         return law.first.levels + (law.second.levels if law.second else 0) <= _BYTE
     return False
-
-
-def _new(path: str) -> int:
-    """A file that wasn't there, for this user alone."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
 
 
 def _measured(path: str, form: str, tallier: Tallier) -> StoredTable:
@@ -175,11 +169,9 @@ def _converted(step: RecordStep, stored: StoredTable, release: Release, form: st
     path = f"{stored.path}.{form}"
     with staged(directory, PREFIX) as staging:
         made = os.path.join(staging.content, "table")
-        with open(stored.path, "rb") as source, open(_new(made), "wb") as sink:
+        with open(stored.path, "rb") as source, new_file(made) as sink:
             rows = read_columns(source, stored.path, stored.format, step)
             write_records(sink, step, described(step, release.about), rows, form)
-            sink.flush()
-            os.fsync(sink.fileno())
         with open(made, "rb") as source:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
         size = os.path.getsize(made)
