@@ -36,7 +36,7 @@ from dprelease.model import (
 from dprelease.output.staging import copy_file, remove_leftovers, staged
 from dprelease.output.tables import file_name
 from dprelease.release.payload import Sealed
-from dprelease.release.single_draw import Look
+from dprelease.release.single_draw import NoiseDraw
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -51,32 +51,32 @@ def record_all(  # noqa: PLR0913, PLR0917 - all that a run has
     plan: Plan,
     run_id: str,
     read: Callable[[RecordRequest], ExactRecords],
-    look: Look,
+    draw: NoiseDraw,
     unsealed: Unsealed,
     tell: Callable[[str], None],
 ) -> dict[str, StoredTable]:
     """Draw the record-level tables one by one. ``read`` asks the engine of a charged run.
 
-    A full disk and files that can't be read come from outside: they don't use the look up.
+    A full disk and files that can't be read come from outside: they don't void the charge.
     """
-    for step in plan.records:  # what fails here fails before there is a look
+    for step in plan.records:  # what fails here fails before there is a draw
         prepare(step)
     release = plan.release
     bounded = release.privacy.bounding is not None
-    salt = read_bits(look.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
+    salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     tables = {}
     for step in plan.records:
         tell(f"perturb the records for {step.perturb.name}")
         exact = read(record_request(release, step, salt))
-        with look.guard(OSError, Failure):
-            tables[step.perturb.name] = record(step, exact, look, unsealed, release, run_id)
+        with draw.guard(OSError, Failure):
+            tables[step.perturb.name] = record(step, exact, draw, unsealed, release, run_id)
     return tables
 
 
 def record(  # noqa: PLR0913, PLR0917 - as above
     step: RecordStep,
     exact: ExactRecords,
-    look: Look,
+    draw: NoiseDraw,
     unsealed: Unsealed,
     release: Release,
     run_id: str,
@@ -87,9 +87,9 @@ def record(  # noqa: PLR0913, PLR0917 - as above
     take it, Failure where the data can't be read; then nothing is kept.
     """
     directory, form = directory_of(release.ledger.path), release.output.format
-    shuffler = Shuffler(look, directory)
+    shuffler = Shuffler(draw, directory)
     tallier = Tallier(step, usual_pairs(step))
-    for columns in ahead(perturb(exact, step, look)):
+    for columns in ahead(perturb(exact, step, draw)):
         tallier.add(columns)
         shuffler.add(narrow(columns, step))
     remove_leftovers(directory, PREFIX)
