@@ -98,8 +98,8 @@ def _connected(path: str, wait: float, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
     try:
         with translated(path, wait):
-            for each in _SETTINGS:
-                connection.execute(each)
+            for setting in _SETTINGS:
+                connection.execute(setting)
             check_schema(connection, path)
             _keep_rollback_journal(connection, path)
     except BaseException:

@@ -31,15 +31,15 @@ def read_witness(path: str, ledger: str) -> Head | None:
     """What the witness says; None when there is none. Raises Failure (exit 6) if it is spoilt."""
     try:
         with open(path, "rb") as file:
-            found = file.read(_LARGEST + 1)
+            stored = file.read(_LARGEST + 1)
     except FileNotFoundError:
         return None
     except OSError as problem:
         raise bad_witness(path, ledger, os.strerror(problem.errno or 0)) from None
     try:
-        content = json.loads(found)
+        content = json.loads(stored)
         seq, digest = content["seq"], content["hash"]
-        whole = len(found) <= _LARGEST and content["schema"] == SCHEMA
+        whole = len(stored) <= _LARGEST and content["schema"] == SCHEMA
         if not whole or type(seq) is not int or seq < 0 or len(bytes.fromhex(digest)) != 32:
             raise ValueError("not a witness")
     except (ValueError, TypeError, KeyError, RecursionError):

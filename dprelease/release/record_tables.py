@@ -19,7 +19,7 @@ from dprelease.kernel.privatize.records import perturb, prepare
 from dprelease.local.cells import described
 from dprelease.local.read_table import read_columns
 from dprelease.local.shuffle import Shuffler
-from dprelease.local.store import Unsealed, directory_of, found, place_of, tidy
+from dprelease.local.store import Unsealed, directory_of, place_of, tidy, whole_table
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.write_table import write_records
 from dprelease.model import (
@@ -126,17 +126,17 @@ def _measured(path: str, form: str, tallier: Tallier) -> StoredTable:
     return StoredTable("", form, digest, os.path.getsize(path), tallier.tally())
 
 
-def located(plan: Plan, kept: Sealed, run_id: str) -> Sealed:
+def located(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
     """Find the stored tables of a sealed run, in the format that is asked for now.
 
     What killed or overtaken processes have left is removed. Raises Failure where one is gone.
     """
     if not plan.records:
-        return kept
+        return sealed_run
     release, ledger = plan.release, plan.release.ledger.path
-    sealed = {name: place_of(ledger, run_id, each) for name, each in kept.records.items()}
+    sealed = {name: place_of(ledger, run_id, table) for name, table in sealed_run.records.items()}
     tidy(ledger, run_id, sealed.values())
-    return replace(kept, records=_in_format(plan, sealed, release.output.format))
+    return replace(sealed_run, records=_in_format(plan, sealed, release.output.format))
 
 
 def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict[str, StoredTable]:
@@ -145,7 +145,7 @@ def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict
     for step in plan.records:
         name = step.perturb.name
         published = os.path.join(release.output.path, file_name(name, sealed[name].format))
-        stored = found(sealed[name], published)
+        stored = whole_table(sealed[name], published)
         if stored.path == published:
             stored = _kept_again(stored, sealed[name], release)
         tables[name] = stored if stored.format == form else _converted(step, stored, release, form)

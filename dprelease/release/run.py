@@ -88,11 +88,11 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
             payload = book.sealed(name) if reservation.state is State.SEALED else None
             if payload is None:
                 source = entropy or SystemEntropy()
-                kept = _drawn_once(book, certified, reservation, engine, source, tell)
+                sealed = _drawn_once(book, certified, reservation, engine, source, tell)
             else:
-                kept = from_bytes(certified.plan, payload)
+                sealed = from_bytes(certified.plan, payload)
             tell("write")
-            return _publish(book, certified.plan, reservation, kept)
+            return _publish(book, certified.plan, reservation, sealed)
 
 
 def _inspect(engine: Engine, release: Release) -> None:
@@ -100,8 +100,11 @@ def _inspect(engine: Engine, release: Release) -> None:
     try:
         engine.inspect(release.data.source, all_inputs(release))
     except Failure as failure:
-        found = [replace(each, place=release.place(each.key)) for each in failure.complaints]
-        raise Failure(failure.exit_code, found) from None
+        complaints = [
+            replace(complaint, place=release.place(complaint.key))
+            for complaint in failure.complaints
+        ]
+        raise Failure(failure.exit_code, complaints) from None
 
 
 @contextmanager
@@ -265,20 +268,20 @@ def _seal(
     with draw.guard():
         payload = to_bytes(plan, drawn)
     with draw.guard(Failure):  # the disk, or another process
-        kept = book.seal(reservation, payload)
-    return drawn if kept == payload else from_bytes(plan, kept)
+        first_sealed = book.seal(reservation, payload)
+    return drawn if first_sealed == payload else from_bytes(plan, first_sealed)
 
 
-def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -> Result:
+def _publish(book: Ledger, plan: Plan, reservation: Reservation, sealed: Sealed) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
     run = reservation.run
     if plan.records:
         from dprelease.release.record_tables import located
 
-        kept = located(plan, kept, run.run_id)
+        sealed = located(plan, sealed, run.run_id)
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
-    made: Publication = assemble(plan, reservation, kept, run.charged_at, book.entries())
+    made: Publication = assemble(plan, reservation, sealed, run.charged_at, book.entries())
     book.published(reservation, publish(plan.release.output.path, made.files))
     return Result(
         plan=plan,
