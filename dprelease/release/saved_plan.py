@@ -23,9 +23,8 @@ from dprelease.ledger import run_id
 from dprelease.ledger.identity import canonical_json
 from dprelease.local.exact_json import record_detail
 from dprelease.model import Plan, Read
+from dprelease.report.facts.release_facts import approval_facts, list_facts
 from dprelease.report.query_json import step_detail
-from dprelease.report.wording.approved_plan import approval_facts
-from dprelease.report.wording.list_files import list_facts
 
 SCHEMA = "dprelease/plan/1"
 _LARGEST = 64 * 1024 * 1024
