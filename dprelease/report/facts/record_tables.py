@@ -13,10 +13,10 @@ from fractions import Fraction
 from dprelease.local.cells import LabelCells, cells_of
 from dprelease.local.errors import Expected, expected
 from dprelease.local.estimates import chances, estimate_facts, estimates, rounded
-from dprelease.local.exact_json import law_content
 from dprelease.local.intervals import quantile
 from dprelease.model import Grid, Loss, PerturbedColumn, RecordStep, Response
 from dprelease.model.local_tables import Law, StoredTable, SubsetLaw
+from dprelease.model.plan_json import exact, law_json
 from dprelease.report.numbers import upward
 
 Facts = dict[str, object]
@@ -64,7 +64,7 @@ def column_facts(response: Response, error: Mapping[str, object]) -> Facts:
         "null_chosen": column.null_chosen,
         "labels": _labels(response),
         "grid": _grid(column),
-        "law": law_content(response.law),
+        "law": law_json(response.law),
         "truth": _truth(response.law),
         "error": dict(error),
     }
@@ -78,11 +78,6 @@ def loss_facts(loss: Loss) -> Facts:
         "delta": upward(loss.delta),
         "delta_exact": exact(loss.delta),
     }
-
-
-def exact(value: Fraction) -> str:
-    """The number itself, as "p/q"."""
-    return f"{value.numerator}/{value.denominator}"
 
 
 def _labels(response: Response) -> Facts | None:
