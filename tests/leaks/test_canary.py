@@ -268,8 +268,8 @@ def odd_text() -> Exception:
 
 
 # Where something fails: structure, engine, noise, seal, report, files, last words.
-STEPS = ["pipeline._inspect", "pipeline._aggregate", "pipeline.privatize", "pipeline.to_bytes",
-         "pipeline.assemble", "pipeline.publish", "cli.run._tell"]  # fmt: skip
+STEPS = ["release.run._inspect", "release.run._aggregate", "release.run.privatize", "release.run.to_bytes",
+         "release.run.assemble", "release.run.publish", "cli.run._tell"]  # fmt: skip
 ERRORS: dict[str, Callable[[], BaseException]] = {
     "ValueError": lambda: ValueError(TEXT),
     "OSError": lambda: OSError(5, TEXT, TEXT),
