@@ -46,8 +46,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Protocol
 
-from dprelease.ledger.messages import rational_text, read_rational
 from dprelease.model import Loss
+from dprelease.model.plan_json import exact, read_exact
 from dprelease.privacy.zcdp import order_for, rho_of_pure, surcharge
 
 ZERO = Fraction(0)
@@ -94,16 +94,16 @@ def whole(loss: Loss) -> Parts:
 def parts_content(parts: Parts) -> dict[str, str]:
     """Parts as a charge's entry holds them."""
     return {
-        "rho": rational_text(parts.rho),
-        "epsilon": rational_text(parts.epsilon),
-        "delta": rational_text(parts.delta),
-        "either": rational_text(parts.either),
+        "rho": exact(parts.rho),
+        "epsilon": exact(parts.epsilon),
+        "delta": exact(parts.delta),
+        "either": exact(parts.either),
     }
 
 
 def read_parts(content: Mapping[str, object]) -> Parts:
     """What ``parts_content`` wrote. Raises KeyError or ValueError for anything else."""
-    return Parts(*(read_rational(content[name]) for name in ("rho", "epsilon", "delta", "either")))
+    return Parts(*(read_exact(content[name]) for name in ("rho", "epsilon", "delta", "either")))
 
 
 KEPT = Fraction(1, 10)

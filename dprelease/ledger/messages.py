@@ -7,7 +7,6 @@ up by another process.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,24 +19,6 @@ from dprelease.model import Loss
 
 EXACT_DIGITS = 15  # longest decimal that a message shows in full
 ROUNDED_DIGITS = 7
-
-_RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)")
-
-
-def rational_text(value: Fraction) -> str:
-    """A non-negative amount as "p/q" in lowest terms."""
-    return f"{value.numerator}/{value.denominator}"
-
-
-def read_rational(text: object) -> Fraction:
-    """The amount written by ``rational_text``. Raises ValueError for any other text."""
-    found = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
-        raise ValueError("not a rational")
-    value = Fraction(int(found[1]), int(found[2]))
-    if rational_text(value) != text:
-        raise ValueError("not in lowest terms")
-    return value
 
 
 def shown_up(value: Fraction) -> str:
