@@ -20,7 +20,7 @@ from dprelease.output.datapackage import datapackage_bytes
 from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
 from dprelease.output.tables import RecordFile, file_name, write_table
-from dprelease.postprocess.all_noise_check import blank_tables
+from dprelease.postprocess.estimate_columns import blank_tables
 from dprelease.release.payload import Sealed
 from dprelease.report.formats import file_of, render
 from dprelease.report.numbers import upward

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.model import Plan
-from dprelease.planning.what_if import what_if
+from dprelease.planning.planner import what_if
 from dprelease.postprocess.number_text import as_budget
 from dprelease.report.local.wording import record_facts, record_words
 from dprelease.report.numbers import text, upward

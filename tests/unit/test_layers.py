@@ -80,7 +80,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.report": (
         *VOCABULARY,
         "dprelease.local",
-        "dprelease.planning.what_if",
+        "dprelease.planning.planner",
         "dprelease.postprocess",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
@@ -119,7 +119,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.ledger",
         "dprelease.local.cells",
         "dprelease.output",
-        "dprelease.postprocess.all_noise_check",
+        "dprelease.postprocess.estimate_columns",
         "dprelease.release.payload",
         "dprelease.report",
         "dprelease.statistics.shared.read_release",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from report_specs import DELTA, PEOPLE, SELECTED
 
-from dprelease.mechanisms.selection_error import shortfall
+from dprelease.mechanisms.exponential import shortfall
 from dprelease.model import NoiseFamily
 from dprelease.report.query_json import MECHANISM_WORDS, query_facts, step_detail
 
