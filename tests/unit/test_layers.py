@@ -108,11 +108,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.files.atomic",
         "dprelease.ledger",
-        "dprelease.local.exact_json",
         "dprelease.report",
     ),
     # Sealed noisy integers, and the files made of them.
-    "dprelease.release.payload": (*VOCABULARY, "dprelease.local.exact_json"),
+    "dprelease.release.payload": VOCABULARY,
     "dprelease.release.result": (*VOCABULARY, "dprelease.local", "dprelease.output"),
     "dprelease.release.bundle": (
         *VOCABULARY,
@@ -145,7 +144,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.noise.entropy",
         "dprelease.kernel.privatize",
         "dprelease.ledger",
-        "dprelease.local.exact_json",
         "dprelease.local.store",
         "dprelease.output",
         "dprelease.release",
