@@ -61,7 +61,7 @@ def _dataset(name: str, runs: Sequence[Run], caps: Caps | None) -> dict[str, obj
         },
         "composed": total_facts(total) if total else None,
         "cap": _caps(caps),
-        "kept": upward(total.kept) if total else 0,
+        "kept": upward(total.reserve) if total else 0,
         "left": {
             "epsilon": left_under(caps.epsilon, total.epsilon) if total else _caps(caps)["epsilon"],
             "delta": left_under(total.room, total.counted) if total else _caps(caps)["delta"],

@@ -145,7 +145,7 @@ def test_a_means_calibration_covers_every_move(width: int, epsilon: str) -> None
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
     epsilon, delta = F(2), F("1e-3")
-    sigma2 = discrete_gaussian.least_sigma2(shifts.replaced_split(width, 9), epsilon, delta)
+    sigma2 = discrete_gaussian.least_sigma2(shifts.general(2 * width * width, 4), epsilon, delta)
     for t in range(width + 1):
         for u in range(width + 1):
             vector = (t, width - t, u, width - u)
@@ -156,7 +156,7 @@ def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "5"])
 def test_calibration_is_near_the_continuous_law(width: int, epsilon: str) -> None:
     mu = continuous.guess_mu(float(F(epsilon)), 1e-6)
-    for shift in (shifts.single(width), shifts.split(width), shifts.replaced_split(width, 4)):
+    for shift in (shifts.single(width), shifts.split(width), shifts.general(2 * width * width, 4)):
         sigma2 = discrete_gaussian.least_sigma2(shift, F(epsilon), F("1e-6"))
         ratio = math.sqrt(sigma2 / shift.l2_squared) * mu
         assert 1 - 1e-3 <= ratio <= 1 + (1e-2 if width < 100 else 1e-3)
@@ -176,7 +176,7 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
         "single": shifts.single(width),
         "split": shifts.split(width),
         "pair": shifts.pair(width, width),
-        "replaced": shifts.replaced_split(width, 3),
+        "replaced": shifts.general(2 * width * width, 4),
     }[kind]
     sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
     assert discrete_gaussian.delta_of(sigma2, shift, epsilon) <= delta
