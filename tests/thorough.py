@@ -23,10 +23,10 @@ def some(cases: Sequence[Case], step: int) -> list[Case]:
 
 
 def in_diagonal(position: int, step: int) -> bool:
-    """One position in each row of ``step``, a place further in each next row.
+    """One position in each row of ``step``, at a place that moves by the golden ratio.
 
-    So every value of every parameter takes part sooner or later, also when the number of values of
-    the inner parameter is a multiple of the step.
+    So every value of every parameter takes part sooner or later, whatever the number of values of
+    the inner parameters.
     """
     row, column = divmod(position, step)
-    return column == row % step
+    return column == (row * 0x9E3779B9 % (1 << 32)) * step >> 32
