@@ -66,7 +66,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     findings = [_examine(spec, period, outside) for spec in specs]
     if any(finding.plan is not None and finding.plan.release.period for finding in findings):
         # A period that one spec takes is not a mistake beside the others.
-        from dprelease.spec.checks.files.sources import USELESS_PERIOD
+        from dprelease.spec.checks.data_source import USELESS_PERIOD
 
         findings = [
             replace(finding, warnings=_without(finding, USELESS_PERIOD)) for finding in findings

@@ -50,7 +50,7 @@ def plan(
     """
     # Imported here for start-up: to load a spec needs no planner.
     from dprelease.release.confirmed import confirmed_plan
-    from dprelease.spec.checks.files.relocation import relocated
+    from dprelease.spec.checks.paths import relocated
 
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)

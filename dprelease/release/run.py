@@ -39,7 +39,7 @@ from dprelease.release.versions import versions
 from dprelease.report.formats import ready
 from dprelease.report.query_json import query_facts, step_detail
 from dprelease.spec import load
-from dprelease.spec.checks.files.relocation import relocated
+from dprelease.spec.checks.paths import relocated
 
 Progress = Callable[[str], None]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.complaints.reporter import Refused
+from dprelease.spec.complaints.wording import show
 
 PLACES = 12
 _DENOMINATOR = 10**PLACES
@@ -17,17 +18,6 @@ LARGEST = 10**18
 MAX_EPSILON = 10**6
 MAX_BOUND = 10**9
 MAX_SELECTION_DELTA = Fraction(1, 1000)
-
-
-class Refused(Exception):
-    """A value that can't be used: message, remedy, complaint code, and the key if it is clear."""
-
-    def __init__(self, message: str, hint: str, code: str = "E205", key: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-        self.code = code
-        self.key = key
 
 
 def exact(value: object, code: str = "E205") -> Fraction:

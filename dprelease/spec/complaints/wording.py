@@ -1,4 +1,4 @@
-"""How values of the spec are shown in complaints: quoted, escaped, short."""
+"""How values and words of a spec are written in complaints, and which word a misspelt one means."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, time
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 _LONGEST = 80
@@ -99,3 +100,30 @@ _SHOWN: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (list, lambda _: "a list"),
     (dict, lambda _: "a table"),
 )
+_LONGEST_GUESSED = 64
+_MOST_TRIED = 500
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Give the known word closest to ``word``, or None when none is close.
+
+    Case and the difference between ``-`` and ``_`` don't count. Ties go to the first in order;
+    only the first 500 known words are tried.
+    """
+    # 60 of 100 letters in common, in order: enough to be a misspelling.
+    if len(word) > _LONGEST_GUESSED:
+        return None
+    # Imported here for start-up: most specs hold no misspelling.
+    from difflib import SequenceMatcher
+
+    wanted = _fold(word)
+    best, best_score = None, 60
+    for each in islice(known, _MOST_TRIED):
+        score = round(100 * SequenceMatcher(None, wanted, _fold(each), autojunk=False).ratio())
+        if score > best_score:
+            best, best_score = each, score
+    return best
+
+
+def _fold(word: str) -> str:
+    return word.casefold().replace("-", "_")

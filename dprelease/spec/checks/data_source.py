@@ -1,4 +1,4 @@
-"""Makes the data source of the ``[data]`` section. No data is opened, nor looked for."""
+"""The data source of the ``[data]`` section. No data is opened, nor looked for."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import os
 from typing import Literal
 
 from dprelease.model import Data, Dialect, Source
-from dprelease.spec.checks.columns.values import UNPRINTABLE
-from dprelease.spec.checks.files.paths import absolute, fixed_part, has_wildcards
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.checks.columns.domains import UNPRINTABLE
+from dprelease.spec.checks.paths import PERIOD, absolute, fill_period, fixed_part, has_wildcards
 from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.fields import SAFE_NAME
 from dprelease.spec.schema.models import DataSection
 from dprelease.spec.schema.structure import Part
 
-PERIOD = "{period}"
 USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
 _FORMATS: dict[str, Literal["csv", "parquet"]] = {
     ".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
@@ -26,11 +25,6 @@ _ENCODINGS = {
     "cp1252": "cp1252", "windows-1252": "cp1252", "1252": "cp1252",
 }  # fmt: skip
 _CSV_KEYS = ("delimiter", "quote", "encoding", "null_values", "header", "names", "strip")
-
-
-def fill_period(text: str, period: str | None) -> str:
-    """Fill ``{period}`` in a path or snapshot."""
-    return text if period is None else text.replace(PERIOD, period)
 
 
 def check_period(

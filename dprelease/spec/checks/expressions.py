@@ -1,4 +1,4 @@
-"""Passes SQL expressions of the spec to the whitelist."""
+"""SQL expressions of a spec, held against the whitelist."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from dprelease.model import ColumnType, Expression
+from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
-from dprelease.spec.toml.tree import Path
 
 
 def read_expression(
