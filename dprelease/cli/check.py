@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
+from dprelease.cli.app import OUTSIDE, PERIOD, QUIET
 from dprelease.cli.console import answer, answer_json, complain, paint, remark
-from dprelease.cli.github import marked
-from dprelease.cli.options import OUTSIDE, PERIOD, QUIET
+from dprelease.cli.views.formats import marked
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _tell_text(findings: list[Finding], _code: int, quiet: bool) -> None:
 
 
 def _summary(plan: Plan) -> str:
-    from dprelease.cli.views.numbers import rounded_up
+    from dprelease.cli.views.formats import rounded_up
     from dprelease.report.numbers import upward
 
     tables = len({query.table for query in plan.release.queries}) + len(plan.records)

@@ -20,8 +20,8 @@ class Code(NamedTuple):
 CODE_TABLE: tuple[Code, ...] = (
     Code("E000", "cli.guard", "a mistake on the command line"),
     # E01x: files that commands are asked to write or to show
-    Code("E010", "cli.files", "a file in the way of one to be written"),
-    Code("E011", "cli.files", "a file that can't be written"),
+    Code("E010", "cli.console", "a file in the way of one to be written"),
+    Code("E011", "cli.console", "a file that can't be written"),
     Code("E012", "output.read", "a directory that holds no release"),
     Code("E013", "output.read", "a released table that can't be read"),
     Code("E014", "cli.show", "no released table of that name"),
@@ -106,10 +106,10 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E822", "report.rerender", "a table that is not as it was released"),
     Code("E823", "cli.report", "a page or report that can't be written"),
     # E83x: estimates from a record-level table
-    Code("E830", "cli.estimate_source", "a record-level table that can't be opened"),
-    Code("E831", "cli.estimate_source", "no report that tells of the table"),
-    Code("E832", "cli.estimate_source", "a table that is not record-level"),
-    Code("E833", "cli.estimate_source", "not the record-level table that was released"),
+    Code("E830", "cli.estimate", "a record-level table that can't be opened"),
+    Code("E831", "cli.estimate", "no report that tells of the table"),
+    Code("E832", "cli.estimate", "a table that is not record-level"),
+    Code("E833", "cli.estimate", "not the record-level table that was released"),
     Code("E834", "local.reading", "a record-level table that can't be read"),
     Code("E835", "cli.estimate", "columns that no cross table can be made of"),
     Code("W801", "output.read", "a released table that is not as it was released"),

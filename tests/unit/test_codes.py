@@ -43,7 +43,6 @@ RANGES = {
         "report.rerender",
         "cli.report",
         "cli.estimate",
-        "cli.estimate_source",
         "local",
     ),
     "W2": ("spec",),

@@ -1,4 +1,4 @@
-"""A plan for people: two tables that fit 80 columns, then the totals.
+"""A plan for people: tables that fit 80 columns, then the totals.
 
 On a terminal long names are folded, in a pipe lines are as long as they need to be; nothing is
 ever cut off.
@@ -7,14 +7,13 @@ ever cut off.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dprelease.cli.console import answer, folded
-from dprelease.cli.views.ledger_lines import ledger_lines
-from dprelease.cli.views.numbers import rounded_up
-from dprelease.cli.views.tables import new_table, rendered
+from dprelease.cli.views.formats import new_table, rendered, rounded_up
+from dprelease.cli.views.ledger import ledger_lines
 from dprelease.report.wording.list_files import list_rows
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ def write_plan(plan: Facts) -> None:
     tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
     perturbs = plan.get("perturb", ())
     if perturbs:
-        from dprelease.cli.views.plan_records import record_tables
-
-        tables += record_tables(perturbs, percent)
+        tables += _record_tables(perturbs, percent)
     if plan.get("what_if"):
         tables.append((_what_if(plan["what_if"], steps, perturbs), ""))
     answer(rendered(tables))
@@ -145,9 +142,7 @@ def _what_if(options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequenc
         ]
         table.add_row(step["name"], *cells)
     if perturbs:
-        from dprelease.cli.views.plan_records import what_if_rows
-
-        for name, cells in what_if_rows(options, perturbs):
+        for name, cells in _record_errors(options, perturbs):
             table.add_row(name, *cells)
     return table
 
@@ -231,3 +226,93 @@ def _approval(approval: Facts) -> list[str]:
         "approval of a saved plan (-o) holds a run to all of this, and to the texts of the spec; "
         f"it leaves open: {'; '.join(approval['leaves_open'])}",
     ]
+
+
+# The words of record-level tables are imported where they are needed: most plans have none.
+
+_CAPTION = "Error of one answer, where it is largest; least: of any mechanism that loses as little."
+
+
+def _record_tables(perturbs: Sequence[Facts], percent_kept: float) -> Iterator[tuple[Table, str]]:
+    """What is published of each record, how it is protected, and what estimates will be worth."""
+    yield _answers(perturbs), _CAPTION
+    yield _record_protection(perturbs), ""
+    yield (
+        _estimate_widths(perturbs),
+        f"Half-widths of {percent_kept:g}% intervals, about and at most; of the noise alone.",
+    )
+
+
+def _answers(perturbs: Sequence[Facts]) -> Table:
+    from dprelease.report.local.reading import amount, answer_of, error_of
+
+    table = new_table("What is published record by record")
+    for heading in ("table and column", "an answer is", "expected error", "least"):
+        table.add_column(heading, overflow="fold")
+    for part in perturbs:
+        table.add_row(part["name"], "", "", "")
+        for column in part["columns"]:
+            least = amount(column, column["error"]["floor"])
+            table.add_row(
+                f"  {column['name']}", answer_of(column), error_of(column, "expected"), least
+            )
+    return table
+
+
+def _record_protection(perturbs: Sequence[Facts]) -> Table:
+    from dprelease.report.local.columns import percent
+
+    with_delta = any(part["delta"] for part in perturbs)
+    table = new_table("How each record is protected")
+    for heading in ("table and column", "mechanism"):
+        table.add_column(heading, overflow="fold")
+    losses = ["epsilon", *(["delta"] if with_delta else [])]
+    for heading in ("truth", "scale", *losses):
+        table.add_column(heading, justify="right", overflow="fold")
+    for part in perturbs:
+        most = part["rows_per_unit"]
+        kept = "" if most == 1 else f"at most {most:,} rows of one person"
+        table.add_row(part["name"], kept, "", "", *(rounded_up(part[loss]) for loss in losses))
+        for column in part["columns"]:
+            scale = column["error"]["scale"]
+            table.add_row(
+                f"  {column['name']}",
+                column["mechanism"],
+                "" if column["truth"] is None else percent(column["truth"]["own"]),
+                "" if scale is None else rounded_up(scale),
+                *(rounded_up(column[loss]) for loss in losses),
+            )
+    return table
+
+
+def _estimate_widths(perturbs: Sequence[Facts]) -> Table:
+    from dprelease.report.local.reading import halfwidth_head, halfwidth_rows
+
+    table = new_table("What estimates are worth")
+    head = halfwidth_head(perturbs[0])
+    for heading in head[:2]:
+        table.add_column(heading, overflow="fold")
+    for heading in head[2:]:
+        table.add_column(heading, justify="right", overflow="fold")
+    for part in perturbs:
+        for name, *rest in halfwidth_rows(part):
+            table.add_row(f"{part['name']}: {name}" if len(perturbs) > 1 else name, *rest)
+    return table
+
+
+def _record_errors(
+    options: Sequence[Facts], perturbs: Sequence[Facts]
+) -> Iterator[tuple[str, list[str]]]:
+    """What an answer errs at other totals: a row for each column."""
+    from dprelease.report.local.reading import amount
+
+    for part in perturbs:
+        for column in part["columns"]:
+            cells = []
+            for option in options:
+                known = option["perturb"]
+                if known is None:
+                    cells.append("too little")
+                    continue
+                cells.append(amount(column, known[part["name"]][column["name"]]))
+            yield f"{part['name']}: {column['name']}", cells

@@ -1,6 +1,7 @@
-"""A released table as text: each figure with its half-width, as wide as the terminal.
+"""A released table as text, each figure with its half-width, and in JSON values.
 
-A table with more columns than fit is shown in parts, each with the grouping columns again.
+Text is as wide as the terminal: a table with more columns than fit is shown in parts, each with the
+grouping columns again.
 """
 
 from __future__ import annotations
@@ -161,3 +162,31 @@ def _notes(fields: Sequence[Field], figures: Sequence[Figure]) -> Iterator[str]:
         yield "(n) of a quantile: within n ranks, values in order, of the true one"
     if any(not _is_number(fields[each.value]) and each.ranks is None for each in moes):
         yield "(n) of a name: its score falls short of the best by at most n"
+
+
+def facts_of(table: Described, read: Rows) -> dict[str, object]:
+    """The table's columns and its rows; numbers as numbers, an empty cell as null."""
+    return {
+        "name": table.name,
+        "title": table.title or None,
+        "file": str(table.file),
+        "rows": read.total,
+        "columns": [
+            {"name": field.name, "type": field.type, "description": field.description or None}
+            for field in table.fields
+        ],
+        "values": [
+            [_value(field, text) for field, text in zip(table.fields, row, strict=True)]
+            for row in read.rows
+        ],
+    }
+
+
+def _value(field: Field, text: str | None) -> object:
+    if text is None or field.type not in {"integer", "number", "boolean"}:
+        return text
+    if field.type == "boolean":
+        return {"true": True, "false": False}.get(text, text)
+    if not NUMBER.fullmatch(text):  # not what was released: say what is there
+        return text
+    return int(text) if field.type == "integer" and text.lstrip("-").isdigit() else float(text)

@@ -7,10 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from dprelease.cli.console import answer, answer_json, folded
-from dprelease.cli.views.ledger_lines import kept_note
-from dprelease.cli.views.numbers import left as left_of
-from dprelease.cli.views.numbers import spent as spent_of
-from dprelease.cli.views.standing import standing_of
+from dprelease.cli.views.formats import remaining_text, spent_text
+from dprelease.cli.views.ledger import kept_note, standing_of
 from dprelease.errors import Failure
 from dprelease.report.numbers import upward
 from dprelease.report.query_json import accounting_facts
@@ -88,7 +86,7 @@ def _left(result: Result) -> str:
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
     left = [
-        f"{what} {left_of(ledger[f'{what}_left_after'])} of {left_of(cap)}"
+        f"{what} {remaining_text(ledger[f'{what}_left_after'])} of {remaining_text(cap)}"
         + (kept_note(ledger) if what == "delta" else "")
         for what in ("epsilon", "delta")
         if (cap := ledger[f"{what}_cap"]) is not None
@@ -98,5 +96,5 @@ def _left(result: Result) -> str:
 
 def _loss(result: Result) -> str:
     loss = result.plan.loss
-    delta = f", delta {spent_of(upward(loss.delta))}" if loss.delta else ""
-    return f"epsilon {spent_of(upward(loss.epsilon))}{delta} ({result.plan.method})"
+    delta = f", delta {spent_text(upward(loss.delta))}" if loss.delta else ""
+    return f"epsilon {spent_text(upward(loss.epsilon))}{delta} ({result.plan.method})"

@@ -1,22 +1,24 @@
-"""Where the budget of each dataset went: as JSON values, and as tables."""
+"""The budget of each dataset as JSON and tables; entries of a ledger, held against reports."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from dprelease.cli.console import answer, answer_json, folded
-from dprelease.cli.units import unit_lines, units_of
-from dprelease.cli.views.numbers import left as left_of
-from dprelease.cli.views.numbers import rounded_up
-from dprelease.cli.views.numbers import spent as spent_of
-from dprelease.cli.views.standing import left_of as left_under
-from dprelease.cli.views.standing import total_facts
-from dprelease.cli.views.tables import new_table, rendered
+from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
+from dprelease.cli.views.ledger import remaining_under, total_facts
+from dprelease.files.atomic import save_text
 from dprelease.ledger import Caps, Ledger, Run
+from dprelease.ledger.chain import Entry
+from dprelease.ledger.guarantee import DESCRIPTION, definition_in
+from dprelease.ledger.messages import no_export, no_report, not_in_ledger
 from dprelease.ledger.totals import running
 from dprelease.report.numbers import upward
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Facts = Mapping[str, Any]
+
+_LARGEST = 256 * 1024 * 1024  # bytes of a report
 
 
 def history(book: Ledger, dataset: str | None, caps: Caps | None) -> dict[str, object]:
@@ -63,9 +67,9 @@ def _dataset(name: str, runs: Sequence[Run], caps: Caps | None) -> dict[str, obj
         "cap": _caps(caps),
         "kept": upward(total.kept) if total else 0,
         "left": {
-            "epsilon": left_under(caps.epsilon, total.epsilon) if total else _caps(caps)["epsilon"],
-            "delta": left_under(total.room, total.counted) if total else _caps(caps)["delta"],
-        },
+            "epsilon": remaining_under(caps.epsilon, total.epsilon),
+            "delta": remaining_under(total.room, total.counted),
+        } if total else _caps(caps),
         "cap_changes": list(_changes(runs, caps)),
         "units": units_of(runs),
     }  # fmt: skip
@@ -177,21 +181,20 @@ def _account(dataset: Facts) -> Iterator[str]:
         yield "* a unit has records in one such period only; spent: the periods that cost most"
     composed = total is not None and total["by"] == "zCDP"
     yield from unit_lines(dataset["units"])
-    delta = f", delta {spent_of(spent['delta'])}" if spent["delta"] else ""
-    yield f"spent    epsilon {spent_of(spent['epsilon'])}{delta}, plain sums"
+    delta = f", delta {spent_text(spent['delta'])}" if spent["delta"] else ""
+    yield f"spent    epsilon {spent_text(spent['epsilon'])}{delta}, plain sums"
     if composed:
-        yield (
-            f"         epsilon {spent_of(total['epsilon'])} at delta {spent_of(total['delta'])}, "
-            "composed"
-        )
+        epsilon, delta = spent_text(total["epsilon"]), spent_text(total["delta"])
+        yield f"         epsilon {epsilon} at delta {delta}, composed"
     for what in ("epsilon", "delta"):
         if cap[what] is None:
             if what == "epsilon" or spent["delta"]:
                 yield f"cap      {what}: none"
             continue
         kept = dataset["kept"] if what == "delta" else 0
-        note = f"; {spent_of(kept)} is kept for composing" if kept else ""
-        yield (f"cap      {what} {left_of(cap[what])}, left {left_of(dataset['left'][what])}{note}")
+        note = f"; {spent_text(kept)} is kept for composing" if kept else ""
+        remaining = remaining_text(dataset["left"][what])
+        yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{note}"
     for change in dataset["cap_changes"]:
         where = "now" if change["entry"] is None else f"with entry {change['entry']}"
         how = "raised" if change["raised"] else "set" if change["from"] is None else "lowered"
@@ -203,4 +206,123 @@ def _account(dataset: Facts) -> Iterator[str]:
 
 
 def _cap(value: float | None) -> str:
-    return "none" if value is None else left_of(value)
+    return "none" if value is None else remaining_text(value)
+
+
+def units_of(runs: Sequence[Run]) -> list[dict[str, object]]:
+    """Tell the units that charges note, with the entries of each; usually it is one."""
+    found: list[dict[str, Any]] = []
+    for run in runs:
+        definition = definition_in(run.detail)
+        told = {
+            "unit": run.detail.get("unit"),
+            "adjacency": run.detail.get("adjacency"),
+            "definition": None if definition is None else dict(definition),
+            "description": run.detail.get(DESCRIPTION),
+        }
+        known = next((each for each in found if told.items() <= each.items()), None)
+        if known is None:
+            found.append({**told, "entries": [run.seq]})
+        else:
+            known["entries"].append(run.seq)
+    return found
+
+
+def unit_lines(units: Sequence[Facts]) -> Iterator[str]:
+    """Say what is protected, and what people should look at before they believe the total."""
+    noted = [each for each in units if each["unit"] is not None]
+    for each in noted:
+        of = f" ({_entries(each)})" if len(noted) > 1 else ""
+        yield f"unit     {_unit(each)}, {each['adjacency']}{of}"
+    for each in noted:
+        if each["unit"] != "row" and each["definition"] is None:
+            yield f"note     {_entries(each)}: an early version did not note how it is defined"
+    if len({each["description"] for each in noted} - {None}) > 1:
+        yield "note     the unit is described in several ways: is it the same one?"
+
+
+def _unit(told: Facts) -> str:
+    definition = told["definition"] or {}
+    made = f" = {definition['expression']}" if "expression" in definition else ""
+    described = f": {told['description']}" if told["description"] is not None else ""
+    return f"{told['unit']}{made}{described}"
+
+
+def _entries(told: Facts, most: int = 5) -> str:
+    numbers: Sequence[int] = told["entries"]
+    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
+    listed = ", ".join(map(str, numbers[:most]))
+    return f"{'entry' if len(numbers) == 1 else 'entries'} {listed}{more}"
+
+
+def against(report: str, ledger: str, runs: Sequence[Run]) -> None:
+    """Refuse (exit 6) a ledger that doesn't hold the charge that a report names."""
+    named = _read(report)
+    entry, digest = named["entry"], named["hash"]
+    run = next((run for run in runs if run.seq == entry), None)
+    if run is None:
+        raise not_in_ledger(ledger, report, f"entry {entry} is no charge, or is not there")
+    for what, said, found in (
+        ("hash", digest, run.hash),
+        ("dataset", named["dataset"], run.dataset),
+        ("run", named["run"], run.run_id),
+    ):
+        if said != found:
+            raise not_in_ledger(ledger, report, f"entry {entry} has another {what}")
+
+
+def _read(report: str) -> Mapping[str, Any]:
+    path = Path(report)
+    try:
+        found = path.stat()
+        if not S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise ValueError("no file, or too large for a report")
+        content = json.loads(path.read_bytes())
+        named = {
+            "entry": content["ledger"]["entry"],
+            "hash": content["ledger"]["hash"],
+            "dataset": content["ledger"]["dataset"],
+            "run": content["provenance"]["run_id"],
+        }
+        if type(named["entry"]) is not int or content["schema"] != "dprelease/report/1":
+            raise ValueError("not a report")
+    except OSError as problem:
+        raise no_report(report, os.strerror(problem.errno or 0)) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise no_report(report, "it names no entry of a ledger") from None
+    return named
+
+
+def lines_of(chain: Sequence[Entry]) -> list[str]:
+    """Entries in order, one JSON object each."""
+    return [
+        json.dumps(
+            {
+                "seq": each.seq,
+                "kind": each.kind,
+                "run_id": each.run_id,
+                "written_at": each.written_at,
+                "content": each.content,
+                "previous": each.previous,
+                "hash": each.hash,
+            }
+        )
+        for each in chain
+    ]
+
+
+def write_lines(lines: Iterable[str], out: str | None) -> None:
+    """Write lines to a file, or to standard output. Raises Failure (exit 2)."""
+    text = "".join(f"{line}\n" for line in lines)
+    if out is None:
+        if text:
+            answer(text.rstrip("\n"))
+        return
+    problem = save_text(out, text, _is_export)
+    if problem is not None:
+        raise no_export(out, problem)
+
+
+def _is_export(text: str) -> bool:
+    first = json.loads(text.partition("\n")[0])
+    return isinstance(first, dict) and first.keys() == {*Entry.__dataclass_fields__}

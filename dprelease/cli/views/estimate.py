@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import floor, log10
 from shutil import get_terminal_size
 
-from dprelease.cli.views.numbers import rounded_up
+from dprelease.cli.views.formats import rounded_up
 from dprelease.local.estimates import Cross, Estimates, Mean, Shares
 from dprelease.local.intervals import Figure
 from dprelease.model.local_tables import RecordStep

@@ -1,15 +1,19 @@
-"""The first line of a CSV file, and not one byte more."""
+"""Names of the columns of a file: a CSV file's first line, or the schema of a Parquet file."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.csv_line import split_line
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _LONGEST = 1 << 20
 _LONGEST_NAME = 200  # as in a spec
@@ -118,3 +122,46 @@ def _no_header(file: str, place: int, why: str) -> Failure:
         "is a header all the same, take `header = false` out there"
     )
     return Failure(ExitCode.SPEC, Complaint("E016", message, hint))
+
+
+def parquet_columns(file: str) -> list[Named]:
+    """The columns that the schema declares; no row group is opened. Raises Failure (exit 2)."""
+    import pyarrow.parquet as pq
+
+    if os.path.exists(file) and not os.path.isfile(file):
+        raise unreadable(file, "it is no file")
+    try:
+        schema = pq.read_schema(file)
+    except FileNotFoundError:
+        raise unreadable(file, "there is no such file") from None
+    except (OSError, ValueError):
+        raise unreadable(file, "it is no Parquet file") from None
+    if not schema.names:
+        raise unreadable(file, "it has none")
+    times = Counter(name.casefold() for name in schema.names)
+    columns = []
+    for field in schema:
+        twice = {field.name.casefold()} if times[field.name.casefold()] > 1 else set()
+        kind, wrong = _type(field.type), no_name(field.name, twice)
+        why = f"its name {wrong}" if wrong else "" if kind else "of a type that no spec reads"
+        columns.append(Named(field.name, kind, why))
+    return columns
+
+
+def _type(kind: pyarrow.DataType) -> str | None:
+    import pyarrow.types as of
+
+    tests = (
+        (of.is_boolean, "boolean"),
+        (of.is_integer, "integer"),
+        (of.is_floating, "float"),
+        (of.is_decimal128, "decimal"),
+        (of.is_string, "string"),
+        (of.is_large_string, "string"),
+        (of.is_string_view, "string"),
+        (of.is_date, "date"),
+        (lambda kind: of.is_timestamp(kind) and kind.tz is None, "timestamp"),
+    )
+    if of.is_dictionary(kind):
+        return _type(kind.value_type)
+    return next((name for test, name in tests if test(kind)), None)
