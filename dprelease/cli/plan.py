@@ -48,8 +48,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     from dprelease.cli.views.ledger import standing_of
     from dprelease.release.saved_plan import digest_of, save
-    from dprelease.report.plan_json import describe
-    from dprelease.report.what_if_json import what_if_facts
+    from dprelease.report.plan_json import describe, what_if_facts
     from dprelease.report.wording.extremes import plan_warnings
 
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)

@@ -151,6 +151,7 @@ def test_help_loads_nothing_heavy(folder):
         "dprelease.cli.app",
         "dprelease.cli.views.formats",
         "dprelease.cli.guard",
+        "dprelease.cli.views",
         *(f"dprelease.cli.{command}" for command in COMMANDS),
         "dprelease.errors",
         "dprelease.model",

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.engines import get
 from dprelease.model import (
@@ -75,7 +76,7 @@ def agree(request: AggregateRequest) -> list[list[int]]:
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_typed_keys_and_bins_of_text(

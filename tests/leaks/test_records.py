@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.engines import get
 from dprelease.model import (
@@ -33,7 +34,7 @@ from dprelease.model import (
 
 SETTINGS = settings(
     deadline=None,
-    max_examples=4,
+    max_examples=examples(4),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 INPUTS = (

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from dprelease.local.errors import Expected, expected
-from dprelease.local.estimates_json import rounded
+from dprelease.local.estimates import rounded
 from dprelease.local.intervals import quantile
 from dprelease.model import RecordStep, Response
 

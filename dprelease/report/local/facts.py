@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.local.cells import LabelCells, cells_of
-from dprelease.local.estimates import chances, estimates
-from dprelease.local.estimates_json import estimate_facts
-from dprelease.local.exact_json import law_content
+from dprelease.local.estimates import chances, estimate_facts, estimates
 from dprelease.model import Grid, Loss, PerturbedColumn
 from dprelease.model.local_tables import (
     Law,
@@ -21,6 +19,7 @@ from dprelease.model.local_tables import (
     StoredTable,
     SubsetLaw,
 )
+from dprelease.model.plan_json import exact, law_json
 from dprelease.report.local.errors import error_facts
 from dprelease.report.numbers import upward
 
@@ -69,7 +68,7 @@ def column_facts(response: Response, error: Mapping[str, object]) -> Facts:
         "null_chosen": column.null_chosen,
         "labels": _labels(response),
         "grid": _grid(column),
-        "law": law_content(response.law),
+        "law": law_json(response.law),
         "truth": _truth(response.law),
         "error": dict(error),
     }
@@ -83,11 +82,6 @@ def loss_facts(loss: Loss) -> Facts:
         "delta": upward(loss.delta),
         "delta_exact": exact(loss.delta),
     }
-
-
-def exact(value: Fraction) -> str:
-    """The number itself, as "p/q"."""
-    return f"{value.numerator}/{value.denominator}"
 
 
 def _labels(response: Response) -> Facts | None:

@@ -15,14 +15,12 @@ from oracle.codes import SPEC_CODES
 
 import dprelease.spec
 from dprelease.errors import Place
-from dprelease.mechanisms.quantile_error import extreme
 from dprelease.model import ColumnType, Query, Source
 from dprelease.spec.checks.columns.domains import canonical
 from dprelease.spec.checks.paths import absolute, fixed_part, holds, reads
 from dprelease.spec.checks.queries.statistic_keys import LATER_STATISTICS, STATISTICS, suffixes_of
 from dprelease.spec.complaints.reporter import Refused, Reporter
 from dprelease.spec.complaints.wording import listed, nearest, plain, show
-from dprelease.spec.schema.fields import FIXED
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.numbers import budget, exact, probability
 from dprelease.spec.toml.positions import find_positions
@@ -49,11 +47,6 @@ def test_the_statistics_are_those_of_the_registry():
         for query in (one, replace(one, picks=3), replace(one, quantiles=several)):
             if query.quantiles == several[:1] or name == "quantile":
                 assert suffixes_of(query) == registry.STATISTICS[name].suffixes_of(query)
-
-
-def test_a_minimum_is_the_quantile_that_the_search_recommends():
-    share = extreme(Fraction(1), 1000, None)
-    assert (FIXED["min"], FIXED["max"]) == (share, 1 - share)
 
 
 @given(st.integers(-(10**19), 10**19), st.integers(0, 14), st.integers(-3, 3))

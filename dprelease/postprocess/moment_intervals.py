@@ -34,7 +34,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dprelease.model import Noise
-from dprelease.postprocess.intervals.noise_mixture import mix_quantiles
+from dprelease.postprocess.noise_mixture import mix_quantiles
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,4 @@
-"""What is released at once, before it has noise: integers, and how far a neighbour moves them."""
+"""Steps before they have noise: what is released at once, and how far a neighbour moves it."""
 
 from __future__ import annotations
 

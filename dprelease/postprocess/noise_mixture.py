@@ -5,7 +5,7 @@ never makes the sum more concentrated (Birnbaum 1948): a quantile at larger weig
 bound. That is used twice, to look quantiles up on a lattice of weights, and to keep weights apart
 that are so close that the formula below would lose its digits.
 
-These are the continuous laws; discrete draws can be coupled with theirs, see ``shares``.
+These are the continuous laws; discrete draws can be coupled with theirs, ``LATTICE_SLACK``.
 
 Laplace draws of scales w_i have P(abs(sum) > t) = sum of A_i exp(-t/w_i), with A_i the product over
 j != i of w_i^2/(w_i^2 - w_j^2), by partial fractions of the characteristic function.
@@ -14,12 +14,12 @@ j != i of w_i^2/(w_i^2 - w_j^2), by partial fractions of the characteristic func
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.share import LATTICE_SLACK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+LATTICE_SLACK = 1.0
+"""A discrete draw and its continuous counterpart can be coupled within 1 of each other."""
+
 KNOTS = 128
+_UP = 1 + 2.0**-40
 _APART = 1 + 1 / 512  # the least quotient of two weights in the formula
 _LEAST = 1e-9
 _HALVINGS = 45
@@ -106,3 +110,55 @@ def _complete(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
         wide = (parts * np.exp(-half / scales)).sum(axis=0) > target
         low, high = np.where(wide, half, low), np.where(wide, high, half)
     table[wanted] = high * _ROUNDING
+
+
+def quantile_of_mix(noise: Noise, alpha: Fraction, larger: float) -> float:
+    """Bound the 1 - alpha quantile of abs(w X - (1 - w) Y), w = ``larger`` in [1/2, 1]."""
+    smaller = 1.0 - larger
+    if noise.family is NoiseFamily.NONE:
+        return 0.0
+    tail, scale = (
+        (_laplace_tail, float(noise.parameter))
+        if noise.family is NoiseFamily.LAPLACE
+        else (_gaussian_tail, math.sqrt(noise.parameter))
+    )
+    target = float(alpha)
+    low, high = 0.0, 1.0
+    while tail(high, larger, smaller) > target:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if tail(middle, larger, smaller) > target:
+            low = middle
+        else:
+            high = middle
+    return high * scale + LATTICE_SLACK
+
+
+def _laplace_tail(at: float, larger: float, smaller: float) -> float:
+    """P(abs(larger L - smaller L') > at) for standard Laplace L, L'."""
+    if larger - smaller < 1e-6:  # the limit of equal weights, at the larger one: never less
+        return (1 + at / (2 * larger)) * math.exp(-at / larger)
+    if smaller == 0.0:
+        return math.exp(-at / larger)
+    first = larger**2 * math.exp(-at / larger) - smaller**2 * math.exp(-at / smaller)
+    return first / (larger**2 - smaller**2)
+
+
+def _gaussian_tail(at: float, larger: float, smaller: float) -> float:
+    """P(abs(larger N - smaller N') > at) for standard normal N, N'."""
+    return math.erfc(at / math.sqrt(2 * (larger**2 + smaller**2)))
+
+
+def mixed_half(noise: Noise, factors: Sequence[Fraction], interval: Fraction) -> Fraction:
+    """Bound the half-width at level ``interval``: by continuous laws, rounded up."""
+    import numpy as np
+
+    whole = sum(factors, Fraction(0))
+    if len(factors) == 2:
+        larger = float(max(factors) / whole) * _UP
+        found = quantile_of_mix(noise, 1 - interval, min(1.0, larger))
+    else:
+        weights = (np.array([float(factor / whole)]) for factor in factors)
+        found = float(mix_quantiles(noise, 1 - interval, *weights)[0])
+    return whole * Fraction(found * _UP)
