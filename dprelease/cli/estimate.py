@@ -18,7 +18,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 if TYPE_CHECKING:
     from dprelease.local.estimates import Estimates
     from dprelease.model.local_tables import RecordStep
-    from dprelease.report.local.parse import Stated
+    from dprelease.report.facts.record_laws import Stated
 
 SHOWN_UNASKED = 3
 MOST_CELLS = 1_000_000
@@ -157,7 +157,7 @@ def opened(path: str, code: str = "E830") -> BinaryIO:
 
 def stated(table: str, report: str | None) -> Stated:
     """What the report says of the table. Raises Failure (exit code 2)."""
-    from dprelease.report.local.parse import steps_from_report
+    from dprelease.report.facts.record_laws import steps_from_report
 
     path = report if report is not None else os.path.join(os.path.dirname(table), REPORT)
     facts = _report(path)

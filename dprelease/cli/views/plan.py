@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dprelease.cli.console import answer, folded
 from dprelease.cli.views.formats import new_table, rendered, rounded_up
 from dprelease.cli.views.ledger import ledger_lines
-from dprelease.report.wording.list_files import list_rows
+from dprelease.report.facts.release_facts import list_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -244,7 +244,7 @@ def _record_tables(perturbs: Sequence[Facts], percent_kept: float) -> Iterator[t
 
 
 def _answers(perturbs: Sequence[Facts]) -> Table:
-    from dprelease.report.local.reading import amount, answer_of, error_of
+    from dprelease.report.sections.record_tables import amount, answer_of, error_of
 
     table = new_table("What is published record by record")
     for heading in ("table and column", "an answer is", "expected error", "least"):
@@ -260,7 +260,7 @@ def _answers(perturbs: Sequence[Facts]) -> Table:
 
 
 def _record_protection(perturbs: Sequence[Facts]) -> Table:
-    from dprelease.report.local.columns import percent
+    from dprelease.report.facts.record_words import percent
 
     with_delta = any(part["delta"] for part in perturbs)
     table = new_table("How each record is protected")
@@ -286,7 +286,7 @@ def _record_protection(perturbs: Sequence[Facts]) -> Table:
 
 
 def _estimate_widths(perturbs: Sequence[Facts]) -> Table:
-    from dprelease.report.local.reading import halfwidth_head, halfwidth_rows
+    from dprelease.report.sections.record_tables import halfwidth_head, halfwidth_rows
 
     table = new_table("What estimates are worth")
     head = halfwidth_head(perturbs[0])
@@ -304,7 +304,7 @@ def _record_errors(
     options: Sequence[Facts], perturbs: Sequence[Facts]
 ) -> Iterator[tuple[str, list[str]]]:
     """What an answer errs at other totals: a row for each column."""
-    from dprelease.report.local.reading import amount
+    from dprelease.report.sections.record_tables import amount
 
     for part in perturbs:
         for column in part["columns"]:
