@@ -147,16 +147,10 @@ def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None
 
     Raises Failure (exit code 2).
     """
-    from dprelease.files.atomic import replaceable
+    from dprelease.files.atomic import put_file, replaceable
 
-    draft = f"{file}.{os.getpid()}.draft"
     try:
-        with open(draft, "x", encoding="utf-8") as stream:
-            stream.write(text)
-        if over is not None and replaceable(file, over):
-            os.replace(draft, file)
-        else:
-            os.link(draft, file)  # unlike a rename, it fails where something is
+        put_file(file, text.encode(), mode=0o666, over=over is not None and replaceable(file, over))
     except FileExistsError:
         raise Failure(
             ExitCode.SPEC,
@@ -168,6 +162,3 @@ def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None
             ExitCode.SPEC,
             Complaint("E011", f"{file} can't be written: {reason}", "name another file with -o"),
         ) from None
-    finally:
-        if os.path.lexists(draft):
-            os.unlink(draft)

@@ -59,7 +59,7 @@ def test_only_a_schema_is_replaced(cli, folder):
     assert (answer.code, answer.out) == (2, "")
     assert "E010 small.csv is there already" in answer.err
     assert (folder / "small.csv").read_bytes() == before
-    assert not list(folder.glob("*.draft"))
+    assert not list(folder.glob("*.new-*"))
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)

@@ -65,7 +65,7 @@ def _dataset(name: str, runs: Sequence[Run], caps: Caps | None) -> dict[str, obj
         },
         "composed": total_facts(total) if total else None,
         "cap": _caps(caps),
-        "kept": upward(total.kept) if total else 0,
+        "kept": upward(total.reserve) if total else 0,
         "left": {
             "epsilon": remaining_under(caps.epsilon, total.epsilon),
             "delta": remaining_under(total.room, total.counted),

@@ -53,7 +53,7 @@ class Standing:
             "delta_after": upward(after.delta),
             "delta_cap": None if caps.delta is None else upward(caps.delta),
             "delta_left_after": remaining_under(then.room, then.counted),
-            "delta_kept": upward(then.kept),
+            "delta_kept": upward(then.reserve),
             "composed": {"now": total_facts(self.now), "after": total_facts(then)},
             "already_charged": self.known is not None,
             "released_at": self.known.sealed_at if self.known else None,

@@ -1,4 +1,8 @@
-"""What events cost together: golden numbers, exact composition, and what must not matter."""
+"""What events cost together: golden numbers, exact composition, and what must not matter.
+
+The figures are estimates: each is held against exact ones, and what is claimed of it has to be
+confirmed by ``kernel.verify.composition``.
+"""
 
 import itertools
 import math
@@ -10,6 +14,8 @@ from fractions import Fraction as F
 import mpmath as mp
 import pytest
 
+from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.model import Loss
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import (
     Approximate,
@@ -20,10 +26,10 @@ from dprelease.model.privacy_events import (
     Pure,
     Range,
 )
-from dprelease.privacy import pld, zcdp
-from dprelease.privacy.composition import advanced
+from dprelease.privacy import zcdp
+from dprelease.privacy.composition import LEAST_EPSILON, MARGINS, advanced, numerical
 from dprelease.privacy.gaussian import discrete as discrete_gaussian
-from dprelease.privacy.pld_curves import curve
+from dprelease.privacy.loss_distributions import epsilon_of
 
 ONE = shifts.single(1)
 MILLIONTH = F(1, 10**6)
@@ -50,6 +56,14 @@ MIX: list[Counted] = [
 ]
 
 
+def assert_confirmed(events: list[Counted], delta: F) -> None:
+    """The claim is confirmed; and is not, if it were a hundredth less."""
+    claim = numerical(events, delta)
+    assert claim is not None
+    assert confirms(events, claim, delta)
+    assert claim < F(1, 10**9) or not confirms(events, claim * F(99, 100), delta)
+
+
 # --- golden numbers -----------------------------------------------------------------------------
 
 
@@ -66,27 +80,15 @@ MIX: list[Counted] = [
     ],
 )
 def test_golden_epsilons(events: list[Counted], expected: float) -> None:
-    found = float(pld.epsilon_of(events, MILLIONTH))
-    assert found == pytest.approx(expected, rel=1e-5)
-    assert found >= expected * (1 - 2e-7)  # the goldens are rounded
+    assert epsilon_of(events, MILLIONTH) == pytest.approx(expected, rel=2e-6)
+    assert_confirmed(events, MILLIONTH)
 
 
-@pytest.mark.parametrize("event", KINDS, ids=str)
-def test_one_event_alone_is_its_curve(event: Event) -> None:
-    for epsilon in (F(0), F(1, 20), F(1, 9), F(2)):
-        exact = curve(event, epsilon)
-        assert pld.delta_of([(event, 1)], epsilon) <= exact
-        found = pld.delta_of([(event, 1), (Pure(F(1, 10**30)), 1)], epsilon)
-        assert exact * (1 - F(1, 10**9)) <= found
-        assert found <= exact * (1 + F(1, 10**3)) + F(1, 10**12)
-
-
-def test_delta_of_the_continuous_gaussian() -> None:
+def test_epsilon_of_a_large_delta() -> None:
     event = Gaussian(F(CONTINUOUS**2), shifts.single(CONTINUOUS))
     twice = Gaussian(F(2 * CONTINUOUS**2), shifts.single(CONTINUOUS))
     for events in ([(event, 1)], [(twice, 2)]):
-        found = float(pld.delta_of(events, F(1)))
-        assert 0.1269367374 <= found <= 0.1269367375 * (1 + 1e-5)
+        assert epsilon_of(events, F("0.1269367375")) == pytest.approx(1, rel=1e-5)
 
 
 # --- exact composition --------------------------------------------------------------------------
@@ -142,6 +144,7 @@ def exactly(events: list[Counted], epsilons: list[F]) -> list[mp.mpf]:
     ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "events",
     [
@@ -158,33 +161,20 @@ def exactly(events: list[Counted], epsilons: list[F]) -> list[mp.mpf]:
     ],
     ids=str,
 )
-def test_exact_composition_is_never_exceeded_and_nearly_met(events: list[Counted]) -> None:
+def test_exact_composition(events: list[Counted]) -> None:
     mp.mp.dps = 30
-    epsilons = [F(k, 13) * k for k in range(9)]
-    for epsilon, exact in zip(epsilons, exactly(events, epsilons), strict=True):
-        found = number(pld.delta_of(events, epsilon))
-        assert found >= exact * (1 - mp.mpf(10) ** -20)
-        assert found <= exact * (1 + mp.mpf("3e-4")) + mp.mpf(10) ** -40
-        falls = number(pld.delta_of(events, epsilon + F(1, 10))) < 0.999 * found
-        if mp.mpf(10) ** -14 < exact < mp.mpf("0.9") and falls:
-            budget = F(int(exact * 10**30) + 10**6, 10**30)
-            least = pld.epsilon_of(events, budget)
-            # The least epsilon at this delta, or above it by a little.
-            assert epsilon * (1 - F(1, 10**11)) - F(1, 10**25) <= least
-            assert least <= epsilon * (1 + F(1, 10**4)) + F(1, 10**4)
-
-
-def test_a_law_that_is_too_small_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same comparison fails when the discretisation rounds losses down."""
-    from dprelease.privacy import pld_grid
-
-    splits = pld_grid.parts
-    monkeypatch.setattr(pld_grid, "parts", lambda part, h: (0 * part, 1 + 0 * splits(part, h)[1]))
-    mp.mp.dps = 30
-    events: list[Counted] = [(Pure(F(1, 2)), 3), (Pure(F(314159, 1000003)), 4)]
-    found = [number(pld.delta_of(events, epsilon)) for epsilon in (F(0), F(1, 2), F(1))]
-    exact = exactly(events, [F(0), F(1, 2), F(1)])
-    assert any(small < true for small, true in zip(found, exact, strict=True))
+    epsilons = [F(k, 13) * k for k in range(1, 9)]
+    exact = exactly(events, epsilons)
+    steeper = exactly(events, [epsilon * F(1001, 1000) for epsilon in epsilons])
+    for epsilon, delta, below in zip(epsilons, exact, steeper, strict=True):
+        # Where delta hardly falls with epsilon, no epsilon is known well.
+        if mp.mpf(10) ** -14 < delta < mp.mpf("0.9") and below < delta * mp.mpf("0.9999"):
+            budget = F(int(delta * 10**30), 10**30)
+            assert epsilon_of(events, budget) == pytest.approx(float(epsilon), rel=2e-5)
+            claim = numerical(events, budget)
+            assert claim is not None
+            assert confirms(events, claim, budget)
+            assert not confirms(events, epsilon * F(999, 1000), budget)
 
 
 # --- what must not matter -----------------------------------------------------------------------
@@ -193,28 +183,27 @@ def test_a_law_that_is_too_small_would_be_found_out(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("event", KINDS, ids=str)
 @pytest.mark.parametrize("times", [3, 100])
 def test_n_times_is_a_loop_of_n(event: Event, times: int) -> None:
-    at_once = pld.epsilon_of([(event, times)], MILLIONTH)
-    assert at_once == pld.epsilon_of([(event, 1)] * times, MILLIONTH)
-    assert pld.delta_of([(event, times)], F(1)) == pld.delta_of([(event, 1)] * times, F(1))
+    at_once = epsilon_of([(event, times)], MILLIONTH)
+    assert at_once == epsilon_of([(event, 1)] * times, MILLIONTH)
     # Nor is it the cost of one: so many cost more than a few.
-    assert at_once > pld.epsilon_of([(event, times // 2)], MILLIONTH)
+    assert at_once > epsilon_of([(event, times // 2)], MILLIONTH)
+    assert_confirmed([(event, times)], MILLIONTH)
 
 
 @pytest.mark.parametrize("event", KINDS, ids=str)
 def test_one_more_costs_about_as_much_as_it_should(event: Event) -> None:
     """Between the growth like the root of n and the one like n."""
-    few, many = (pld.epsilon_of([(event, n)], MILLIONTH) for n in (50, 200))
-    assert F(19, 10) * few <= many <= 4 * few
+    few, many = (epsilon_of([(event, n)], MILLIONTH) for n in (50, 200))
+    assert 1.9 * few <= many <= 4 * few
 
 
 def test_the_order_of_events_is_nothing() -> None:
-    expected = pld.epsilon_of(MIX, MILLIONTH), pld.delta_of(MIX, F(1, 2))
+    expected = epsilon_of(MIX, MILLIONTH)
     dice = random.Random(1)
     for _ in range(5):
         shuffled = [(event, 1) for event, times in MIX for _ in range(times)]
         dice.shuffle(shuffled)
-        found = pld.epsilon_of(shuffled, MILLIONTH), pld.delta_of(shuffled, F(1, 2))
-        assert [float(x) for x in found] == pytest.approx([float(x) for x in expected], rel=1e-9)
+        assert epsilon_of(shuffled, MILLIONTH) == pytest.approx(expected, rel=1e-9)
 
 
 def test_events_that_cost_nothing_are_nothing() -> None:
@@ -226,9 +215,8 @@ def test_events_that_cost_nothing_are_nothing() -> None:
         (Approximate(F(0), F(0)), 7),
         (Pure(F(3)), 0),
     ]
-    assert pld.epsilon_of([], MILLIONTH) == pld.epsilon_of(free, F(0)) == 0
-    assert pld.delta_of([], F(0)) == pld.delta_of(free, F(0)) == 0
-    assert pld.epsilon_of(MIX + free, MILLIONTH) == pld.epsilon_of(MIX, MILLIONTH)
+    assert epsilon_of([], MILLIONTH) == epsilon_of(free, F(0)) == 0
+    assert epsilon_of(MIX + free, MILLIONTH) == epsilon_of(MIX, MILLIONTH)
 
 
 @pytest.mark.parametrize(
@@ -244,25 +232,40 @@ def test_events_that_cost_nothing_are_nothing() -> None:
 )
 def test_more_noise_never_costs_more(noise: Callable[[F], list[Counted]]) -> None:
     scales = [F(4) + F(k, 7) for k in range(30)]
-    costs = [pld.epsilon_of(noise(scale), MILLIONTH) for scale in scales]
+    costs = [epsilon_of(noise(scale), MILLIONTH) for scale in scales]
     for less, more in itertools.pairwise(costs):
-        assert more <= less * (1 + F(2, 10**5))
+        assert more <= less * (1 + 2e-5)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("event", KINDS, ids=str)
 def test_more_events_and_smaller_deltas_cost_more(event: Event) -> None:
-    costs = [pld.epsilon_of([*MIX, (event, n)], MILLIONTH) for n in (0, 1, 3, 30)]
+    costs = [epsilon_of([*MIX, (event, n)], MILLIONTH) for n in (0, 1, 3, 30)]
     assert costs == sorted(costs)
-    costs = [pld.epsilon_of([*MIX, (event, 3)], F(1, 10**n)) for n in range(1, 8)]
+    costs = [epsilon_of([*MIX, (event, 3)], F(1, 10**n)) for n in range(1, 8)]
     assert costs == sorted(costs)
-    deltas = [pld.delta_of([*MIX, (event, 3)], F(k, 4)) for k in range(9)]
-    assert deltas == sorted(deltas, reverse=True)
 
 
-@pytest.mark.parametrize("epsilon", [F(0), F(1, 4), F(1), F(3)])
-def test_delta_and_epsilon_are_inverse(epsilon: F) -> None:
-    delta = pld.delta_of(MIX, epsilon)
-    assert float(pld.epsilon_of(MIX, delta)) == pytest.approx(float(epsilon), rel=1e-5, abs=1e-5)
+# --- moves of several shapes --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "shift",
+    [shifts.split(4), shifts.general(3, 3), shifts.general(4, 4), shifts.general(9, 2)],
+    ids=str,
+)
+@pytest.mark.parametrize("sigma2", [F(2, 3), F(5), F(30), F(200), F(300)])
+@pytest.mark.parametrize("times", [1, 20])
+def test_moves_of_several_shapes(shift: shifts.Shift, sigma2: F, times: int) -> None:
+    """No less than the worst of the shapes alone, and what is claimed is confirmed."""
+    events: list[Counted] = [(Gaussian(sigma2, shift), times)]
+    if sigma2 < 1 and not shift.shapes and shift.coordinates > 2:
+        return
+    for shape in shift.shapes:
+        alone = shifts.Shift(sum(v * v for v in shape), len(shape), (shape,))
+        costs = epsilon_of([(Gaussian(sigma2, alone), times)], MILLIONTH)
+        assert epsilon_of(events, MILLIONTH) >= costs * (1 - 1e-5)
+    assert_confirmed(events, MILLIONTH)
 
 
 # --- other accountants --------------------------------------------------------------------------
@@ -271,50 +274,32 @@ def test_delta_and_epsilon_are_inverse(epsilon: F) -> None:
 @pytest.mark.parametrize("times", [1, 2, 5, 40, 1000])
 @pytest.mark.parametrize("delta", [F(1, 10), F(1, 10**5), F(1, 10**9), F(1, 10**15)])
 def test_never_worse_than_sums_or_zcdp(times: int, delta: F) -> None:
-    each = F(1, 10)
+    """But for ranges: the worst at every epsilon is more than what rho says of many."""
+    epsilon = F(1, 10)
     events: dict[Event, F] = {
-        Pure(each): zcdp.rho_of_pure(each),
-        Laplace(F(30), 3): zcdp.rho_of_pure(each),
-        Range(each): each * each / 8,
+        Pure(epsilon): zcdp.rho_of_pure(epsilon),
+        Laplace(F(30), 3): zcdp.rho_of_pure(epsilon),
         Gaussian(F(100), ONE): F(1, 200),
     }
     for event, rho in events.items():
-        found = pld.epsilon_of([(event, times)], delta, merged_ranges=True)
-        assert found <= zcdp.epsilon_of(times * rho, delta) * (1 + F(1, 10**4))
+        composed = epsilon_of([(event, times)], delta)
+        assert composed <= float(zcdp.epsilon_of(times * rho, delta)) * (1 + 1e-4)
         if not isinstance(event, Gaussian):
-            assert found <= times * each
+            assert composed <= float(times * epsilon) * (1 + 1e-9)
 
 
 def test_a_hundred_tenths() -> None:
-    from dprelease.model import Loss
-
     both = advanced([Loss(F(1, 10))] * 100, MILLIONTH)
     assert both is not None
-    assert pld.epsilon_of([(Pure(F(1, 10)), 100)], MILLIONTH) < F(48, 10) < both.epsilon < 10
-
-
-def test_many_ranges_cost_less_than_the_worst_of_each() -> None:
-    """The one law that is the worst at every epsilon: 2.6118. Intervals (-e/2, e/2): 2.2075."""
-    events: list[Counted] = [(Range(F(1, 10)), 100)]
-    found = pld.epsilon_of(events, MILLIONTH, merged_ranges=True)
-    assert pld.epsilon_of([(Pure(F(1, 20)), 100)], MILLIONTH) < found < F(228, 100)
-    assert found < F(95, 100) * pld.epsilon_of(events, MILLIONTH)
-    assert pld.delta_of(events, found, merged_ranges=True) <= MILLIONTH * (1 + F(1, 10**4))
-    assert pld.delta_of(events, found) > 2 * MILLIONTH
-
-
-@pytest.mark.parametrize("times", [1, 4, 20, 300])
-def test_merging_ranges_never_costs_more(times: int) -> None:
-    events: list[Counted] = [*MIX, (Range(F(1, 30)), times), (Range(F(1, 7)), times // 3)]
-    merged = pld.epsilon_of(events, MILLIONTH, merged_ranges=True)
-    assert merged <= pld.epsilon_of(events, MILLIONTH) * (1 + F(1, 10**5))
+    assert epsilon_of([(Pure(F(1, 10)), 100)], MILLIONTH) < 4.8 < both.epsilon < 10
 
 
 def test_one_gaussian_is_as_good_as_the_exact_sum() -> None:
     for sigma2 in (F(1, 2), F(3), F(40), F(900)):
         exact = discrete_gaussian.epsilon_of(sigma2, ONE, MILLIONTH)
-        found = pld.epsilon_of([(Gaussian(sigma2, ONE), 1)], MILLIONTH)
-        assert exact * (1 - F(1, 10**10)) <= found <= exact * (1 + F(1, 10**5))
+        assert epsilon_of([(Gaussian(sigma2, ONE), 1)], MILLIONTH) == pytest.approx(
+            float(exact), rel=1e-6
+        )
 
 
 # --- budgets for private keys -------------------------------------------------------------------
@@ -323,35 +308,46 @@ def test_one_gaussian_is_as_good_as_the_exact_sum() -> None:
 def test_deltas_of_selections() -> None:
     events: list[Counted] = [(Approximate(F(1, 2), F(1, 10**7)), 3)]
     lost = 1 - (1 - F(1, 10**7)) ** 3
-    assert pld.delta_of(events, F(3, 2)) == pytest.approx(lost, rel=1e-12)
-    assert pld.delta_of(events, F(3, 2)) >= lost
-    assert pld.epsilon_of(events, F(4, 10**7)) <= F(3, 2)
+    assert epsilon_of(events, lost * (1 + F(1, 10**9))) == pytest.approx(1.5, rel=1e-6)
+    assert epsilon_of(events, F(4, 10**7)) < 1.5
+    assert_confirmed(events, F(4, 10**7))
     with pytest.raises(ValueError, match="no epsilon"):
-        pld.epsilon_of(events, F(2, 10**7))
+        epsilon_of(events, F(2, 10**7))
     with pytest.raises(ValueError, match="no epsilon"):
-        pld.epsilon_of([*events, (Gaussian(F(9), ONE), 1)], F(299, 10**9))
+        epsilon_of([*events, (Gaussian(F(9), ONE), 1)], F(299, 10**9))
+    with pytest.raises(ValueError, match="no epsilon"):
+        epsilon_of([(Approximate(F(1), F(1)), 1)], F(1, 2))
 
 
 def test_no_delta_at_all() -> None:
-    assert pld.epsilon_of([(Pure(F(1, 3)), 3), (Range(F(1)), 2)], F(0)) == 3
-    assert pld.epsilon_of([(Laplace(F(10), 3), 10)], F(0)) == 3
+    assert epsilon_of([(Pure(F(1, 3)), 3), (Range(F(1)), 2)], F(0)) == pytest.approx(3)
+    assert epsilon_of([(Laplace(F(10), 3), 10)], F(0)) == pytest.approx(3)
     with pytest.raises(ValueError, match="no epsilon"):
-        pld.epsilon_of([(Gaussian(F(9), ONE), 1)], F(0))
+        epsilon_of([(Gaussian(F(9), ONE), 1)], F(0))
 
 
 @pytest.mark.parametrize("delta", [F(-1), F(1), F(2)])
 def test_deltas_that_can_not_be(delta: F) -> None:
     with pytest.raises(ValueError, match="delta"):
-        pld.epsilon_of(MIX, delta)
+        epsilon_of(MIX, delta)
 
 
-def test_what_can_not_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="epsilon"):
-        pld.delta_of(MIX, F(-1))
-    with pytest.raises(ValueError, match="times"):
-        pld.delta_of([(Pure(F(1)), -1)], F(1))
-    with pytest.raises(ValueError, match="sigma"):
-        pld.epsilon_of([(Gaussian(F(0), ONE), 1)], MILLIONTH)
+@pytest.mark.parametrize(
+    ("event", "times", "problem"),
+    [
+        (Pure(F(1)), -1, "times"),
+        (Pure(F(-1)), 1, "epsilon"),
+        (Range(F(-1)), 1, "epsilon"),
+        (Laplace(F(0), 1), 1, "scale"),
+        (Laplace(F(1), -1), 1, "scale"),
+        (Gaussian(F(0), ONE), 1, "sigma"),
+        (Approximate(F(1), F(2)), 1, "delta"),
+    ],
+    ids=str,
+)
+def test_what_can_not_be_is_refused(event: Event, times: int, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        epsilon_of([(event, times)], MILLIONTH)
 
 
 # --- extremes -----------------------------------------------------------------------------------
@@ -367,30 +363,33 @@ def test_what_can_not_be_is_refused() -> None:
         [(Laplace(F(10**15), 10**12), 1000)],
         [(Laplace(F(10**12), 10**12), 3), (Gaussian(F(10**26), shifts.single(10**12)), 9)],
         [(Gaussian(F(1, 1000), ONE), 4)],
-        [(Gaussian(F(1, 1000), shifts.general(10**6, 10**5)), 4)],
         [(Gaussian(F(10**30), shifts.general(10**24, 10**6)), 4000)],
-        [(Pure(F(10**7)), 2), (Range(F(10**4)), 2), (Laplace(F(1, 10**9), 10**6), 1)],
-        [(Range(F(1, 100)), 10**6), (Pure(F(1, 10**30)), 10**9)],
+        [(Pure(F(2000)), 2), (Range(F(50)), 2), (Laplace(F(1, 100), 2), 1)],
+        [(Range(F(1, 100)), 10**5), (Pure(F(1, 10**30)), 10**6)],
         [(Approximate(F(0), F(1, 10**12)), 100), (Approximate(F(9), F(1, 10**16)), 1)],
     ],
     ids=str,
 )
-@pytest.mark.parametrize("delta", [F(1, 2), F(1, 10**4), F(1, 10**15), F(1, 10**300)])
-def test_extremes_have_an_answer(events: list[Counted], delta: F) -> None:
-    """Sums of epsilons bound it from above, and each event alone from below."""
+@pytest.mark.parametrize("delta", [F(1, 2), F(1, 10**4), F(1, 10**15), F(1, 10**100)])
+def test_extremes_are_confirmed(events: list[Counted], delta: F) -> None:
+    """With one of the margins; and sums of epsilons bound the answer, where there is one."""
     try:
-        found = pld.epsilon_of(events, delta)
+        composed = epsilon_of(events, delta)
     except ValueError:
         assert any(isinstance(event, Approximate) for event, _ in events)
         return
     if not any(isinstance(event, Gaussian | Approximate) for event, _ in events):
-        assert found <= pld.epsilon_of(events, F(0))
-    # Millions of laws are composed on a coarse grid, not the same both times.
-    back = pld.delta_of(events, found)
-    assert back <= delta * F(101, 100) or found == 0 or sum(n for _, n in events) >= 10**6
-    for event, _ in events:
-        if not isinstance(event, Gaussian) or event.sigma2 > 1:
-            assert curve(event, found) <= delta * (1 + F(1, 10**9))
+        assert composed <= epsilon_of(events, F(0))
+    claims = [numerical(events, delta, margin) or F(0) for margin in MARGINS]
+    assert any(confirms(events, claim + LEAST_EPSILON, delta) for claim in claims)
+
+
+def test_what_floats_do_not_hold_has_no_epsilon_or_the_sum() -> None:
+    wide: list[Counted] = [(Gaussian(F(1, 1000), shifts.general(10**6, 10**5)), 4)]
+    with pytest.raises(ValueError, match="no epsilon"):
+        epsilon_of(wide, MILLIONTH)
+    huge: list[Counted] = [(Pure(F(10**7)), 2), (Laplace(F(1, 10**9), 10**6), 1)]
+    assert epsilon_of(huge, F(1, 10**300)) == pytest.approx(10**15, rel=1e-6)
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 10**12), F(1, 10**15), F(1, 10**30)])
@@ -398,7 +397,7 @@ def test_tiny_deltas_lose_no_accuracy(delta: F) -> None:
     """Two ways to the same law: Laplace noise that moves by 1 is randomised response."""
     mp.mp.dps = 60
     times, top = 40, 1 / (1 + mp.exp(mp.mpf(-1) / 10))
-    found = pld.epsilon_of([(Laplace(F(10), 1), times)], delta)
+    composed = F(epsilon_of([(Laplace(F(10), 1), times)], delta))
 
     def exact(epsilon: F) -> mp.mpf:
         return mp.fsum(
@@ -410,8 +409,8 @@ def test_tiny_deltas_lose_no_accuracy(delta: F) -> None:
             if F(2 * k - times, 10) > epsilon
         )
 
-    assert exact(found) <= number(delta)
-    assert exact(found * (1 - F(1, 10**6))) > number(delta)
+    assert exact(composed * (1 + F(1, 10**6))) < number(delta)
+    assert exact(composed * (1 - F(1, 10**6))) > number(delta)
 
 
 # --- targets ------------------------------------------------------------------------------------
@@ -421,10 +420,10 @@ def least_scale(noise: Callable[[F], list[Counted]], low: F, high: F) -> F:
     """The least noise, to a part in 10^4, for which epsilon is at most 1 at delta 10^-6."""
     while high - low > high / 10**4:
         middle = F(float(low + high) / 2).limit_denominator(10**6)
-        if pld.epsilon_of(noise(middle), MILLIONTH) <= 1:
-            high = middle
-        else:
-            low = middle
+        claim = numerical(noise(middle), MILLIONTH)
+        assert claim is not None
+        low, high = (low, middle) if claim <= 1 else (middle, high)
+    assert confirms(noise(high), F(1), MILLIONTH)
     return high
 
 
@@ -449,15 +448,16 @@ def test_a_mix_needs_far_less_noise_than_sums_of_epsilons() -> None:
     assert 10 / wide + 10 * gaussian > 1
 
 
+@pytest.mark.thorough
 def test_it_is_fast() -> None:
-    """20 ms for a handful of events, half a second for a thousand; here with room for bad days."""
-    pld.epsilon_of(MIX, MILLIONTH)
+    """A few milliseconds for a handful of events, a third of a second for a thousand."""
+    epsilon_of(MIX, MILLIONTH)
 
     def spent(events: list[Counted]) -> float:
         best = math.inf
         for _ in range(3):
             start = time.process_time()
-            pld.epsilon_of(events, MILLIONTH)
+            epsilon_of(events, MILLIONTH)
             best = min(best, time.process_time() - start)
         return best
 
