@@ -12,8 +12,7 @@ import tomli
 from dprelease.engines.common.files import lay_out
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
-from dprelease.scaffold.csv_header import Csv, csv_columns, first_line
-from dprelease.scaffold.parquet_schema import parquet_columns
+from dprelease.scaffold.columns import Csv, csv_columns, first_line, parquet_columns
 from dprelease.scaffold.template import MARK, _key, quoted
 
 CANARY = "KANARIENVOGEL"

@@ -54,6 +54,7 @@ def split(data: bytes, item: int) -> list[int]:
     return [int.from_bytes(data[at : at + item], "little") for at in range(0, len(data), item)]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("noise", WIDE, ids=repr)
 def test_lanes_equal_the_definition_on_the_same_bits(noise: Noise, hashed) -> None:
     """Every lane recomputed in plain Python from the definition: coarse part, D, acceptance."""
