@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dprelease.cli.app import JSON
 from dprelease.cli.console import answer, answer_json, complain, folded, remark
-from dprelease.cli.options import JSON
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
-    from dprelease.output.read.package import Described
+    from dprelease.output.released_tables import Described
 
 MOST_ROWS = 50
 MOST_RECORDS = 10
@@ -40,14 +40,13 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
 
     DIR is the output of a run. Only what was published is read: its tables and datapackage.json.
     """
-    from dprelease.output.read.package import described_tables
-    from dprelease.output.read.rows import read_rows
+    from dprelease.output.released_tables import described_tables, read_rows
 
     tables = _chosen(described_tables(directory), names, directory)
     warnings = [each.changed() for each in tables]
     complain([each for each in warnings if each is not None], "warning")
     if as_json:
-        from dprelease.cli.views.show_json import facts_of
+        from dprelease.cli.views.show import facts_of
 
         shown = [
             facts_of(each, read_rows(each, _most(each, rows, None)))
@@ -56,7 +55,7 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
         ]
         answer_json({"schema": "dprelease/tables/1", "tables": shown})
         return int(ExitCode.DONE)
-    from dprelease.cli.views.show_tables import page_of
+    from dprelease.cli.views.show import page_of
 
     for place, each in enumerate(tables):
         if place:

@@ -1,20 +1,24 @@
-"""Opening a ledger file: durable settings, and everything checked before use."""
+"""The SQLite file of a ledger: made whole or not at all, opened with durable settings, checked."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from dprelease.ledger.creation import create, remove_dead_drafts
+from dprelease.files.atomic import draft_of, remove_dead_drafts, sync_directory
 from dprelease.ledger.messages import (
     bad_place,
+    disk_trouble,
     missing,
     not_a_ledger,
     old_sqlite,
     translated,
 )
-from dprelease.ledger.schema import VERSION, check_schema
+from dprelease.ledger.schema import VERSION, check_schema, lay_out
 
 OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 
@@ -35,9 +39,10 @@ def open_for_writing(path: str, wait: float) -> sqlite3.Connection:
     """
     _check_library()
     _check_directory(path)
-    remove_dead_drafts(path)
+    with place_errors(path):
+        remove_dead_drafts(path)
     if not os.path.lexists(path):
-        create(path, wait)
+        _create(path, wait)
     _check_file(path, os.R_OK | os.W_OK)
     connection = _connected(path, wait, "rw")
     try:
@@ -93,8 +98,8 @@ def _connected(path: str, wait: float, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
     try:
         with translated(path, wait):
-            for each in _SETTINGS:
-                connection.execute(each)
+            for setting in _SETTINGS:
+                connection.execute(setting)
             check_schema(connection, path)
             _keep_rollback_journal(connection, path)
     except BaseException:
@@ -122,3 +127,40 @@ def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
     finally:
         if connection.in_transaction:  # some errors have rolled back already
             connection.execute("ROLLBACK")
+
+
+def _create(path: str, wait: float) -> None:
+    """Make a new empty ledger, laid out under another name and linked into place.
+
+    So an empty or half-made file is never a ledger of ours, and of several processes that
+    create it at once one wins and the others use the winner's.
+    """
+    with place_errors(path):
+        with draft_of(path) as draft:
+            os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            _lay_out_draft(draft, path, wait)
+            with suppress(FileExistsError):  # another process was faster; its ledger is as good
+                os.link(draft, path)
+        sync_directory(os.path.dirname(os.path.abspath(path)))
+
+
+def _lay_out_draft(draft: str, path: str, wait: float) -> None:
+    with translated(path, wait), closing(sqlite3.connect(draft, isolation_level=None)) as new:
+        new.execute("PRAGMA synchronous = EXTRA")
+        new.execute("BEGIN IMMEDIATE")
+        lay_out(new)
+        new.execute("COMMIT")
+
+
+@contextmanager
+def place_errors(path: str, witness_of: str | None = None) -> Iterator[None]:
+    """Turns errors of the system inside into a Failure; ``witness_of``: path is a witness."""
+    try:
+        yield
+    except OSError as problem:
+        what = "ledger" if witness_of is None else "ledger's witness"
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            raise disk_trouble(path, charged=False, what=what) from None
+        key = "path" if witness_of is None else "witness"
+        hint = f"put it on a local disk that you can write to ([ledger] {key})"
+        raise bad_place(path, os.strerror(problem.errno or 0), hint, what) from None

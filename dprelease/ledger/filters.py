@@ -40,17 +40,73 @@ there is the plain way alone. Adding a run never makes a total smaller.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Protocol
 
-from dprelease.ledger.parts import ZERO, Parts
 from dprelease.model import Loss
-from dprelease.privacy.zcdp import order_for, surcharge
+from dprelease.model.plan_json import exact, read_exact
+from dprelease.privacy.zcdp import order_for, rho_of_pure, surcharge
 
-KEPT = Fraction(1, 10)
+ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A run taken apart: its steps with a zCDP bound cost ``rho`` together, the rest is a sum.
+
+    Everything the run does is rho-zCDP together with (epsilon, delta)-DP. ``either`` bounds how
+    often the run's own (epsilon, delta) or that of the rest fails: see ``filters``.
+    """
+
+    rho: Fraction
+    epsilon: Fraction = ZERO
+    delta: Fraction = ZERO
+    either: Fraction = ZERO
+
+
+def parts_of(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
+    """The parts of a run that costs ``loss`` and is made of steps with these losses.
+
+    A pure step has a rho even if nobody wrote it down. ``sums``: the epsilon and delta of the loss
+    are the sums over the steps; then whatever fails is the failure of a step.
+    """
+    rho = epsilon = delta = ZERO
+    for step in steps:
+        if step.rho is not None:
+            rho += step.rho
+        elif step.delta == 0:
+            rho += rho_of_pure(step.epsilon)
+        else:
+            epsilon += step.epsilon
+            delta += step.delta
+    once = sums or rho == 0 or delta == 0
+    return Parts(rho, epsilon, delta, max(loss.delta, delta) if once else loss.delta + delta)
+
+
+def whole(loss: Loss) -> Parts:
+    """The parts of a run of which nothing but its loss is known."""
+    return parts_of(loss, [loss], sums=True)
+
+
+def parts_content(parts: Parts) -> dict[str, str]:
+    """Parts as a charge's entry holds them."""
+    return {
+        "rho": exact(parts.rho),
+        "epsilon": exact(parts.epsilon),
+        "delta": exact(parts.delta),
+        "either": exact(parts.either),
+    }
+
+
+def read_parts(content: Mapping[str, object]) -> Parts:
+    """What ``parts_content`` wrote. Raises KeyError or ValueError for anything else."""
+    return Parts(*(read_exact(content[name]) for name in ("rho", "epsilon", "delta", "either")))
+
+
+RESERVE = Fraction(1, 10)
 """The share of the delta cap that is kept for turning rho into epsilon."""
 
 ORDERS = tuple(1 + Fraction(2) ** power for power in range(-2, 14))
@@ -85,19 +141,19 @@ class Total:
     """What runs cost together, by the way that gives the least epsilon.
 
     ``counted`` is what the runs take of the delta cap and ``room`` the most that may be (None: no
-    cap). ``kept`` of the cap is for composing. ``composed``: the epsilon is not the plain sum.
+    cap). ``reserve`` of the cap is for composing. ``composed``: the epsilon is not the plain sum.
     """
 
     epsilon: Fraction
     counted: Fraction
     room: Fraction | None
-    kept: Fraction
+    reserve: Fraction
     composed: bool
 
     @property
     def delta(self) -> Fraction:
         """The delta at which the epsilon holds."""
-        return self.counted + self.kept if self.composed else self.counted
+        return self.counted + self.reserve if self.composed else self.counted
 
     def within(self, caps: Caps) -> bool:
         """Whether neither cap is exceeded; compared exactly."""
@@ -118,9 +174,9 @@ class Tally:
 
     def __init__(self, caps: Caps) -> None:
         self._caps = caps
-        self._kept = (caps.delta or ZERO) * KEPT
-        self._room = (caps.delta or ZERO) - self._kept
-        self._orders = _orders(caps.epsilon, self._kept) if caps.delta else ()
+        self._reserve = (caps.delta or ZERO) * RESERVE
+        self._room = (caps.delta or ZERO) - self._reserve
+        self._orders = _orders(caps.epsilon, self._reserve) if caps.delta else ()
         self._costs = [once for _, once in self._orders]
         self._epsilon = self._delta = self._either = self._counted = ZERO
         self._plain = True  # the plain way is still within the caps
@@ -148,18 +204,18 @@ class Tally:
         if not cap or not self._composes:
             return Total(self._epsilon, self._delta, cap, ZERO, composed=False)
         composed = max(ZERO, min(self._costs))
-        room, kept = self._room, self._kept
+        room, reserve = self._room, self._reserve
         if self._either <= room and self._epsilon <= composed:
-            return Total(self._epsilon, self._either, room, kept, composed=False)
+            return Total(self._epsilon, self._either, room, reserve, composed=False)
         if self._counted > room:  # refused in any case
             composed = max(composed, self._epsilon)
-        return Total(composed, self._counted, room, kept, composed=True)
+        return Total(composed, self._counted, room, reserve, composed=True)
 
 
 @lru_cache(maxsize=64)
-def _orders(cap: Fraction | None, kept: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
+def _orders(cap: Fraction | None, reserve: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
     """Orders with their surcharge."""
-    found = [(order, (1 - MAIN) / len(ORDERS)) for order in ORDERS]
+    weights = [(order, (1 - MAIN) / len(ORDERS)) for order in ORDERS]
     if cap is not None:
-        found.append((order_for(cap, MAIN * kept), MAIN))
-    return tuple((order, surcharge(order, weight * kept)) for order, weight in found)
+        weights.append((order_for(cap, MAIN * reserve), MAIN))
+    return tuple((order, surcharge(order, weight * reserve)) for order, weight in weights)

@@ -1,13 +1,100 @@
-"""What a charge is about: one dataset's losses add up for one unit and one kind of neighbours."""
+"""The guarantee that a charge is about: which rows are one unit, and which tables are neighbours.
+
+One dataset's losses add up for one unit and one kind of neighbours only. A bound for persons says
+nothing of households, so two releases add up only if the same rows are one unit to both. A name of
+a column does not tell that: two specs can compute it otherwise, or read another field of the file
+by that name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account
-from dprelease.ledger.unit_definitions import Definition, unit_definition, unit_differences
-from dprelease.model import Release
+from dprelease.model import Adjacency, Column, ColumnType, Release
+
+Definition = Mapping[str, object]
+
+# Parts of a definition that are only told where more than whose rows are dropped follows from them.
+OF_NULLS = frozenset({"null_values", "fields"})
+
+
+def unit_definition(release: Release) -> dict[str, object] | None:
+    """State in JSON values what decides which rows are one unit; None where each row is one.
+
+    That is the unit column's type, its expression with all columns it reads, what becomes of
+    nulls, and how the fields of a CSV file are read. ``null_values`` and the number of fields that
+    a line must have are left out where they only decide whose rows are dropped: under add-remove,
+    with a column of the file and no unit of nulls, neighbours that differ in a unit whose rows are
+    dropped are equal, and no other unit changes.
+    """
+    name = release.privacy.unit_column
+    if name is None:
+        return None
+    column = release.columns.get(name)
+    used = column is not None and column.null_value is not None
+    computed = column is not None and column.expression is not None
+    others = release.privacy.adjacency is not Adjacency.ADD_REMOVE
+    return {
+        **_values(release, name),
+        "nulls": "one unit" if used else "dropped",
+        **_reading(release, name, nulls=used or computed or others),
+    }
+
+
+def unit_differences(one: Definition, other: Definition) -> list[str]:
+    """Name what two definitions say differently; nothing if the same rows are one unit to both."""
+    return [name for name in {**one, **other} if one.get(name) != other.get(name)]
+
+
+def _values(release: Release, name: str) -> dict[str, object]:
+    """State how the values of a column come about. One that is not declared is read as texts."""
+    column = release.columns.get(name)
+    facts: dict[str, object] = {"type": str(ColumnType.STRING if column is None else column.type)}
+    if column is not None and column.expression is not None:
+        # Imported here for start-up: most units are columns of the file.
+        from dprelease.expressions.canonical import canonical
+
+        types = {other: declared.type for other, declared in release.columns.items()}
+        facts["expression"] = canonical(column.expression.text, types)
+        facts["reads"] = {source: _values(release, source) for source in column.expression.columns}
+    return facts
+
+
+def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
+    """State how fields of the file become texts, as far as that is not the file's own matter."""
+    source = release.data.source
+    if source.format != "csv":
+        return {"format": source.format}
+    dialect = source.dialect
+    facts: dict[str, object] = {
+        "format": source.format,
+        "delimiter": dialect.delimiter,
+        "quote": dialect.quote,
+        "encoding": dialect.encoding,
+        "strip": dialect.strip,
+        "header": dialect.header,
+    }
+    if not dialect.header:
+        read = set(_fields(release.columns, name))
+        names = dialect.names or ()
+        facts["names"] = {field: place for place, field in enumerate(names, 1) if field in read}
+        facts |= {"fields": len(names)} if nulls else {}
+    if nulls:
+        facts["null_values"] = sorted(set(dialect.null_values))
+    return facts
+
+
+def _fields(columns: Mapping[str, Column], name: str) -> Iterator[str]:
+    """Name the columns of the file that a column is made of."""
+    column = columns.get(name)
+    if column is None or column.expression is None:
+        yield name
+        return
+    for source in column.expression.columns:
+        yield from _fields(columns, source)
+
 
 DEFINITION = "unit_definition"
 DESCRIPTION = "unit_description"
@@ -32,8 +119,8 @@ def guarantee_of(release: Release) -> dict[str, object]:
 
 def definition_in(detail: Mapping[str, object]) -> Definition | None:
     """How the unit of a charge is defined; None for rows, and in charges of early versions."""
-    found = detail.get(DEFINITION)
-    return found if isinstance(found, Mapping) else None
+    definition = detail.get(DEFINITION)
+    return definition if isinstance(definition, Mapping) else None
 
 
 def check_guarantee(account: Account, detail: Mapping[str, object], place: Place | None) -> None:
@@ -48,9 +135,9 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
         for what in ("unit", "adjacency"):
             if run.detail.get(what) != detail.get(what):
                 raise _other(account.dataset, what, place)
-        known = definition_in(run.detail)
-        if definition is not None and known is not None:
-            if differences := unit_differences(known, definition):
+        charged = definition_in(run.detail)
+        if definition is not None and charged is not None:
+            if differences := unit_differences(charged, definition):
                 raise _defined_otherwise(account.dataset, run.seq, differences, place)
         elif definition is not None and "expression" in definition:
             raise _unknown(account.dataset, run.seq, place)

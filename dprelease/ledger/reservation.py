@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account, Book, Run, State
-from dprelease.ledger.filters import Caps, Total
+from dprelease.ledger.filters import Caps, Total, parts_of
+from dprelease.ledger.identity import run_id
 from dprelease.ledger.messages import nothing_promised, over_cap, over_room
-from dprelease.ledger.parts import parts_of
 from dprelease.ledger.totals import Terms, spent
-from dprelease.model import Loss, Plan
+from dprelease.model import Loss, Plan, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,32 @@ def terms_of(plan: Plan) -> Terms:
     return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods)
 
 
-def check_caps(account: Account, asked: Terms, caps: Caps, place: Place | None) -> None:
+def check_caps(account: Account, terms: Terms, caps: Caps, place: Place | None) -> None:
     """Refuses (exit 3) a run that would lift the account over a cap; compared exactly."""
-    now, then = account.total(caps), account.total(caps, asked)
+    now, then = account.total(caps), account.total(caps, terms)
     complaints: list[Complaint] = []
     if caps.epsilon is not None and then.epsilon > caps.epsilon:
-        complaints.append(over_cap(asked.loss.epsilon, now, then, caps, account.dataset, place))
+        complaints.append(over_cap(terms.loss.epsilon, now, then, caps, account.dataset, place))
     if then.room is not None and then.counted > then.room:
         complaints.append(over_room(now, then, account.dataset, place))
-    if spent((*account.terms, asked)).delta >= 1:
+    if spent((*account.terms, terms)).delta >= 1:
         complaints.append(nothing_promised(account.dataset, place))
     if complaints:
         raise Failure(ExitCode.BUDGET, complaints)
+
+
+def current_run(release: Release, runs: Mapping[str, Run], *, new_noise: bool = False) -> str:
+    """The identity of the run that a run of the release would be.
+
+    It is the last one that was sealed, whose numbers are given again. If there is none, or with
+    ``new_noise``, it is the first that is open: charged but not sealed, as a kill or a full
+    disk leaves it, which is free; or not there yet, which is charged. Runs that were burnt are
+    passed over, so that what was looked at is never drawn again at no cost.
+    """
+    attempt, name = 0, run_id(release)
+    last: str | None = None
+    while (run := runs.get(name)) is not None and run.state is not State.CHARGED:
+        last = name if run.state is State.SEALED else last
+        attempt += 1
+        name = run_id(release, attempt)
+    return name if new_noise or last is None else last

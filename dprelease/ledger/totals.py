@@ -1,15 +1,78 @@
-"""What a dataset's runs cost together, disjoint periods in parallel."""
+"""Totals of a dataset's runs, disjoint periods in parallel.
+
+Runs over periods that were declared disjoint compose in parallel (McSherry 2009): a unit has
+records in one of them, and all other runs are the same in both of two neighbouring tables. A unit
+whose records lie at one point in time is in the runs whose span holds that point, and in those
+that declared nothing. Under replace-one that protects what the unit's records say within its
+period, not which period it is in.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol, TypeVar
 
-from dprelease.ledger.filters import Caps, Tally, Total, least
-from dprelease.ledger.parts import Parts
-from dprelease.ledger.periods import meets, together
+from dprelease.ledger.filters import Caps, Parts, Tally, Total, least
 from dprelease.model import Loss
+from dprelease.model.periods import Span, span_of
+
+
+class Dated(Protocol):
+    """What places a run in time. ``disjoint``: each unit has records in one period only."""
+
+    @property
+    def period(self) -> str | None:
+        """The text that filled ``{period}``."""
+        ...
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether the run declared so."""
+        ...
+
+
+Kind = TypeVar("Kind", bound=Dated)
+
+
+def meets(one: Dated, other: Dated) -> bool:
+    """Whether a unit can be in both runs."""
+    if not one.disjoint or not other.disjoint or one.period is None or other.period is None:
+        return True
+    span, late = span_of(one.period), span_of(other.period)
+    if span is None or late is None:
+        return one.period.casefold() == other.period.casefold()
+    return span.first <= late.last and late.first <= span.last
+
+
+def together(runs: Sequence[Kind]) -> list[list[Kind]]:
+    """The sets of runs that one unit can be in, each in the order given; at least one set.
+
+    The most runs meet at the first day of some span, so those days are all that is looked at.
+    """
+    spans: dict[str, Span] = {}
+    others: list[str] = []
+    for run in runs:
+        if run.disjoint and run.period is not None:
+            name = run.period.casefold()
+            span = span_of(name)
+            if span is not None:
+                spans[name] = span
+            elif name not in others:
+                others.append(name)
+    met = {frozenset([name]) for name in others}
+    for day in {span.first for span in spans.values()}:
+        met.add(frozenset(name for name, span in spans.items() if span.first <= day <= span.last))
+    names = [one for one in met if not any(one < other for other in met)] if len(met) < 50 else met
+    return [
+        [
+            run
+            for run in runs
+            if not run.disjoint or run.period is None or run.period.casefold() in meeting
+        ]
+        for meeting in sorted(names, key=sorted)
+    ] or [list(runs)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +93,7 @@ def spent(terms: Sequence[Terms]) -> Loss:
 
     Valid however the runs were chosen. The rho is None as soon as one run has none.
     """
-    return _largest([total(each.loss for each in met) for met in together(terms)])
+    return _largest([total(run.loss for run in met) for met in together(terms)])
 
 
 def total_of(terms: Sequence[Terms], caps: Caps) -> Total:
@@ -40,44 +103,44 @@ def total_of(terms: Sequence[Terms], caps: Caps) -> Total:
 
 def running(terms: Sequence[Terms], caps: Caps) -> Iterator[tuple[Loss, Total]]:
     """Plain sums and totals after each run, as ``spent`` and ``total_of`` have them."""
-    if not any(each.disjoint for each in terms):
+    if not any(run.disjoint for run in terms):
         tally, plain = Tally(caps), total(())
-        for each in terms:
-            tally.add(each)
-            plain = total((plain, each.loss))
+        for run in terms:
+            tally.add(run)
+            plain = total((plain, run.loss))
             yield plain, tally.total()
         return
     plain, most = total(()), total_of((), caps)
     for at, last in enumerate(terms):
         # Only sets of runs that the last one is in have changed, and none has become cheaper.
-        near = [each for each in terms[:at] if meets(each, last)]
+        near = [earlier for earlier in terms[:at] if meets(earlier, last)]
         sets = [met for met in together([*near, last]) if met[-1] is last]
-        plain = _largest([plain, *(total(each.loss for each in met) for met in sets)])
+        plain = _largest([plain, *(total(run.loss for run in met) for met in sets)])
         most = _worst([most, *(least(met, caps) for met in sets)])
         yield plain, most
 
 
 def _largest(sums: Sequence[Loss]) -> Loss:
-    rhos = [each.rho for each in sums if each.rho is not None]
+    rhos = [loss.rho for loss in sums if loss.rho is not None]
     return Loss(
-        max(each.epsilon for each in sums),
-        max(each.delta for each in sums),
+        max(loss.epsilon for loss in sums),
+        max(loss.delta for loss in sums),
         max(rhos) if len(rhos) == len(sums) else None,
     )
 
 
 def _worst(totals: Sequence[Total]) -> Total:
-    most = max(totals, key=lambda each: (each.epsilon, each.counted))
-    tight = min(totals, key=lambda each: (each.room or Fraction(0)) - each.counted)
+    most = max(totals, key=lambda candidate: (candidate.epsilon, candidate.counted))
+    tight = min(totals, key=lambda candidate: (candidate.room or Fraction(0)) - candidate.counted)
     return replace(most, counted=tight.counted, room=tight.room)
 
 
 def total(losses: Iterable[Loss]) -> Loss:
     """Sum of epsilons, of deltas and of rhos: basic composition, valid under full adaptivity."""
-    found = tuple(losses)
-    rhos = [each.rho for each in found if each.rho is not None]
+    summands = tuple(losses)
+    rhos = [loss.rho for loss in summands if loss.rho is not None]
     return Loss(
-        sum((each.epsilon for each in found), Fraction(0)),
-        sum((each.delta for each in found), Fraction(0)),
-        sum(rhos, Fraction(0)) if len(rhos) == len(found) else None,
+        sum((loss.epsilon for loss in summands), Fraction(0)),
+        sum((loss.delta for loss in summands), Fraction(0)),
+        sum(rhos, Fraction(0)) if len(rhos) == len(summands) else None,
     )

@@ -1,4 +1,4 @@
-"""What the cells of a record-level table say: the same values in CSV and in Parquet.
+"""Cells and columns of a record-level table: the same values in CSV and in Parquet.
 
 Labels are written as those of other tables are: with one label to a cell a column has its declared
 type in Parquet if all its labels fit it, else it is text. Sets of labels are text. A number is
@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import chain
 from math import comb
 
-from dprelease.model import ColumnType, Grid, OutputColumn
+from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, RecordStep
 from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.output.csv_table import FORMULA, escaped
 from dprelease.output.key_types import KeyValue, published_type, typed_labels
@@ -107,9 +107,9 @@ def separator_of(labels: Sequence[str]) -> str:
     Raises ValueError where every character is taken.
     """
     taken = frozenset(chain.from_iterable(labels)) | frozenset(FORMULA)
-    for each in chain(SEPARATORS, _other_characters()):
-        if each not in taken:
-            return each
+    for symbol in chain(SEPARATORS, _other_characters()):
+        if symbol not in taken:
+            return symbol
     raise ValueError("the labels hold every character that could stand between them")
 
 
@@ -117,8 +117,8 @@ def _other_characters() -> Iterator[str]:
     """Symbols and punctuation beyond ASCII, which stay as they are however accents are encoded."""
     for point in range(0xA1, 0x3000):
         char = chr(point)
-        kept = all(unicodedata.normalize(form, char) == char for form in ("NFC", "NFKC"))
-        if kept and unicodedata.category(char)[0] in "SP" and not unicodedata.combining(char):
+        stable = all(unicodedata.normalize(form, char) == char for form in ("NFC", "NFKC"))
+        if stable and unicodedata.category(char)[0] in "SP" and not unicodedata.combining(char):
             yield char
 
 
@@ -130,9 +130,9 @@ def level_values(law: WindowLaw, grid: Grid) -> tuple[Fraction, ...]:
 
 def _levels(window: Window, grid: Grid) -> Iterator[Fraction]:
     middle = Fraction(grid.lower + grid.upper, 2)
-    apart = window.gap * Fraction(grid.upper - grid.lower, 4)
+    half_gap = window.gap * Fraction(grid.upper - grid.lower, 4)
     for level in range(window.levels):
-        yield middle + (2 * level - (window.levels - 1)) * apart
+        yield middle + (2 * level - (window.levels - 1)) * half_gap
 
 
 def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
@@ -149,13 +149,13 @@ def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
     if published_type(column) is ColumnType.STRING:
         return LabelCells(group.labels, 1, None, ColumnType.STRING, group.labels)
     kind, values = typed_labels(column)
-    return LabelCells(group.labels, 1, None, kind, tuple(values[each] for each in group.labels))
+    return LabelCells(group.labels, 1, None, kind, tuple(values[label] for label in group.labels))
 
 
 def _of_levels(values: Sequence[Fraction], step: Fraction) -> NumberCells:
-    exact = [each * step for each in values]
+    exact = [value * step for value in values]
     places = max(map(decimals_of, exact))
-    scaled = tuple(int(each * 10**places) for each in exact)
+    scaled = tuple(int(number * 10**places) for number in exact)
     return NumberCells(places, 0, scaled, _parquet_type(max(map(abs, scaled)), places))
 
 
@@ -174,3 +174,31 @@ def _parquet_type(reach: int, places: int) -> str:
     if reach <= DECIMAL_DIGITS and places <= 38:
         return "decimal"
     raise ValueError("the noise is too large for a table's numbers")
+
+
+def described(step: RecordStep, about: About) -> OutputTable:
+    """Describe the table: its columns, and for values the labels that they can hold."""
+    columns = tuple(_column(response) for response in step.responses)
+    return OutputTable(step.perturb.name, columns, about.title or about.name)
+
+
+def _column(response: Response) -> OutputColumn:
+    name, cells = response.column.name, cells_of(response)
+    if not isinstance(cells, LabelCells):
+        words = f"{name} of one record, with noise of its own ({response.mechanism})"
+        kind = "number" if cells.places else "integer"
+        return OutputColumn(name, kind, (), words, decimals=cells.places)
+    if cells.numbered:
+        words = (
+            f"numbers of {cells.size} of the {len(cells.labels)} labels of {name}, counted from 1 "
+            "in declared order: the true one is more often among them than any other"
+        )
+        return OutputColumn(name, "text", (), words)
+    if cells.size > 1:
+        words = (
+            f'{cells.size} of the {len(cells.labels)} labels of {name}, with "{cells.separator}" '
+            "between them: the true one is more often among them than any other"
+        )
+        return OutputColumn(name, "text", cells.labels, words)
+    words = f"{name} of one record, or another label in its place ({response.mechanism})"
+    return OutputColumn(name, "label", cells.labels, words, type=cells.type)

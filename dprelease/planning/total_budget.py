@@ -1,4 +1,4 @@
-"""What a release may spend, and what its parts cost together."""
+"""The total budget: what a release may spend, what its parts cost, and who may select keys."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dprelease.model import Loss, Release
-from dprelease.planning.key_selectors import selecting_queries, selection_delta
-from dprelease.privacy.composition import Cost, compose
+from dprelease.model import Loss, Query, Release
+from dprelease.privacy.composition import MARGINS, Cost, compose
 
 STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""
@@ -16,12 +15,16 @@ STATED_DELTA = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say."""
+    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say.
+
+    Numerical composition is claimed with this ``margin``.
+    """
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction
     accounting: str
+    margin: Fraction = MARGINS[0]
 
     @property
     def open(self) -> bool:
@@ -43,7 +46,7 @@ class Total:
         plain = self.accounting in {"auto", "plain"} and (self.rho is None or self.delta == 0)
         if plain and fits and all(cost.loss.delta == 0 for cost in costs):
             return compose(costs, Fraction(0), "pure")
-        return compose(costs, self.delta, self.accounting)
+        return compose(costs, self.delta, self.accounting, self.margin)
 
     def without(self, loss: Loss) -> Total:
         """What is left of it beside a loss that adds up with all others; may be negative."""
@@ -85,3 +88,32 @@ def _declared_delta(release: Release) -> Fraction:
         (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
     )
     return delta + sum((perturb.delta for perturb in release.perturbs), Fraction(0))
+
+
+def selecting_queries(release: Release) -> frozenset[str]:
+    """Name the selecting query of each table with private keys.
+
+    People are counted where the unit is a person, so that one person adds 1 to a key, whatever
+    the number of their rows; else rows. A count over all rows is preferred to a filtered one, and
+    an earlier one to a later. The spec sees to it that there is one; ValueError otherwise.
+    """
+    statistic = "count" if release.privacy.bounding is None else "count_units"
+    tables = dict.fromkeys(query.table for query in release.queries if query.private)
+    chosen = []
+    for table in tables:
+        counts = [
+            query
+            for query in release.queries
+            if query.table == table and query.private and query.statistic == statistic
+        ]
+        if not counts:
+            raise ValueError("a table with private keys needs a count that selects them")
+        chosen.append(min(counts, key=lambda query: (query.where is not None, query.number)))
+    return frozenset(query.name for query in chosen)
+
+
+def selection_delta(query: Query) -> Fraction:
+    """Give the delta that a selecting query may spend on showing a key."""
+    if query.key_selection is None:
+        raise ValueError("a selecting query has the delta of its selection")
+    return query.key_selection.delta

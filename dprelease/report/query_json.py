@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Form, NoiseFamily, Plan, QuantileScheme, Read, Reading, Step
+from dprelease.model import Form, NoiseFamily, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
+from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
 from dprelease.report.numbers import root, text, upward
-from dprelease.report.wording.explanations import candidates_of, explained, threshold_facts
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import read_release as reading
 
@@ -30,7 +30,10 @@ def scale(step: Step, at: int = 0) -> int | float:
     in ranks, the largest where there are several. ``at``: of which released integer.
     """
     if step.scheme is not None:
-        return upward(1 / min(each.rate * each.target.denominator for each in step.scheme.steps))
+        return upward(
+            1
+            / min(selection.rate * selection.target.denominator for selection in step.scheme.steps)
+        )
     return _scaled(step, step.unit[at])
 
 
@@ -133,40 +136,45 @@ def _target(read: Read) -> dict[str, object] | None:
 def _parts(step: Step) -> dict[str, object]:
     """What only some statistics have: quantiles, picks, the conditions of a share or ratio."""
     query = step.query
-    told: dict[str, object] = {"picks": query.picks}
+    parts: dict[str, object] = {"picks": query.picks}
     if query.quantiles:
-        told["quantiles"] = [text(each) for each in query.quantiles]
+        parts["quantiles"] = [text(quantile) for quantile in query.quantiles]
     if query.candidates is not None:
-        told["score"] = query.candidates.score.text
+        parts["score"] = query.candidates.score.text
     for name, part in (("numerator", query.numerator), ("denominator_part", query.denominator)):
         if part is not None:
-            told[name] = {
+            parts[name] = {
                 "column": part.column.name if part.column else None,
                 "where": part.where.text if part.where else None,
             }
-    return told
+    return parts
 
 
 def _sensitivity(step: Step, unit: Fraction) -> dict[str, object]:
     """How far neighbours move what is noised: figures, the scores of a choice, or ranks."""
-    known = step.sensitivity
+    sensitivity = step.sensitivity
     if step.form is Form.CHOICE:
         return {
-            "l1": upward(known.choice_l1 * unit),
+            "l1": upward(sensitivity.choice_l1 * unit),
             "l2": None,
             "of": "score",
-            "monotone": known.monotone,
-            "derivation": known.derivation,
+            "monotone": sensitivity.monotone,
+            "derivation": sensitivity.derivation,
         }
     if step.form is Form.QUANTILES:
-        return {"l1": known.l1, "l2": None, "of": "rows", "derivation": known.derivation}
+        return {
+            "l1": sensitivity.l1,
+            "l2": None,
+            "of": "rows",
+            "derivation": sensitivity.derivation,
+        }
     grid = step.unit[0]
-    steps = "" if grid == 1 or known.l1 <= 1 else f" (in steps of {number(grid, 6)})"
+    steps = "" if grid == 1 or sensitivity.l1 <= 1 else f" (in steps of {number(grid, 6)})"
     return {
-        "l1": upward(known.l1 * unit),
-        "l2": root(known.l2_squared * unit**2),
+        "l1": upward(sensitivity.l1 * unit),
+        "l2": root(sensitivity.l2_squared * unit**2),
         "of": "figures",
-        "derivation": f"{known.derivation}{steps}",
+        "derivation": f"{sensitivity.derivation}{steps}",
     }
 
 
@@ -182,53 +190,3 @@ def accounting_facts(plan: Plan) -> dict[str, object]:
         "basic_delta": upward(plan.basic.delta),
         "advanced_epsilon": None if plan.advanced is None else upward(plan.advanced.epsilon),
     }
-
-
-def step_detail(step: Step) -> dict[str, object]:
-    """State a step for the ledger, exactly: what later accounting needs, no floats."""
-    loss, known = step.loss, step.sensitivity
-    return {
-        "query": step.query.name,
-        "mechanism": MECHANISM_NAMES[step.noise.family],
-        "parameter": _exact(step.noise.parameter),
-        "l1": known.l1,
-        "l2_squared": str(known.l2_squared),
-        "coordinates": known.coordinates,
-        "epsilon": _exact(loss.epsilon),
-        "delta": _exact(loss.delta),
-        "rho": None if loss.rho is None else _exact(loss.rho),
-        **_selecting_detail(step),
-    }
-
-
-def _selecting_detail(step: Step) -> dict[str, object]:
-    """What choices, quantiles and selected keys have beside noise."""
-    told: dict[str, object] = {}
-    if step.form is Form.CHOICE:
-        told |= {
-            "form": str(step.form),
-            "picks": step.query.picks,
-            "choice_l1": step.sensitivity.choice_l1,
-            "monotone": step.sensitivity.monotone,
-        }
-    if step.scheme is not None:
-        told |= {"form": str(step.form), "selections": _selections(step.scheme)}
-    if step.threshold is not None:
-        told["threshold"] = step.threshold
-    return told
-
-
-def _selections(scheme: QuantileScheme) -> list[dict[str, object]]:
-    return [
-        {
-            "quantile": _exact(scheme.quantiles[each.index - 1]),
-            "between": [each.left, each.right],
-            "target": _exact(each.target),
-            "rate": _exact(each.rate),
-        }
-        for each in scheme.steps
-    ]
-
-
-def _exact(value: Fraction) -> str:
-    return f"{value.numerator}/{value.denominator}"

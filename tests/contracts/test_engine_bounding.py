@@ -159,6 +159,7 @@ def test_the_order_of_rows_and_the_files_they_are_in_are_nothing(
     assert first == kept(engine, written(tmp_path / "t", TYPES, shuffled, other), bound)
 
 
+@pytest.mark.thorough
 def test_a_person_with_very_many_rows_is_like_any_other(engine: str, tmp_path: Path) -> None:
     rest: list[Row] = [("bob", g, float(x)) for g in CELLS for x in range(5)]
     alone = written(tmp_path / "alone", TYPES, rest, "parquet")

@@ -78,6 +78,7 @@ def test_an_opaque_unit_is_the_text_of_its_field(engine: str, tmp_path: Path) ->
     assert asked(engine, request) == [[3], [3]]
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", OPAQUE)
 def test_an_opaque_unit_can_be_of_any_type(engine: str, tmp_path: Path, name: str) -> None:
     path = tmp_path / "units.parquet"

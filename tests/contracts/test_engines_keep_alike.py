@@ -213,6 +213,7 @@ def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) ->
         assert answers("duckdb", request) == answers("reference", request)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", OPAQUE)
 def test_units_of_any_type_keep_the_same_rows(tmp_path: Path, name: str) -> None:
     """Of seven rows of each of the units, two."""

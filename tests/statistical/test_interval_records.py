@@ -83,6 +83,7 @@ def coverages(response: Response, rows: int, level: Fraction, narrower: float = 
     return np.array(covered)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("labels", [2, 3, 5])
 def test_shares_of_few_records(labels: int, level: Fraction) -> None:

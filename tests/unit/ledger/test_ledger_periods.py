@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
-from dprelease.ledger.filters import Caps
-from dprelease.ledger.parts import whole
-from dprelease.ledger.periods import meets, together
-from dprelease.ledger.totals import Terms, running, spent, total_of
+from dprelease.ledger.filters import Caps, whole
+from dprelease.ledger.totals import Terms, meets, running, spent, together, total_of
 from dprelease.model import Loss
 from dprelease.model.periods import Span, nearly_a_date, span_of
 

@@ -189,6 +189,7 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
     assert sigma2 <= F("1.02") * shift.l2_squared / F(mu) ** 2 + 2
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("epsilon", [F(1, 10**9), F(1), F(101), F(10**6)])
 @pytest.mark.parametrize("delta", [F(1, 10**300), F(1, 10**12), F(999, 1000)])
 def test_extremes_neither_hang_nor_fail(epsilon: F, delta: F) -> None:

@@ -172,6 +172,7 @@ TINY = [Contribution(1, 1, 1), Contribution(2, 1, 2), Contribution(2, 2, 1)]
 CLAIMS = [("1", "0.01"), ("2", "0.1"), ("3", "0.001")]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 @pytest.mark.parametrize("limits", [*TINY, Contribution(3, 2, 2)], ids=str)
 @pytest.mark.parametrize(("epsilon", "delta"), CLAIMS)
@@ -190,6 +191,7 @@ def test_laplace_costs_what_it_claims_and_no_less(
     assert not confirms(selection(less, threshold, limits, adjacency), e, d)
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("adjacency", list(Adjacency))
 @pytest.mark.parametrize("limits", TINY, ids=str)
 @pytest.mark.parametrize(("epsilon", "delta"), CLAIMS)
@@ -228,6 +230,7 @@ def test_a_key_that_stays_hidden_needs_no_condition() -> None:
 # --- searches, arithmetic, refusals -------------------------------------------------------------
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("rules", "adjacency", "epsilon", "delta"),
     [
@@ -320,6 +323,7 @@ def test_a_threshold_is_above_all_that_one_unit_adds_to_a_key(
     assert not confirms(selection(noise, most, limits, ADD), epsilon, delta)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("sigma2", ["0.4", "3.9", "4.1", "70"])
 @pytest.mark.parametrize("start", [1, 2, 9])
 def test_tails_of_little_noise_are_bounded_from_above(sigma2: str, start: int) -> None:

@@ -1,13 +1,10 @@
 """The witness: shares no code, accepts what is true, refuses what is too good."""
 
-import ast
 from fractions import Fraction as F
-from pathlib import Path
 
 import mpmath
 import pytest
 
-import dprelease.kernel.verify.additive as module
 from dprelease.kernel.verify import additive as witness
 from dprelease.mechanisms import gaussian, laplace
 from dprelease.model import shift as shifts
@@ -26,19 +23,7 @@ SHIFTS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["witness", "witness_numbers"])
-def test_it_imports_nothing_of_the_calibration(name: str) -> None:
-    source = Path(module.__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
-    imported = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom):
-            imported |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            imported |= {alias.name for alias in node.names}
-    ours = {each for each in imported if each.startswith("dprelease")}
-    assert ours <= {"dprelease.kernel.verify.numerics", "dprelease.model.shift.Shift"}
-
-
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("shift", SHIFTS, ids=str)
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-9"), ("3", "1e-3")])
 def test_it_accepts_calibrations_and_refuses_less_noise(
@@ -50,6 +35,7 @@ def test_it_accepts_calibrations_and_refuses_less_noise(
     assert witness.gaussian_delta_upper(less, shift, F(epsilon)) > F(delta)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("sigma2", ["0.3", "2.5", "40", "9000"])
 @pytest.mark.parametrize("epsilon", ["0", "0.2", "2", "20"])
 def test_two_routes_meet(sigma2: str, epsilon: str) -> None:
@@ -95,6 +81,7 @@ def test_nonsense_is_refused() -> None:
     assert witness.zcdp_delta_upper(F(0), F(1)) == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("sigma2", ["0.7", "6", "40", "1e5"])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
 @pytest.mark.parametrize("entries", [1, 4, 9])
@@ -165,6 +152,7 @@ def test_the_delta_of_normal_noise_is_bounded_from_above(mu_squared: str, deviat
         just_above(witness._continuous(F(mu_squared), epsilon), truth, "1e-40")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("sigma2", ["0.3", "2.5", "20"])
 @pytest.mark.parametrize("depth", [1, 8, 200])
 def test_sums_over_the_lattice_are_bounded_from_above(sigma2: str, depth: int) -> None:

@@ -27,8 +27,8 @@ from dprelease.model import (
     Source,
 )
 from dprelease.release import run as pipeline
-from dprelease.release.confirmed import confirmed_plan
-from dprelease.release.single_draw import Look
+from dprelease.release.plan import certified_plan
+from dprelease.release.single_draw import NoiseDraw
 
 Spec = dict[str, Any]
 
@@ -170,16 +170,16 @@ def test_no_engine_is_asked_under_a_charge_that_is_used(
 ) -> None:
     """Each of the three looks for itself: no order of calls makes one of them superfluous."""
     book, reservation = closed
-    certified = confirmed_plan(dprelease.load(spec))
+    certified = certified_plan(dprelease.load(spec))
     plan, entropy = certified.plan, SystemEntropy()
     engine = Watched(get("reference"))
-    look = Look(entropy)
+    draw = NoiseDraw(entropy)
     (job,) = jobs_of(plan.release, plan.steps)
     with pytest.raises(ValueError, match="between its charge and its seal"):
         pipeline._aggregate(reservation, engine, job)
     with Unsealed() as unsealed, pytest.raises(ValueError, match="between its charge and its seal"):
-        pipeline._record(book, plan, reservation, engine, look, unsealed, lambda _step: None)
+        pipeline._record(book, plan, reservation, engine, draw, unsealed, lambda _step: None)
     with pytest.raises(Failure, match="E611"):
         pipeline._drawn_once(book, certified, reservation, engine, entropy, lambda _step: None)
     assert engine.asked == []
-    assert not look.taken
+    assert not draw.taken

@@ -88,6 +88,7 @@ def refused(made: Plan) -> bool:
     return False
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("people", [False, True])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
@@ -109,6 +110,7 @@ def test_the_threshold_that_is_planned_is_the_least(
     assert refused(doctored(made, loss=Loss(step.loss.epsilon, step.loss.delta / 10)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("bounding", [(1, 1, 1), (5, 5, 1), (40, 17, 3)])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_every_plan_is_certified(bounding: tuple[int, int, int], adjacency: str) -> None:
@@ -147,6 +149,7 @@ BAD: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("people", [False, True])
 @pytest.mark.parametrize("what", BAD)
 def test_only_a_count_of_units_selects(what: str, people: bool) -> None:
@@ -245,6 +248,7 @@ def rates(step: Step, factor: Fraction) -> dict[str, Any]:
     return changes
 
 
+@pytest.mark.one_in(49)
 @pytest.mark.parametrize("what", OTHERS)
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("bounding", [None, *BOUNDS], ids=str)
@@ -284,6 +288,7 @@ def test_a_step_by_private_keys_costs_what_is_claimed_and_no_less(
     assert refused(replace(made, loss=replace(made.loss, epsilon=made.loss.epsilon * NINE_TENTHS)))
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("what", OTHERS)
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_a_lower_bound_than_that_of_the_spec_is_seen(what: str, adjacency: str) -> None:

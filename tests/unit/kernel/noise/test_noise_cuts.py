@@ -72,6 +72,7 @@ def test_decode_numbers_every_integer_once() -> None:
     assert [decode(index) for index in range(7)] == [0, -1, 1, -2, 2, -3, 3]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 @pytest.mark.parametrize("bits", [16, 64, 128])
 def test_survivals_enclose_the_law(law, bits: int) -> None:
@@ -102,6 +103,7 @@ def test_guide_agrees_with_the_exact_inverse_everywhere(law) -> None:
             assert top != bottom or prefix == 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("law", LAWS[1:6], ids=repr)
 def test_every_eight_bit_prefix_by_brute_force(law) -> None:
     """settle() on 8 bits: decided exactly where all 16-bit continuations agree on the index."""

@@ -6,8 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise import EntropyError
-from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise import EntropyError, sample
 from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
 from dprelease.kernel.noise.distributions.survival import decode
 from dprelease.kernel.noise.selection.bernoulli_exp import ONE
@@ -55,6 +54,7 @@ def split(data: bytes, item: int) -> list[int]:
     return [int.from_bytes(data[at : at + item], "little") for at in range(0, len(data), item)]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("noise", WIDE, ids=repr)
 def test_lanes_equal_the_definition_on_the_same_bits(noise: Noise, hashed) -> None:
     """Every lane recomputed in plain Python from the definition: coarse part, D, acceptance."""

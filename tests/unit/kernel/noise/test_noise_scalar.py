@@ -72,6 +72,7 @@ def test_bernoulli_is_exact(text: str) -> None:
     assert decided[True] == probability * (1 - left)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", ["0", "1/2", "1/4", "1"])
 def test_bernoulli_exp_encloses_the_exponential(text: str) -> None:
     exponent = Fraction(text)

@@ -70,6 +70,7 @@ def test_zero_keeps_everything(scripted) -> None:
     assert keep_exactly(SCALE - 1, 32, Fraction(0), scripted())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("exponent", [Fraction(1, 50), Fraction(1, 3), Fraction(99, 100)])
 @pytest.mark.parametrize("blind", [False, True])
 def test_share_of_kept_lanes(exponent: Fraction, blind: bool, hashed) -> None:
