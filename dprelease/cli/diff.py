@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
+from dprelease.cli.app import OUTSIDE, PERIOD
 from dprelease.cli.console import answer, answer_json, paint
-from dprelease.cli.github import annotation, marked
-from dprelease.cli.options import OUTSIDE, PERIOD
-from dprelease.cli.views.numbers import spent
+from dprelease.cli.views.formats import annotation, marked, spent_text
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def _shown(value: Value) -> str:
 def _number(value: Fraction) -> str:
     from dprelease.report.numbers import upward
 
-    return spent(upward(value))
+    return spent_text(upward(value))
 
 
 def _tell_github(new: Plan, file: str, changes: Sequence[Change]) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dprelease.cli.app import JSON
 from dprelease.cli.console import answer, answer_json, complain, folded, remark
-from dprelease.cli.options import JSON
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
     warnings = [each.changed() for each in tables]
     complain([each for each in warnings if each is not None], "warning")
     if as_json:
-        from dprelease.cli.views.show_json import facts_of
+        from dprelease.cli.views.show import facts_of
 
         shown = [
             facts_of(each, read_rows(each, _most(each, rows, None)))
@@ -55,7 +55,7 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
         ]
         answer_json({"schema": "dprelease/tables/1", "tables": shown})
         return int(ExitCode.DONE)
-    from dprelease.cli.views.show_tables import page_of
+    from dprelease.cli.views.show import page_of
 
     for place, each in enumerate(tables):
         if place:

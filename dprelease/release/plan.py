@@ -76,7 +76,7 @@ def plan(
     ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
     Raises Failure with every complaint.
     """
-    from dprelease.spec.checks.files.relocation import relocated
+    from dprelease.spec.checks.paths import relocated
 
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)

@@ -38,7 +38,7 @@ from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.report.formats import ready
 from dprelease.report.query_json import query_facts
 from dprelease.spec import load
-from dprelease.spec.checks.files.relocation import relocated
+from dprelease.spec.checks.paths import relocated
 
 Progress = Callable[[str], None]
 

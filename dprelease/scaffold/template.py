@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dprelease.scaffold.csv_header import Csv, Named, unreadable
+from dprelease.scaffold.columns import Csv, Named, unreadable
 
 MARK = "FILL IN"
 TYPES = "integer, float, decimal, string, boolean, date or timestamp"

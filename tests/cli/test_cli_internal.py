@@ -80,7 +80,7 @@ def test_a_bug_after_noise_was_drawn_uses_the_charge_up(
 
 
 def test_a_bug_after_the_release_does_not_deny_it(probe: Command, folder: Path) -> None:
-    broken = raising("dprelease.cli.views.run_outcome.tell_text", "KeyError(secret)")
+    broken = raising("dprelease.cli.views.run.tell_text", "KeyError(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 5
     assert answer.err.startswith(f"E591 the release is complete in {folder / 'out'}, but")

@@ -12,7 +12,7 @@ import dprelease
 from dprelease.spec.schema import models
 from dprelease.spec.schema.descriptions import SECTIONS, WORDS
 from dprelease.spec.schema.json_schema import KINDS, schema_text, spec_schema
-from dprelease.spec.schema.keys import Choice
+from dprelease.spec.schema.sections import Choice
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = Path(dprelease.__file__).parent / "spec" / "schema.json"

@@ -180,7 +180,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",
-        "dprelease.spec.checks.files.sources",  # the name of a warning
+        "dprelease.spec.checks.data_source",  # the name of a warning
         "dprelease.spec.schema.json_schema",
     ),
     "dprelease.__main__": ("dprelease.cli",),

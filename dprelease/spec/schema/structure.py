@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple
 
-from dprelease.spec.complaints.did_you_mean import nearest
-from dprelease.spec.complaints.quoting import listed, show
-from dprelease.spec.complaints.reporter import MOST_SHOWN, Reporter
-from dprelease.spec.schema.keys import Finding, NotAmong
+from dprelease.spec.complaints.places import Path, dotted
+from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter
+from dprelease.spec.complaints.wording import listed, nearest, show
 from dprelease.spec.schema.models import (
     ColumnSection,
     DataSection,
@@ -24,9 +23,7 @@ from dprelease.spec.schema.models import (
     ReleaseSection,
     ReportSection,
 )
-from dprelease.spec.schema.sections import Missing, SectionType, Unknown
-from dprelease.spec.toml.numbers import Refused
-from dprelease.spec.toml.tree import Path, dotted
+from dprelease.spec.schema.sections import Finding, Missing, NotAmong, SectionType, Unknown
 
 NOT_YET = "not available in this version"
 _SECTIONS = (

@@ -1,4 +1,4 @@
-"""Reads the spec file and parses its TOML; every way this can fail is a complaint."""
+"""The spec file read and its TOML parsed; every way this can fail is a complaint."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import NamedTuple, NoReturn
 import tomli
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.spec.complaints.quoting import show
-from dprelease.spec.toml.positions import Lost, Marks, find_positions
+from dprelease.spec.complaints.places import Marks
+from dprelease.spec.complaints.wording import show
+from dprelease.spec.toml.positions import Lost, find_positions
 from dprelease.spec.toml.tree import MAX_DEPTH
 
 MAX_BYTES = 4 * 1024 * 1024

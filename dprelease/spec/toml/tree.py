@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TypeAlias
 
-from dprelease.spec.complaints.quoting import show
-
-Path: TypeAlias = tuple[str | int, ...]
 MAX_DEPTH = 16
 MAX_VALUES = 10**6
-
 _PLAIN = frozenset({str, int, bool, Decimal})
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class TooDeep(Exception):
@@ -31,18 +24,6 @@ class TooMany:
 
 class OddKey(Exception):
     """A mapping has a key that is not a text."""
-
-
-def dotted(path: Path) -> str:
-    """Write a key path as ``query[2].by[0]``; names that TOML must quote are quoted."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-            continue
-        name = part if _BARE.fullmatch(part) else show(part)
-        text += f".{name}" if text else name
-    return text
 
 
 def plain_tree(value: object, depth: int = 0) -> object:

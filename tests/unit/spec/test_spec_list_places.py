@@ -11,8 +11,8 @@ import pytest
 from dprelease.errors import Complaint, Failure
 from dprelease.model import Release
 from dprelease.spec import load
-from dprelease.spec.checks.columns import list_places
-from dprelease.spec.checks.columns.list_places import Lists
+from dprelease.spec.checks.columns import list_files as list_places
+from dprelease.spec.checks.columns.list_files import Lists
 
 Load = Callable[..., Release]
 Spoil = Callable[..., list[Complaint]]
@@ -333,13 +333,13 @@ def test_what_is_swapped_after_the_checks_is_not_read(
 ) -> None:
     put(tmp_path, "k.txt", "good\n")
     put(tmp_path, "staff.csv")
-    check = Lists._check
+    check = Lists.check_opened
 
     def swap(*known: object) -> None:
         check(*known)  # type: ignore[arg-type]
         os.replace(tmp_path / "staff.csv", tmp_path / "k.txt")
 
-    monkeypatch.setattr(Lists, "_check", swap)
+    monkeypatch.setattr(Lists, "check_opened", swap)
     assert "CANARY" not in repr(load_text(text("k.txt")))
 
 

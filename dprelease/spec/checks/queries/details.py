@@ -1,13 +1,15 @@
-"""What only one kind of statistic has: quantiles, candidates, parts of a ratio."""
+"""What only some statistics have: quantiles, candidates, parts of a ratio, accuracy by records."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Literal, NamedTuple
 
-from dprelease.model import Candidates, Column, Group
+from dprelease.model import Accuracy, Candidates, Column, Group
 from dprelease.model import Part as RatioPart
 from dprelease.spec.checks.queries.query_context import Asked
-from dprelease.spec.schema.quantiles import FIXED, Quantiles
+from dprelease.spec.complaints.wording import show
+from dprelease.spec.schema.fields import FIXED, Quantiles
 
 
 class Details(NamedTuple):
@@ -48,8 +50,6 @@ def read_details(asked: Asked, column: Column | None) -> Details | None:
 
 
 def _ratio(asked: Asked) -> Details | None:
-    from dprelease.spec.checks.queries.ratio_parts import read_part
-
     numerator, denominator = read_part(asked, "numerator"), read_part(asked, "denominator")
     if numerator is None or denominator is None:
         return None
@@ -57,14 +57,12 @@ def _ratio(asked: Asked) -> Details | None:
 
 
 def _proportion(asked: Asked) -> Details | None:
-    from dprelease.spec.checks.queries.ratio_parts import read_proportion
-
     parts = read_proportion(asked)
     return Details(numerator=parts[0], denominator=parts[1]) if parts else None
 
 
 def _best(asked: Asked) -> Details | None:
-    from dprelease.spec.checks.queries.best import read_best
+    from dprelease.spec.checks.queries.candidates import read_best
 
     candidates = read_best(asked)
     return Details(candidates=candidates) if candidates else None
@@ -80,3 +78,75 @@ def _quantiles(asked: Asked, column: Column | None, wanted: Quantiles | None) ->
         if points is None:
             return None
     return Details(wanted, points) if wanted is not None else None
+
+
+Key = Literal["numerator", "denominator"]
+
+
+def read_part(asked: Asked, key: Key) -> RatioPart | None:
+    """Make the numerator or denominator of a ratio; None with a complaint."""
+    half = asked.model.numerator if key == "numerator" else asked.model.denominator
+    if half is None:
+        return None
+    section = half.section
+    where = None
+    if section.where is not None:
+        where = asked.condition(section.where, key, *(() if half.short else ("where",)))
+    if section.statistic == "count" and section.column is not None:
+        message, path = f"a count takes no column in the {key}", asked.path(key, "column")
+        hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
+        asked.context.reporter.complain("E217", message, path, hint)
+        return None
+    if section.column is None:
+        if section.statistic != "sum":
+            return RatioPart(None, where)
+        message, path = f"the sum in the {key} has no `column`", asked.path(key)
+        asked.context.reporter.complain("E110", message, path, 'column = "..."', "key")
+        return None
+    known = asked.find(section.column, key, "column")
+    if known is None:
+        return None
+    asked.check_numeric(known, "sum", key, "column")
+    return RatioPart(known.column, where)
+
+
+def read_proportion(asked: Asked) -> tuple[RatioPart, RatioPart] | None:
+    """Make both parts of a proportion: the records for which `where` is true, and all."""
+    text = asked.model.where
+    if text is None:
+        asked.miss("where", "the condition whose share of the records is asked for")
+        return None
+    where = asked.condition(text, "where")
+    return (RatioPart(None, where), RatioPart()) if where is not None else None
+
+
+BY_RECORDS = frozenset({"mean", "proportion", "variance", "stddev", "ratio"})
+"""Statistics whose noise depends on how many records are behind a figure."""
+
+
+USUAL = Fraction(95, 100)
+
+
+def read_target(asked: Asked) -> Accuracy | None:
+    """Give the accuracy that a query wants; complain of one that can't be told."""
+    section, statistic = asked.model.accuracy, asked.model.statistic
+    if section is None or section.within is None:
+        return None
+    if statistic in BY_RECORDS and section.records is None:
+        asked.complain(
+            "accuracy",
+            "E240",
+            f"the noise of a {statistic} depends on how many records are behind it",
+            "say at how many the target holds, such as records = 1000",
+        )
+        return None
+    if statistic not in BY_RECORDS and section.records is not None:
+        asked.complain(
+            "accuracy",
+            "E240",
+            f"the noise of {statistic} does not depend on the number of records",
+            "leave records out",
+        )
+        return None
+    level = section.confidence if section.confidence is not None else USUAL
+    return Accuracy(section.within, level, section.records)

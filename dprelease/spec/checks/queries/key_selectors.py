@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.model import KeySelection, Query
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.structure import Parts
-from dprelease.spec.toml.tree import Path
 
 _SELECTION = "partition_selection"
 

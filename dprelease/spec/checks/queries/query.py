@@ -6,9 +6,8 @@ from fractions import Fraction
 from math import prod
 
 from dprelease.model import Column, Expression, Group, Query
-from dprelease.spec.checks.privacy.accuracy import read_target
-from dprelease.spec.checks.queries.by import read_groups, read_selection
-from dprelease.spec.checks.queries.details import Details, read_details
+from dprelease.spec.checks.queries.details import Details, read_details, read_target
+from dprelease.spec.checks.queries.groups import check_picks, own_group, read_groups, read_selection
 from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import Asked, QueryContext
 from dprelease.spec.checks.queries.statistic_keys import (
@@ -18,9 +17,7 @@ from dprelease.spec.checks.queries.statistic_keys import (
     STATISTICS,
     StatisticKeys,
 )
-from dprelease.spec.checks.queries.value_column import check_picks, own_group
-from dprelease.spec.complaints.did_you_mean import nearest
-from dprelease.spec.complaints.quoting import listed, show
+from dprelease.spec.complaints.wording import listed, nearest, show
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import NOT_YET, Part
 

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dprelease.model import NUMERIC_TYPES, ColumnType, Expression
-from dprelease.spec.checks.columns.column import Known
-from dprelease.spec.checks.columns.list_places import Lists
-from dprelease.spec.checks.queries.expressions import read_expression
-from dprelease.spec.checks.queries.groups import find_column
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.checks.columns.column import Known, find_column
+from dprelease.spec.checks.columns.list_files import Lists
+from dprelease.spec.checks.expressions import read_expression
+from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import Part
-from dprelease.spec.toml.tree import Path
 
 UNIT_HINT = "count_units counts the units; group by what many of them share"
 
