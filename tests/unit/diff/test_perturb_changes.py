@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dprelease.diff.changes import Change, Kind, Pair
-from dprelease.diff.local_tables import perturb_changes
+from dprelease.diff.outputs import perturb_changes
 from dprelease.model import Loss, Plan, RecordStep
 from dprelease.spec import load
 
