@@ -130,6 +130,7 @@ def test_larger_entries_mean_larger_delta(sigma2: F, a: int, b: int, more: int, 
     assert hockey_stick(sigma2, (a + more, b), e) >= smaller * (1 - 1e-10) - 1e-15
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 9, 11, 12, 30])
 @pytest.mark.parametrize("epsilon", ["0.5", "2"])
 def test_a_means_calibration_covers_every_move(width: int, epsilon: str) -> None:
@@ -189,7 +190,7 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
     assert sigma2 <= F("1.02") * shift.l2_squared / F(mu) ** 2 + 2
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("epsilon", [F(1, 10**9), F(1), F(101), F(10**6)])
 @pytest.mark.parametrize("delta", [F(1, 10**300), F(1, 10**12), F(999, 1000)])
 def test_extremes_neither_hang_nor_fail(epsilon: F, delta: F) -> None:
