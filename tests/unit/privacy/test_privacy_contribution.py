@@ -20,7 +20,7 @@ from dprelease.model import (
     Query,
     Sensitivity,
 )
-from dprelease.privacy.sensitivity.contribution import (
+from dprelease.privacy.sensitivity import (
     COUNT,
     Contribution,
     Row,

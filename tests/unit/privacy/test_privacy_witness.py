@@ -8,8 +8,7 @@ import pytest
 from dprelease.kernel.verify import additive as witness
 from dprelease.mechanisms import gaussian, laplace
 from dprelease.model import shift as shifts
-from dprelease.privacy import zcdp
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
+from dprelease.privacy import discrete_gaussian, zcdp
 
 SHIFTS = [
     shifts.single(1),
