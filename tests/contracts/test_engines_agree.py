@@ -71,8 +71,8 @@ def plain(table: ExactTable) -> list[list[int]]:
 def both_paths(asked: AggregateRequest) -> tuple[list[list[int]] | None, list[list[int]]]:
     """The answer of the fast reader, None if it gives none, and the careful one's."""
     layout = lay_out(asked.source, asked.inputs)
-    fast = embedded._csv_fast(asked, layout)
-    careful = embedded._csv_careful(asked, layout)
+    fast = embedded.csv_fast(asked, layout)
+    careful = embedded.csv_careful(asked, layout)
     return None if fast is None else plain(fast.table), plain(careful.table)
 
 
@@ -167,7 +167,7 @@ def test_a_blank_among_numbers_does_not_need_the_careful_reader(
     path = tmp_path / "blank.csv"
     path.write_bytes(b"s,x,n\n1,x,1\n1,x,\n1,x,abc\n")
     expected = plain(get("reference").aggregate(request(path)))
-    monkeypatch.delattr(embedded, "_csv_careful")
+    monkeypatch.delattr(embedded, "csv_careful")
     assert plain(get("duckdb").aggregate(request(path))) == expected
 
 

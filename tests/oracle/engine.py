@@ -1,6 +1,7 @@
 """The oracle: the same answers in plain loops, written to be read, not to be fast.
 
-It shares nothing with the fast path but the definition of text in ``values`` and the header.
+It shares nothing with the fast path but definitions: of text in ``text_values``, of the order of
+rows in ``request_content``, and of the header.
 """
 
 from __future__ import annotations

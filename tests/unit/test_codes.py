@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from oracle.codes import CODE_TABLE as OTHERS
-from oracle.codes import Code
+from unit.complaint_codes import CODE_TABLE as OTHERS
+from unit.complaint_codes import Code
 
 import dprelease
 from dprelease.spec.complaints.codes import CODE_TABLE as OF_SPECS

@@ -11,7 +11,7 @@ line itself decides what becomes of it:
 * A byte that is invalid in the encoding becomes U+FFFD.
 * An empty line is no record, unless the table has a single column.
 
-The fast reader of DuckDB is used instead where it would read the same (see ``csv_scan``).
+The fast reader of DuckDB is used instead where it would read the same (see ``line_check``).
 """
 
 from __future__ import annotations

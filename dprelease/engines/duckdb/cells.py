@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from dprelease.engines.common.row_order import content_of, leading_of
-from dprelease.engines.duckdb.group_labels import look_up, numbered
-from dprelease.engines.duckdb.subqueries import layer, only
+from dprelease.engines.common.request_content import content_of, leading_of
+from dprelease.engines.duckdb.group_keys import look_up, numbered
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import (
     FALSE,
@@ -25,30 +24,12 @@ from dprelease.expressions.sqltext import (
     case,
     identifier,
     is_null,
+    layer,
     no,
     number,
-    text,
+    only,
 )
 from dprelease.model import AggregateRequest, Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Part ``index`` of ``of``: the rows whose hash leaves this remainder."""
-
-    index: int = 0
-    of: int = 1
-
-    def halves(self) -> tuple[Part, Part]:
-        """Two parts that are this one together."""
-        return Part(self.index, 2 * self.of), Part(self.index + self.of, 2 * self.of)
-
-    def holds(self, *columns: str) -> Sql | None:
-        """The condition that a row with these columns is in the part; None if all are."""
-        if self.of == 1:
-            return None
-        mixed = call("HASH", *(identifier(each) for each in columns), text("part"))
-        return binary(binary(mixed, "%", number(self.of)), "=", number(self.index))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +63,7 @@ class Cells:
 
     @property
     def content(self) -> tuple[str, ...]:
-        """All that is counted of a row, in canonical order: see ``contents``."""
+        """All that is counted of a row, in canonical order: see ``request_content``."""
         later = tuple(key for key in self.keys if key not in self.leading)
         return (*self.place, *(("a",) if self.later else ()), *later, *self.counted)
 

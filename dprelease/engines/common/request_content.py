@@ -1,10 +1,24 @@
-"""All that is counted of a row, in the one order that tells which of a unit's rows come first."""
+"""What a request reads of each record: its content in canonical order, its codes, its grid steps.
+
+The canonical order tells which of a unit's rows come first, and is the same in every engine; so are
+the floating-point operations by which a double is put on a grid.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dprelease.model import AggregateRequest, Expression, MeasureKind, Quantity
+from dprelease.engines.base import bad_data
+from dprelease.model import (
+    AggregateRequest,
+    Expression,
+    Grid,
+    Group,
+    Measure,
+    MeasureKind,
+    Quantity,
+    RecordRequest,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +88,37 @@ def _values(request: AggregateRequest) -> tuple[str, ...]:
             each for each in request.scores.score.columns if each in names and each != "candidate"
         ]
     return tuple(dict.fromkeys(each for each in found if each is not None))
+
+
+NO_LABEL = -1
+"""The code of a record without a label."""
+
+
+def aggregate_of(request: RecordRequest) -> AggregateRequest:
+    """What reads the same of each record: its groups and quantities are the columns, each in order.
+
+    Raises ValueError, by what is asked alone, for what has no code in every record.
+    """
+    groups = tuple(each for each in request.columns if isinstance(each, Group))
+    quantities = [each for each in request.columns if isinstance(each, Quantity)]
+    if not request.columns or any(group.private for group in groups):
+        raise ValueError("every column of records has declared labels, or a grid")
+    if any(quantity.null_fill is None for quantity in quantities):
+        raise ValueError("a grid integer of a record is never missing")
+    measures = tuple(Measure(MeasureKind.SUM, each) for each in dict.fromkeys(quantities))
+    bound = None if request.bound is None else replace(request.bound, leading=0)
+    return AggregateRequest(request.source, request.inputs, groups, measures, bound=bound)
+
+
+def scale_of(grid: Grid) -> tuple[float, float]:
+    """Give (q, p) of a step p/q, as doubles; raises Failure if they are beyond a double.
+
+    A value x has the grid position ``x * q / p``, computed in this order in double precision, then
+    rounded half to even and clamped to the bounds.
+    """
+    try:
+        return float(grid.step.denominator), float(grid.step.numerator)
+    except OverflowError:
+        raise bad_data(
+            "E411", "a step has too many digits to be applied", "choose a rounder step"
+        ) from None
