@@ -9,11 +9,6 @@ import signal
 import pytest
 from hypothesis import settings
 
-from dprelease.engines import ENGINES
-
-# The oracle answers beside the engines of the product. No spec can name it.
-ENGINES["reference"] = "oracle.engine"
-
 # The suite tries the same examples each time: what it says of a commit doesn't change. New ones
 # are tried with DPRELEASE_RANDOM_EXAMPLES=1.
 settings.register_profile("same", derandomize=True)

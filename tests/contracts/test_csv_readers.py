@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 from tables import T, by_key, hidden, inputs, keyed, sql
 
-from dprelease.engines import get
 from dprelease.engines.duckdb import engine as duckdb_engine
 from dprelease.engines.duckdb import record_codes
 from dprelease.model import (

@@ -8,9 +8,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from oracle.engine import get
 from tables import ENGINES, T, asked, by_key, hidden, keyed
 
-from dprelease.engines import get
 from dprelease.model import (
     AggregateRequest,
     Bound,

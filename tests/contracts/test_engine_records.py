@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from tables import ENGINES, FORMS, OPAQUE, T, inputs, keyed, sql, written
 
-from dprelease.engines import get
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import execute as duckdb_asking
 from dprelease.engines.duckdb import record_codes

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from tables import ENGINES, FORMS, T, asked, hidden, inputs, keyed, sql, written
 
-from dprelease.engines import get
 from dprelease.model import AggregateRequest, Bound, Candidates, Grid
 
 pytestmark = pytest.mark.parametrize("engine", ENGINES)

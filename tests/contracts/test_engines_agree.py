@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 
-from dprelease.engines import ENGINES, get
+from dprelease.engines import ENGINES
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_asking

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
 
-from dprelease.engines import get
 from dprelease.engines.duckdb import execute as duckdb_asking
 from dprelease.engines.duckdb.bounding_lists import MOST_ROWS, packing_of
 from dprelease.engines.duckdb.partitions import Part

@@ -15,9 +15,9 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from tables import T, hidden, inputs, keyed, sql, written
 
-from dprelease.engines import get
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_asking

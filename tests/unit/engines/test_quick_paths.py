@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
-from dprelease.engines import get
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import measures
 from dprelease.engines.duckdb import session as duckdb_session

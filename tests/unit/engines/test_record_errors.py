@@ -14,8 +14,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
-from dprelease.engines import get
 from dprelease.engines.csv import line_check as csv_scan
 from dprelease.engines.csv import reader as csv_records
 from dprelease.engines.duckdb import partitions, record_codes
