@@ -5,15 +5,43 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+from collections import Counter
 
 import pytest
 from hypothesis import settings
+from thorough import in_diagonal
+
+BY_DEFAULT = "not thorough"
 
 # The suite tries the same examples each time: what it says of a commit doesn't change. New ones
 # are tried with DPRELEASE_RANDOM_EXAMPLES=1.
-settings.register_profile("same", derandomize=True)
-if not os.environ.get("DPRELEASE_RANDOM_EXAMPLES"):
-    settings.load_profile("same")
+SAME = not os.environ.get("DPRELEASE_RANDOM_EXAMPLES")
+settings.register_profile("default", max_examples=20, derandomize=SAME)
+settings.register_profile("thorough", max_examples=100, derandomize=SAME)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """All tests also mean all examples."""
+    settings.load_profile("default" if config.option.markexpr == BY_DEFAULT else "thorough")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as thorough the cases that ``one_in`` leaves out: all but a diagonal of them."""
+    counts: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None:
+            test = item.nodeid.partition("[")[0]
+            if not in_diagonal(counts[test], *mark.args):
+                item.add_marker("thorough")
+            counts[test] += 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how all tests are run, since the default leaves some out."""
+    if terminalreporter.config.option.markexpr == BY_DEFAULT:
+        terminalreporter.write_line("Without the thorough tests: `pytest -m ''` runs all.")
 
 
 class HashedEntropy:

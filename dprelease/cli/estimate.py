@@ -14,7 +14,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 if TYPE_CHECKING:
     from dprelease.local.estimates import Estimates
     from dprelease.model.local_tables import RecordStep
-    from dprelease.report.local.parse import Stated
+    from dprelease.report.facts.record_laws import Stated
 
 SHOWN_UNASKED = 3
 MOST_CELLS = 1_000_000
@@ -58,7 +58,7 @@ def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: 
         pairs = [_pair(each, known.step) for each in crosses]
         check_digest(source, table, known)
         from dprelease.local.estimates import estimates
-        from dprelease.local.reading import read_columns
+        from dprelease.local.read_table import read_columns
         from dprelease.local.tally import Tallier, usual_pairs
 
         asked = dict.fromkeys(pairs or usual_pairs(known.step))
@@ -69,7 +69,7 @@ def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: 
     check_rows(tally.rows, table, known)
     found = estimates(known.step, tally, known.interval)
     if as_json:
-        from dprelease.local.estimates_json import estimate_facts
+        from dprelease.local.estimates import estimate_facts
 
         answer_json({"schema": "dprelease/estimates/1", "table": table, **estimate_facts(found)})
         return int(ExitCode.DONE)

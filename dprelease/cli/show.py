@@ -12,7 +12,7 @@ from dprelease.cli.options import JSON
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
-    from dprelease.output.read.package import Described
+    from dprelease.output.released_tables import Described
 
 MOST_ROWS = 50
 MOST_RECORDS = 10
@@ -40,8 +40,7 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
 
     DIR is the output of a run. Only what was published is read: its tables and datapackage.json.
     """
-    from dprelease.output.read.package import described_tables
-    from dprelease.output.read.rows import read_rows
+    from dprelease.output.released_tables import described_tables, read_rows
 
     tables = _chosen(described_tables(directory), names, directory)
     warnings = [each.changed() for each in tables]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dprelease.diff.changes import Change, Kind, Pair, elsewhere, listed
-from dprelease.ledger.unit_definitions import OF_NULLS, unit_definition, unit_differences
+from dprelease.ledger.guarantee import OF_NULLS, unit_definition, unit_differences
 from dprelease.model import Adjacency, Bounding, Privacy, Query
 
 _ADJACENCY = {

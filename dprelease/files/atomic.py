@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-_LARGEST = 64 * 1024 * 1024
+LARGEST_TEXT = 64 * 1024 * 1024
 
 
 def save_text(file: str, text: str, ours: Callable[[str], bool]) -> str | None:
@@ -31,7 +31,7 @@ def replaceable(file: str, ours: Callable[[str], bool]) -> bool:
     if not os.path.lexists(file):
         return True
     found = os.lstat(file)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+    if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_TEXT:
         return False
     try:
         return ours(Path(file).read_text(encoding="utf-8"))

@@ -1,13 +1,11 @@
 """The ledger of privacy budgets: what was spent on which dataset, never edited nor given back."""
 
-from dprelease.ledger.attempts import current_run
 from dprelease.ledger.chain import Head
 from dprelease.ledger.entries import Account, Run, Seal, State
-from dprelease.ledger.filters import Caps, Total
+from dprelease.ledger.filters import Caps, Parts, Total, parts_of
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.opened import WAIT
-from dprelease.ledger.parts import Parts, parts_of
-from dprelease.ledger.reservation import Reservation
+from dprelease.ledger.reservation import Reservation, current_run
 from dprelease.ledger.store import Ledger, account
 from dprelease.ledger.totals import Terms, total
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from dprelease.ledger.amounts import rational_text, read_rational
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
-from dprelease.ledger.filters import Caps, Total
+from dprelease.ledger.filters import Caps, Total, parts_content, read_parts, whole
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.parts import parts_content, read_parts, whole
 from dprelease.ledger.totals import Terms, spent, total_of
 from dprelease.model import Loss
+from dprelease.model.plan_json import exact, read_exact
 
 
 class Kind(StrEnum):
@@ -156,8 +155,8 @@ def charge_content(
         {
             "dataset": dataset,
             "release": release,
-            "epsilon": rational_text(loss.epsilon),
-            "delta": rational_text(loss.delta),
+            "epsilon": exact(loss.epsilon),
+            "delta": exact(loss.delta),
             "rho": _optional_text(loss.rho),
             "parts": parts_content(terms.parts),
             "period": terms.period,
@@ -174,10 +173,10 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         raise ValueError("charged twice")
     content = json.loads(entry.content)
     rho, epsilon_cap, delta_cap = (
-        None if content[name] is None else read_rational(content[name])
+        None if content[name] is None else read_exact(content[name])
         for name in ("rho", "epsilon_cap", "delta_cap")
     )
-    loss = Loss(read_rational(content["epsilon"]), read_rational(content["delta"]), rho)
+    loss = Loss(read_exact(content["epsilon"]), read_exact(content["delta"]), rho)
     # Early ledgers have neither parts nor periods.
     disjoint, period = content.get("disjoint_periods", False), content.get("period")
     if not isinstance(disjoint, bool) or not isinstance(period, str | None):
@@ -222,4 +221,4 @@ _READERS = {
 
 
 def _optional_text(value: Fraction | None) -> str | None:
-    return None if value is None else rational_text(value)
+    return None if value is None else exact(value)

@@ -29,6 +29,7 @@ from dprelease.model import (
     Release,
     Source,
 )
+from dprelease.model.plan_json import exact
 
 FORMAT = "dprelease/run/1"
 
@@ -101,7 +102,7 @@ def _plain(value: object) -> object:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
+        return exact(value)
     if isinstance(value, tuple | list):
         # Candidates and keys can be a million.
         return list(value) if _PLAIN.issuperset(map(type, value)) else [_plain(v) for v in value]

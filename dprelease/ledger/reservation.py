@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account, Book, Run, State
-from dprelease.ledger.filters import Caps, Total
+from dprelease.ledger.filters import Caps, Total, parts_of
+from dprelease.ledger.identity import run_id
 from dprelease.ledger.messages import nothing_promised, over_cap, over_room
-from dprelease.ledger.parts import parts_of
 from dprelease.ledger.totals import Terms, spent
-from dprelease.model import Loss, Plan
+from dprelease.model import Loss, Plan, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,20 @@ def check_caps(account: Account, asked: Terms, caps: Caps, place: Place | None) 
         complaints.append(nothing_promised(account.dataset, place))
     if complaints:
         raise Failure(ExitCode.BUDGET, complaints)
+
+
+def current_run(release: Release, runs: Mapping[str, Run], *, new_noise: bool = False) -> str:
+    """The identity of the run that a run of the release would be.
+
+    It is the last one that was sealed, whose numbers are given again. If there is none, or with
+    ``new_noise``, it is the first that is open: charged but not sealed, as a kill or a full
+    disk leaves it, which is free; or not there yet, which is charged. Runs that were burnt are
+    passed over, so that what was looked at is never drawn again at no cost.
+    """
+    attempt, name = 0, run_id(release)
+    last: str | None = None
+    while (run := runs.get(name)) is not None and run.state is not State.CHARGED:
+        last = name if run.state is State.SEALED else last
+        attempt += 1
+        name = run_id(release, attempt)
+    return name if new_noise or last is None else last

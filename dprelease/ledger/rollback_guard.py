@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from dprelease.ledger.chain import Head
-from dprelease.ledger.creation import DRAFT, place_errors, remove_dead_drafts, sync_directory
+from dprelease.ledger.connection import DRAFT, place_errors, remove_dead_drafts, sync_directory
 from dprelease.ledger.entries import Book
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import bad_witness, lost_ledger, no_witness, rolled_back

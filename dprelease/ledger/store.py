@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -19,7 +21,7 @@ from dprelease.ledger.entries import (
     State,
     charge_content,
 )
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.filters import Caps, Parts, whole
 from dprelease.ledger.guarantee import check_guarantee
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import (
@@ -32,8 +34,6 @@ from dprelease.ledger.messages import (
     used_up,
 )
 from dprelease.ledger.opened import WAIT, OpenLedger, refuse_lost
-from dprelease.ledger.parts import Parts, whole
-from dprelease.ledger.payloads import fingerprint, packed, unpacked
 from dprelease.ledger.reservation import (
     Reservation,
     check_caps,
@@ -215,3 +215,28 @@ def account(path: str, dataset: str, wait: float = WAIT, witness: str | None = N
 def utc_now() -> str:
     """The time for people, never for the identity of anything."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def packed(payload: bytes) -> bytes:
+    """The payload, compressed."""
+    return zlib.compress(payload, level=1)
+
+
+def unpacked(stored: bytes, sha256: str, size: int) -> bytes:
+    """The payload again. Raises ValueError unless it has the given SHA-256 and size.
+
+    Never expands to more than ``size`` bytes, whatever the stored bytes claim.
+    """
+    reader = zlib.decompressobj()
+    try:
+        payload = reader.decompress(stored, size + 1)
+    except zlib.error:
+        raise ValueError("not a compressed payload") from None
+    if len(payload) != size or fingerprint(payload) != sha256:
+        raise ValueError("not the payload that was sealed")
+    return payload
+
+
+def fingerprint(payload: bytes) -> str:
+    """SHA-256 as hex."""
+    return hashlib.sha256(payload).hexdigest()

@@ -1,15 +1,78 @@
-"""What a dataset's runs cost together, disjoint periods in parallel."""
+"""Totals of a dataset's runs, disjoint periods in parallel.
+
+Runs over periods that were declared disjoint compose in parallel (McSherry 2009): a unit has
+records in one of them, and all other runs are the same in both of two neighbouring tables. A unit
+whose records lie at one point in time is in the runs whose span holds that point, and in those
+that declared nothing. Under replace-one that protects what the unit's records say within its
+period, not which period it is in.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Protocol, TypeVar
 
-from dprelease.ledger.filters import Caps, Tally, Total, least
-from dprelease.ledger.parts import Parts
-from dprelease.ledger.periods import meets, together
+from dprelease.ledger.filters import Caps, Parts, Tally, Total, least
 from dprelease.model import Loss
+from dprelease.model.periods import Span, span_of
+
+
+class Dated(Protocol):
+    """What places a run in time. ``disjoint``: each unit has records in one period only."""
+
+    @property
+    def period(self) -> str | None:
+        """The text that filled ``{period}``."""
+        ...
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether the run declared so."""
+        ...
+
+
+Kind = TypeVar("Kind", bound=Dated)
+
+
+def meets(one: Dated, other: Dated) -> bool:
+    """Whether a unit can be in both runs."""
+    if not one.disjoint or not other.disjoint or one.period is None or other.period is None:
+        return True
+    span, late = span_of(one.period), span_of(other.period)
+    if span is None or late is None:
+        return one.period.casefold() == other.period.casefold()
+    return span.first <= late.last and late.first <= span.last
+
+
+def together(runs: Sequence[Kind]) -> list[list[Kind]]:
+    """The sets of runs that one unit can be in, each in the order given; at least one set.
+
+    The most runs meet at the first day of some span, so those days are all that is looked at.
+    """
+    spans: dict[str, Span] = {}
+    others: list[str] = []
+    for run in runs:
+        if run.disjoint and run.period is not None:
+            name = run.period.casefold()
+            span = span_of(name)
+            if span is not None:
+                spans[name] = span
+            elif name not in others:
+                others.append(name)
+    met = {frozenset([name]) for name in others}
+    for day in {span.first for span in spans.values()}:
+        met.add(frozenset(name for name, span in spans.items() if span.first <= day <= span.last))
+    names = [one for one in met if not any(one < other for other in met)] if len(met) < 50 else met
+    return [
+        [
+            run
+            for run in runs
+            if not run.disjoint or run.period is None or run.period.casefold() in meeting
+        ]
+        for meeting in sorted(names, key=sorted)
+    ] or [list(runs)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,15 @@ from fractions import Fraction
 from dprelease.local.randomizers import laplace as local_laplace
 from dprelease.local.randomizers import piecewise as window_response
 from dprelease.local.randomizers import subset_selection as subset_response
-from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, WindowLaw
-from dprelease.model.perturbs import Mechanism, PerturbedColumn
-from dprelease.model.plans import Loss
+from dprelease.model.local_tables import (
+    LaplaceLaw,
+    Mechanism,
+    PerturbedColumn,
+    Response,
+    SubsetLaw,
+    WindowLaw,
+)
+from dprelease.model.loss import Loss
 from dprelease.privacy.zcdp import rho_of_pure
 
 _ZERO = Fraction(0)

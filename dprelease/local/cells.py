@@ -1,4 +1,4 @@
-"""What the cells of a record-level table say: the same values in CSV and in Parquet.
+"""Cells and columns of a record-level table: the same values in CSV and in Parquet.
 
 Labels are written as those of other tables are: with one label to a cell a column has its declared
 type in Parquet if all its labels fit it, else it is text. Sets of labels are text. A number is
@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import chain
 from math import comb
 
-from dprelease.model import ColumnType, Grid, OutputColumn
+from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, RecordStep
 from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.output.csv_table import FORMULA, escaped
 from dprelease.output.key_types import KeyValue, published_type, typed_labels
@@ -174,3 +174,31 @@ def _parquet_type(reach: int, places: int) -> str:
     if reach <= DECIMAL_DIGITS and places <= 38:
         return "decimal"
     raise ValueError("the noise is too large for a table's numbers")
+
+
+def described(step: RecordStep, about: About) -> OutputTable:
+    """Describe the table: its columns, and for values the labels that they can hold."""
+    columns = tuple(_column(each) for each in step.responses)
+    return OutputTable(step.perturb.name, columns, about.title or about.name)
+
+
+def _column(response: Response) -> OutputColumn:
+    name, cells = response.column.name, cells_of(response)
+    if not isinstance(cells, LabelCells):
+        words = f"{name} of one record, with noise of its own ({response.mechanism})"
+        kind = "number" if cells.places else "integer"
+        return OutputColumn(name, kind, (), words, decimals=cells.places)
+    if cells.numbered:
+        words = (
+            f"numbers of {cells.size} of the {len(cells.labels)} labels of {name}, counted from 1 "
+            "in declared order: the true one is more often among them than any other"
+        )
+        return OutputColumn(name, "text", (), words)
+    if cells.size > 1:
+        words = (
+            f'{cells.size} of the {len(cells.labels)} labels of {name}, with "{cells.separator}" '
+            "between them: the true one is more often among them than any other"
+        )
+        return OutputColumn(name, "text", cells.labels, words)
+    words = f"{name} of one record, or another label in its place ({response.mechanism})"
+    return OutputColumn(name, "label", cells.labels, words, type=cells.type)

@@ -1,12 +1,28 @@
-"""How far one answer errs, how far it must, and what that makes of estimates: for reports.
+r"""Error of one answer of a local randomizer, its lower bound, and the variance of estimates.
 
-Figures are floats and public: they depend on the law and the column's declaration alone.
+Figures are floats and public: they depend on the law and the column's declaration alone. No
+(epsilon, delta) mechanism errs less than the lower bounds.
+
+Labels: let g be the largest chance of a wrong answer. Of label v the answer v has a chance of at
+least 1 - g, so of any other label w at least (1 - g - delta) e^-epsilon; the chances of all answers
+given w add up to one, the true one's being at least 1 - g too. So with m = k - 1 others
+1 >= (1 - g) + m (1 - g - delta) e^-epsilon, and this leaves
+
+    g >= (1 - delta) m/(m + e^epsilon).
+
+Numbers: let L and U be ``diameter`` apart and g the largest mean distance of an answer from the
+truth. An answer on the nearer side of the middle is right about which of the two it is; a wrong
+one, of two labels, has by the above a chance of (1 - delta)/(1 + e^epsilon) for one of them, and is
+half the diameter or more off:
+
+    g >= (1 - delta) diameter/(2 (1 + e^epsilon)).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
 
@@ -14,10 +30,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dprelease.local.randomizers import laplace as local_laplace
-from dprelease.local.randomizers import lower_bounds as error_floors
 from dprelease.local.randomizers import piecewise as window_response
 from dprelease.model.columns import Grid
 from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
+from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, round_down
 
 Floats = npt.NDArray[np.float64]
 _MANY = 4096  # of a finer grid so many numbers stand for all, where a mean over it is taken
@@ -51,13 +67,13 @@ def expected(response: Response) -> Expected:
     """The figures of one response. ValueError if its law doesn't fit its column."""
     law, column, loss = response.law, response.column, response.loss
     if isinstance(law, SubsetLaw):
-        least = error_floors.wrong_label(law.labels, loss.epsilon, loss.delta)
+        least = least_wrong_label(law.labels, loss.epsilon, loss.delta)
         return _of_labels(law, float(least))
     if column.quantity is None:
         raise ValueError("a law of numbers needs a column with a grid")
     grid = column.quantity.grid
     step, diameter = float(grid.step), grid.width * grid.step
-    least = error_floors.distance(diameter, loss.epsilon, loss.delta)
+    least = least_distance(diameter, loss.epsilon, loss.delta)
     classical = local_laplace.classical_scale(grid.width, loss.epsilon, loss.delta) * grid.step
     if isinstance(law, LaplaceLaw):
         variance = local_laplace.variance(law.scale) * step**2
@@ -162,3 +178,22 @@ def _chances(window: Window, places: Floats) -> Floats:
         window.levels + above * window.width
     )
     return found
+
+
+def least_wrong_label(labels: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
+    """Lower bound of the chance of a wrong answer, the worst of ``labels`` labels."""
+    _check(labels >= 1, epsilon, delta)
+    others, rate = labels - 1, exp_bounds(-epsilon)[0]
+    return round_down((1 - delta) * others * rate / (1 + others * rate))
+
+
+def least_distance(diameter: Fraction, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
+    """Lower bound of the mean distance from the truth, the worst of numbers ``diameter`` apart."""
+    _check(diameter >= 0, epsilon, delta)
+    rate = exp_bounds(-epsilon)[0]
+    return round_down((1 - delta) * diameter / 2 * rate / (1 + rate))
+
+
+def _check(sound: bool, epsilon: Fraction, delta: Fraction) -> None:
+    if not sound or epsilon < 0 or not 0 <= delta <= 1:
+        raise ValueError("needs a domain, epsilon >= 0 and a delta from 0 to 1")

@@ -1,24 +1,46 @@
-"""The exponential mechanism for integer scores: what it costs.
+"""The exponential mechanism for integer scores: its loss, and how far its choices fall short.
 
 McSherry and Talwar 2007: a candidate is taken with probability proportional to exp(rate * score).
 It is drawn by ``dprelease.kernel.noise.selection.top_k`` with ``draw_exponential``.
 ``sensitivity`` D is how far one person can move any one score; ``monotone`` says that for every
 pair of neighbours all scores that move do so in the same direction (counts, when a person is added
-or removed). How good its choice is: ``choice_errors``. Why the range of the loss, and so epsilon,
+or removed). Why the range of the loss, and so epsilon,
 is rate D if monotone and 2 rate D if not: for neighbours x and y let m(o) be the score of o at x
 less that at y. Then ln P_x(o)/P_y(o) = rate m(o) + ln(Z_y/Z_x), where the last term is the same for
 all o. The log-ratio so lies within an interval of length rate (max m - min m). In general m lies in
 [-D, D], which has the length 2 D; if monotone in [0, D] or in [-D, 0], of length D. The bound on
 the range is all that ``bounded_range`` asks for, so that a score that isn't monotone has, with its
 factor 2, the same rho for the same epsilon.
+
+*Shortfall.* How far chosen candidates may fall short of the best, without a look at the scores, of
+this mechanism and of ``permute_and_flip``. One selection among C candidates, and what the chance is
+at most that a candidate is taken whose score lies t or more below the best. It rises if such a
+candidate comes nearer, and if others that are good but not the best go away. So it is largest where
+all but the best lie exactly t below it, and there it is, with p = exp(-rate t),
+
+    exponential mechanism:  (C-1) p / (1 + (C-1) p),
+    permute-and-flip:       the mean of B/(1+B), B heads of C-1 coins of chance p,
+                            = 1 - (1 - (1-p)^C)/(C p).
+
+The first by its definition. For the second: every candidate is accepted independently with p(its
+distance), the best one always, and one of the accepted is taken, all alike (McKenna and Sheldon
+2020; ``noise.selection.exponential``): with b bad and g good ones accepted a bad one is taken with
+probability b/(b+g), which rises in b and falls in g >= 1. No smaller bound holds for all scores.
+
+*Several picks.* One after the other, each among those that are left: given the picks before, each
+one misses its best with no more than the chance f above, so that all are right with at least
+(1-f)^k. When i - 1 candidates are gone, the best of the others is no worse than the i-th best of
+all: no pick falls short of the true one of its rank by more.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from dprelease.model import Loss
 from dprelease.privacy.bounded_range import range_for_rho, rho_of_range
+from dprelease.privacy.interval_arithmetic import exp_bounds, ln_bounds
 
 _NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
 
@@ -50,3 +72,64 @@ def span(sensitivity: int, monotone: bool) -> int:
     if sensitivity < 1:
         raise ValueError("a score that can move has a sensitivity of at least 1")
     return sensitivity if monotone else 2 * sensitivity
+
+
+_GUARD = 64
+
+
+@lru_cache(maxsize=256)
+def shortfall(flips: bool, candidates: int, picks: int, rate: Fraction, alpha: Fraction) -> int:
+    """The least whole s such that no pick falls short by more, but for a chance of ``alpha``.
+
+    Scores are integers; ``flips``: by permute-and-flip, else by the exponential mechanism. Raises
+    ValueError without a candidate or a pick, for a rate of 0 or less, and an alpha outside (0, 1).
+    """
+    if candidates < 1 or picks < 1:
+        raise ValueError("a selection needs a candidate and a pick")
+    if rate <= 0 or not 0 < alpha < 1:
+        raise ValueError("the rate is positive, and a chance lies between 0 and 1")
+    if candidates == 1:
+        return 0
+    # There each of the others has a chance of at most alpha/(candidates picks): a union bound.
+    high = int(ln_bounds(Fraction(candidates * picks) / alpha)[1] / rate)
+    low = -1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _holds(flips, candidates, picks, rate * (middle + 1), alpha):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _holds(flips: bool, candidates: int, picks: int, exponent: Fraction, alpha: Fraction) -> bool:
+    """Whether no pick is at exp(-exponent) or worse, but for a chance of alpha."""
+    bits = _GUARD + 3 * (candidates * picks * int(1 / alpha)).bit_length()
+    one = 1 << bits
+    p = exp_bounds(-exponent)[1]
+    chance = min(-(-(p.numerator << bits) // p.denominator), one)
+    others = (candidates - 1) * chance
+    missed = -(-(others << bits) // (one + others))
+    if flips:
+        # From above, so that the best one's chance, (1 - (1-p)^C)/(C p), comes from below.
+        none = _power(one - chance, candidates, bits, 1)
+        missed = min(missed, one - ((one - none) << bits) // (candidates * chance))
+    right = _power(one - missed, picks, bits, 0)
+    return right * alpha.denominator >= (alpha.denominator - alpha.numerator) << bits
+
+
+def _power(base: int, exponent: int, bits: int, up: int) -> int:
+    """(base/2^bits)^exponent in units of 2^-bits, each product rounded up or down."""
+
+    def product(left: int, right: int) -> int:
+        found = left * right
+        return -(-found >> bits) if up else found >> bits
+
+    total, square = 1 << bits, base
+    while exponent:
+        if exponent & 1:
+            total = product(total, square)
+        exponent >>= 1
+        if exponent:
+            square = product(square, square)
+    return total

@@ -45,11 +45,6 @@ def calibrate(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
     return exponential.calibrate(epsilon, sensitivity, monotone)
 
 
-def calibrate_rho(rho: Fraction, sensitivity: int, monotone: bool) -> Fraction:
-    """The largest rate of one selection whose rho bound is at most ``rho``, rounded down."""
-    return zcdp.epsilon_for_rho(rho) / exponential.span(sensitivity, monotone)
-
-
 def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
     """The loss of one selection: epsilon exact, rho an upper bound (15 digits)."""
     if rate <= 0:

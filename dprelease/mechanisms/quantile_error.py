@@ -1,13 +1,13 @@
-"""How far a released quantile may lie from its target, in ranks, without a look at the data.
+"""Rank error of released quantiles, without a look at the data.
 
-A selection takes a candidate that is t ranks off or more with a chance that ``error_sums`` bounds
+A selection takes a candidate that is t ranks off or more with a chance that ``Selection`` bounds
 by the number of candidates: few data that share a lot of the grid can make that many candidates
 equally far off. A single selection can't be bounded better: the bound is reached by data that all
 lie at one end of the grid, which leave the rest of it in one gap.
 
 The part that is selected from may itself end at wrong ranks. Its target was set relative to its
 ends, so if they are off by f and g ranks, target p of the part is off by (1 - p) f + p g. What all
-selections that a quantile depends on add to its error is summed up in ``error_sums.several``.
+selections that a quantile depends on add to its error is summed up in ``several``.
 
 *What it is worth.* Where values are spread over the grid, the number of candidates does not show:
 errors are a few 1/rate, for a median with all of epsilon 1.4 records/epsilon in the root mean
@@ -17,23 +17,41 @@ worst is true, lists too: if all records lie at the lower bound, the median is s
 above them as soon as its weight exp(-rate n/2) times the grid is large; the lower quartile is then
 one of all of these records, and goes astray by as much again.
 
-*What it leaves out.* Parts end at a 4096-th of a value's records (``noise.ranks``), or less finely
-on grids of 2^48 values and more. The bound allows 1 rank for that, and counts on a candidate for
-each rank where parts end; both cover values that up to 4096 records of a cell share. In larger
-heaps of m records add m/4096 for each end, and ln(m/4096) over the rate of each selection. Targets
-have denominators up to 10^6 (``quantiles``), so that quantiles with more than three decimals may
-be off by a millionth of the records more.
+*What it leaves out.* Parts end at a 4096-th of a value's records
+(``noise.selection.rank_weights``), or less finely on grids of 2^48 values and more. The bound
+allows 1 rank for that, and counts on a candidate for each rank where parts end; both cover values
+that up to 4096 records of a cell share. In larger heaps of m records add m/4096 for each end, and
+ln(m/4096) over the rate of each selection. Targets have denominators up to 10^6 (``quantiles``), so
+that quantiles with more than three decimals may be off by a millionth of the records more.
+
+*Sums of errors.* How large a weighted sum of the errors of several selections may be.
+``Selection`` says how likely the error of one selection by the exponential mechanism is t or more,
+given all selections before it, whatever the data are. With N candidates at distance t or more,
+none heavier than exp(-rate t), beside G of weight that are nearer, that is at most
+
+    N exp(-rate t)/(G + N exp(-rate t)).
+
+G is at least 1: some candidate has distance 0. Where it is known that there is a candidate for
+every rank (``dense``), G is also at least the sum of exp(-rate x) over ranks from the target
+towards those far candidates: the integral of exp(-rate x) from 0 to t, (1 - exp(-rate t))/rate.
+
+As the bound holds given the past, the errors are no larger than independent ones that follow the
+bounds exactly (take the same uniform number for each pair). So a sum of them is found by
+convolution: on a lattice, each error rounded up to its next point, in integers, and every
+probability that an error is small rounded down. Errors that are small for their selection are
+rounded up a lot, to where the lattice begins.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from dprelease.mechanisms.selection_error_sum import Selection, several, single
 from dprelease.model.plans import QuantileScheme, QuantileStep
-from dprelease.privacy.interval_arithmetic import ln_bounds
+from dprelease.privacy.interval_arithmetic import exp_bounds, ln_bounds, round_down, round_up
 
 SLOTS = 1 << 12  # of a value at most, as in noise.ranks
 _ROOM = 60
@@ -74,27 +92,6 @@ def rank_halfwidth(
     return ceil(whole + sum(shares[step.index] for step in needed[:-1]))
 
 
-def extreme(epsilon: Fraction, outputs: int, records: int | None) -> Fraction:
-    """The share to leave out at either end when a minimum and a maximum are asked for.
-
-    A true maximum can't be released: the gap above it belongs to a score as good as its own, and
-    is wide. The quantile 1 - s can, as soon as s n records are enough to outweigh the gap:
-    s n >= (ln R + ln 100)/rate, with rate = epsilon/2 for each record, R = ``outputs``. So for
-    ``records`` expected (a public number) it is that over ``records``, but from 1/1000 to 1/4;
-    and 1/100 if nothing is known, which is safe from 100 times that many records on.
-    ``epsilon`` is what the one selection may cost for one record added or removed.
-    Functions of the spec alone; the answer has at most three decimals.
-    """
-    if records is None:
-        return Fraction(1, 100)
-    if epsilon <= 0 or outputs < 1 or records < 1:
-        raise ValueError("epsilon, outputs and records are positive")
-    needed = 2 * ln_bounds(Fraction(100 * outputs))[1] / epsilon
-    return min(
-        max(Fraction(ceil(1000 * needed / records), 1000), Fraction(1, 1000)), Fraction(1, 4)
-    )
-
-
 def _ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
     """The steps that a quantile depends on, first to last, itself included."""
     if index not in steps:
@@ -116,3 +113,112 @@ def _selection(step: QuantileStep, ends: set[int], outputs: int) -> Selection:
 
 def _slots(outputs: int) -> int:
     return max(1, min(SLOTS, 1 << max(0, _ROOM - outputs.bit_length())))
+
+
+_POINTS = 160
+_BITS = 64  # of a probability
+_ONE = 1 << _BITS
+_LIKELY = 3
+_FINE = 160  # bits of a weight exp(-rate t), which can be of one of 2^62 candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """``others``: how many candidates there are but one; ``rate``: that of one rank."""
+
+    others: int
+    rate: Fraction
+    dense: bool
+
+    def beyond(self, decay: int) -> int:
+        """P(error >= t) in units of 2^-64 from exp(-rate t) in those of 2^-160, both rounded up."""
+        one = 1 << _FINE
+        far, near = self.others * decay, one
+        if self.dense:
+            near = max(near, (one - decay) * self.rate.denominator // self.rate.numerator)
+        return -(-(far << _BITS) // (near + far)) if far else 0
+
+    def start(self) -> Fraction:
+        """Where the lattice begins: most likely, the error is larger if the data are bad."""
+        likely = self.others * (min(self.rate, Fraction(1)) if self.dense else 1)
+        return round_down(max(_logarithm(likely) - _LIKELY, Fraction(0)) / self.rate)
+
+    def reach(self, alpha: Fraction) -> Fraction:
+        """A t that the error exceeds with a chance of at most alpha."""
+        return round_up((_logarithm(self.others) + _logarithm(1 / alpha)) / self.rate)
+
+
+def single(selection: Selection, apart: Fraction, alpha: Fraction) -> int:
+    """The least whole h that the error exceeds with a chance of at most ``alpha``.
+
+    ``apart``: an error above a whole number is above it by at least this.
+    """
+    low, high = -1, ceil(selection.reach(alpha))
+    while high - low > 1:
+        middle = (low + high) // 2
+        decay = _decay(selection.rate * (middle + apart))
+        if selection.beyond(decay) * alpha.denominator <= alpha.numerator << _BITS:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def several(parts: Sequence[tuple[Fraction, Selection]], alpha: Fraction) -> Fraction:
+    """What the sum of weight times error exceeds with a chance of at most ``alpha``."""
+    shared = alpha / len(parts)
+    least = sum((weight * each.start() for weight, each in parts), Fraction(0))
+    widest = sum((weight * each.reach(shared) for weight, each in parts), Fraction(0))
+    step = round_up((widest - least) / _POINTS)
+    law = [_ONE]
+    for weight, each in parts:
+        if weight:
+            law = _added(law, _rounded(each, step / weight))
+    found = 0
+    for place, chance in enumerate(law):
+        found += chance
+        if found * alpha.denominator >= (alpha.denominator - alpha.numerator) << _BITS:
+            return min(least + place * step, widest)
+    return widest
+
+
+def _rounded(selection: Selection, step: Fraction) -> list[int]:
+    """The law of the error above its start, in steps, rounded up to whole ones."""
+    factor = _decay(selection.rate * step)
+    law, before, decay = [], _ONE, _decay(selection.rate * selection.start())
+    for _ in range(_POINTS + 1):
+        beyond = min(before, selection.beyond(decay))
+        law.append(before - beyond)
+        before, decay = beyond, -(-decay * factor >> _FINE)
+    return law
+
+
+def _added(one: list[int], other: list[int]) -> list[int]:
+    """The law of the sum of two independent numbers, as far as the lattice goes.
+
+    By one product of two long integers, in which every coefficient has room enough.
+    """
+    size = 2 * _BITS // 8 + 2
+    first, second = (
+        int.from_bytes(b"".join(each.to_bytes(size, "little") for each in law), "little")
+        for law in (one, other)
+    )
+    length = (len(one) + len(other)) * size
+    product = (first * second).to_bytes(length, "little")
+    count = min(_POINTS + 1, len(one) + len(other) - 1)
+    return [
+        int.from_bytes(product[place * size : (place + 1) * size], "little") >> _BITS
+        for place in range(count)
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _logarithm(value: Fraction | int) -> Fraction:
+    """Ln of a number from 1 on, rounded up; 0 of any below."""
+    return ln_bounds(Fraction(value))[1] if value > 1 else Fraction(0)
+
+
+def _decay(exponent: Fraction) -> int:
+    """exp(-exponent) in units of 2^-160, rounded up."""
+    high = exp_bounds(-exponent)[1]
+    return min(-(-(high.numerator << _FINE) // high.denominator), 1 << _FINE)

@@ -21,6 +21,9 @@ from dprelease.model.local_tables import (
     ExactRecords,
     LaplaceLaw,
     Law,
+    Mechanism,
+    Perturb,
+    PerturbedColumn,
     RecordRequest,
     RecordStep,
     Response,
@@ -30,27 +33,24 @@ from dprelease.model.local_tables import (
     Window,
     WindowLaw,
 )
+from dprelease.model.loss import (
+    Loss,
+    Noise,
+    NoiseFamily,
+    Sensitivity,
+)
 from dprelease.model.outputs import (
     OutputColumn,
     OutputTable,
 )
-from dprelease.model.perturbs import (
-    Mechanism,
-    Perturb,
-    PerturbedColumn,
-)
 from dprelease.model.plans import (
     Form,
-    Loss,
-    Noise,
-    NoiseFamily,
     NoisyTable,
     Plan,
     QuantileScheme,
     QuantileStep,
     Read,
     Reading,
-    Sensitivity,
     Step,
 )
 from dprelease.model.queries import (
@@ -62,27 +62,25 @@ from dprelease.model.queries import (
     Query,
 )
 from dprelease.model.release import (
+    About,
+    Adjacency,
+    Bounding,
+    Data,
+    LedgerSettings,
     ListFile,
+    Output,
+    Privacy,
     Release,
 )
 from dprelease.model.requests import (
     AggregateRequest,
     Bound,
+    Dialect,
     ExactTable,
     InputColumn,
     Measure,
     MeasureKind,
     Quantity,
-)
-from dprelease.model.settings import (
-    About,
-    Adjacency,
-    Bounding,
-    Data,
-    Dialect,
-    LedgerSettings,
-    Output,
-    Privacy,
     Source,
 )
 

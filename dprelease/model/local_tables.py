@@ -1,4 +1,4 @@
-"""Record-level tables of the local model: by which laws each cell is perturbed, and what comes out.
+"""Record-level tables in the local model: what is asked, the laws of the cells, what comes out.
 
 Every cell is perturbed on its own, from its own true value alone. A *code* is what stands for a
 cell: of a column with labels the number of its label, or -1 where it has none; of a numeric
@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dprelease.model.perturbs import Mechanism, Perturb, PerturbedColumn
-from dprelease.model.plans import Loss
+from dprelease.model.loss import Loss
 from dprelease.model.queries import Group
-from dprelease.model.requests import Bound, InputColumn, Quantity
-from dprelease.model.settings import Source
+from dprelease.model.requests import Bound, InputColumn, Quantity, Source
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,6 +24,56 @@ if TYPE_CHECKING:
 
 WIDEST_SCALE = 1 << 55
 WIDEST_VALUE = 1 << 62
+
+
+# --- what a spec asks: ``[[perturb]]`` ----------------------------------------------------------
+
+
+class Mechanism(StrEnum):
+    """How a column is perturbed. AUTO: the one with the least error."""
+
+    AUTO = "auto"
+    RANDOMIZED_RESPONSE = "randomized-response"
+    SUBSET_SELECTION = "subset-selection"
+    LAPLACE = "laplace"
+    PIECEWISE = "piecewise"
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedColumn:
+    """A column of a record-level table: exactly one of ``group`` and ``quantity`` is set.
+
+    ``group`` is never private. A record without a label (code -1) is answered as if it had one of
+    the labels, drawn evenly. ``quantity`` always has a ``null_fill``; ``null_chosen``: it is the
+    middle of the grid, as the spec says nothing of nulls. ``weight``: the share of the budget.
+    """
+
+    name: str
+    group: Group | None = None
+    quantity: Quantity | None = None
+    mechanism: Mechanism = Mechanism.AUTO
+    weight: Fraction = Fraction(1)
+    null_chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Perturb:
+    """One ``[[perturb]]``: a table with the same columns and one row for each record.
+
+    ``epsilon`` and ``delta`` are what the whole table costs one unit: all columns of all its rows.
+    ``truth``, instead of epsilon: the chance of the true answer in each column, of labels all.
+    Both None: the release's total, as nothing else is asked.
+    """
+
+    name: str
+    columns: tuple[PerturbedColumn, ...]
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    truth: Fraction | None = None
+    number: int = 0  # position in the spec, from 0
+
+
+# --- by which laws each cell is perturbed -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +157,9 @@ class RecordStep:
     responses: tuple[Response, ...]
     rows: int
     loss: Loss
+
+
+# --- what an engine is asked, and what comes out ------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,67 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from dprelease.model.local_tables import RecordStep
+from dprelease.model.loss import Loss, Noise, Sensitivity
 from dprelease.model.queries import Query
 from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
-
-if TYPE_CHECKING:
-    from dprelease.model.local_tables import RecordStep
-
-
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
-    """Worst change of the released integers between neighbours, over all cells together.
-
-    ``coordinates`` is how many released integers can change at once. ``shapes``, where not
-    empty, says more: every change is, up to order and signs of its entries, entry by entry at
-    most one of the shapes.
-    """
-
-    l1: int
-    l2_squared: int
-    coordinates: int
-    shapes: tuple[tuple[int, ...], ...] = ()
-    derivation: str = ""
-    monotone: bool = False  # of scores: neighbours move all of them in the same direction
-    choice_l1: int = 0  # of scores: over all cells, each by its candidate that moves most
-
-
-class NoiseFamily(StrEnum):
-    """NONE is for integers that are the same in all neighbouring tables."""
-
-    NONE = "none"
-    LAPLACE = "laplace"
-    GAUSSIAN = "gaussian"
-    EXPONENTIAL = "exponential"
-    PERMUTE_AND_FLIP = "permute-and-flip"
-
-
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """A discrete law on the integers, independent for each released integer; or of a choice.
-
-    LAPLACE: ``parameter`` is the scale s, P(k) proportional to exp(-abs(k)/s).
-    GAUSSIAN: ``parameter`` is sigma squared, P(k) proportional to exp(-k^2/(2 sigma^2)).
-    NONE: ``parameter`` is 0.
-    EXPONENTIAL: ``parameter`` is the rate r of a choice, P(candidate) proportional to
-    exp(r * score). PERMUTE_AND_FLIP: candidates in random order, the first that is accepted,
-    each with probability exp(-r * (best score - score)).
-    """
-
-    family: NoiseFamily
-    parameter: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """Privacy loss: (epsilon, delta)-DP, and rho-zCDP where known. Upper bounds, all of them."""
-
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    rho: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,36 @@
-"""What an engine is asked, and what it answers."""
+"""What an engine is asked, and what it answers: sources, measures, bounds, exact aggregates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
 
 from dprelease.model.columns import ColumnType, Expression, Grid
 from dprelease.model.queries import Candidates, Group
-from dprelease.model.settings import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a CSV file is written; declared or defaulted, never sniffed."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    encoding: str = "utf-8"
+    null_values: tuple[str, ...] = ("",)
+    header: bool = True
+    names: tuple[str, ...] | None = None
+    strip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the table is: ``pattern`` is an absolute file, glob or directory."""
+
+    pattern: str
+    format: str  # "csv" | "parquet"
+    dialect: Dialect = field(default_factory=Dialect)
 
 
 class MeasureKind(StrEnum):

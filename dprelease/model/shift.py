@@ -67,14 +67,3 @@ def split(width: int) -> Shift:
         return general(width * width, 2)
     shapes = tuple((t, width - t) if t else (width,) for t in range(width // 2 + 1))
     return Shift(width * width, 2, shapes)
-
-
-def replaced_split(width: int, cells: int) -> Shift:
-    """A mean under replace-one: in one cell width (1, -1) at worst; else two cells, four sums.
-
-    With more than one cell the record may leave (t, width - t) in one and bring
-    (u, width - u) to another: squared length at most 2 width^2 as well.
-    """
-    if cells < 2 or width < 2:
-        return pair(width, width)
-    return general(2 * width * width, 4)

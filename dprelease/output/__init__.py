@@ -3,8 +3,7 @@
 Everything here is post-processing of what may be published; nothing here sees private values.
 """
 
-from dprelease.output.publish import publish
+from dprelease.output.publish import check_target, publish
 from dprelease.output.tables import WrittenTable, file_name, write_table
-from dprelease.output.target import check_target
 
 __all__ = ["WrittenTable", "check_target", "file_name", "publish", "write_table"]

@@ -1,4 +1,4 @@
-"""What a release of its own asks of the budget: that of all queries that are read from it."""
+"""Budget requests: what each release asks of the total, and roots of weights to share it by."""
 
 from __future__ import annotations
 
@@ -69,3 +69,19 @@ def demand_of(queries: Sequence[Query]) -> Demand:
 def _total(stated: Sequence[Fraction | None]) -> Fraction | None:
     known = [each for each in stated if each is not None]
     return sum(known, _NOTHING) if known else None
+
+
+_UNIT = 10**15
+
+
+def root(value: Fraction, degree: int) -> Fraction:
+    """The root of a number >= 0, rounded down to 15 places; exact where it has no more."""
+    if value < 0 or degree < 1:
+        raise ValueError("roots are taken of numbers that aren't negative")
+    whole = value * _UNIT**degree
+    wanted = whole.numerator // whole.denominator
+    low, high = 0, 1 << -(-wanted.bit_length() // degree) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= wanted else (low, middle)
+    return Fraction(low, _UNIT)

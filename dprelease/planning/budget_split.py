@@ -1,4 +1,4 @@
-"""What is left of the total, shared by weight: one common factor for all scales.
+"""Split of the remaining budget by weight: one common factor for all scales.
 
 A weight says how much the variance of a figure's noise matters, in units of what one unit can move
 it. Least is the weighted sum of variances where intensities (sensitivity over scale) go with the
@@ -6,23 +6,28 @@ cube root of weight while pure losses add up, and with the fourth root once squa
 do, as for concentrated losses. So each draft has an intensity ``factor * root(weight)``, and the
 one factor is raised until the composed loss just meets the total. Any factor found is checked by
 composing what it gives: the search decides how much is used, never whether it is allowed.
+
+*Kinds of noise.* Alone, Laplace noise is least; many releases together lose less with Gaussian
+noise, and so do releases of many integers at once. Drafts alike take the same kind. The mixes tried
+are all of one kind, all of the other, and those in between that give Gaussian noise to the drafts
+that gain most by it, in the order of how much their L1 norm exceeds their L2 norm, and of their
+weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import log, sqrt, tanh
 
-from dprelease.model import Loss, NoiseFamily
+from dprelease.model import Form, Loss, NoiseFamily
 from dprelease.model.privacy_events import Counted
 from dprelease.planning import calibration as noises
-from dprelease.planning.draft import Choice, Draft
-from dprelease.planning.noise_mix import Mix
-from dprelease.planning.square_roots import root
+from dprelease.planning.budget_request import root
 from dprelease.planning.stated_budgets import Choices
+from dprelease.planning.steps import Choice, Draft
 from dprelease.planning.total_budget import Total
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BEYOND_RHO, Cost, numerical
@@ -255,3 +260,65 @@ def _next(
     middle = low[0] * Fraction(share)
     inside = low[0] < middle < high[0]
     return middle if inside else (low[0] + high[0]) / 2
+
+
+Mix = Mapping[str, NoiseFamily]
+
+LAPLACE, GAUSSIAN = NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN
+FLIP, EXPONENTIAL = NoiseFamily.PERMUTE_AND_FLIP, NoiseFamily.EXPONENTIAL
+_MOST = 6
+"""So many kinds of drafts are told apart in mixes."""
+
+
+def pure_mix(drafts: Sequence[Draft]) -> Mix | None:
+    """No delta for any; None where a spec asks for Gaussian noise."""
+    if any(draft.query.mechanism == "gaussian" for draft in drafts):
+        return None
+    return {draft.name: _pure(draft) for draft in drafts}
+
+
+def mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
+    """The mixes to compare where there is a delta: Gaussian noise for none, for all, for some."""
+    fixed = {draft.name: _fixed(draft) for draft in drafts}
+    open_ones = [draft for draft in drafts if fixed[draft.name] is None]
+    kinds = sorted({_kind(draft) for draft in open_ones}, reverse=True)
+    steps = [0, len(kinds), *range(1, len(kinds))][: _MOST + 1]
+    for most in steps:
+        chosen = set(kinds[:most])
+        yield {
+            draft.name: fixed[draft.name]
+            or (_concentrated(draft) if _kind(draft) in chosen else _pure(draft))
+            for draft in drafts
+        }
+
+
+def _kind(draft: Draft) -> tuple[float, float, bool]:
+    """What a mix tells drafts apart by: gain in norm, weight, and what it is."""
+    known = draft.sensitivity
+    if not draft.additive:
+        return 1.0, float(draft.demand.weight), False
+    gain = known.l1**2 / known.l2_squared if known.l2_squared else 1.0
+    return round(gain, 2), float(draft.demand.weight), True
+
+
+def _fixed(draft: Draft) -> NoiseFamily | None:
+    wanted = draft.query.mechanism
+    if draft.released.form is Form.QUANTILES:
+        return EXPONENTIAL
+    if draft.released.form is Form.CHOICE:
+        if wanted == "exponential":
+            return EXPONENTIAL
+        return FLIP if wanted == "laplace" else None
+    if wanted in {"laplace", "gaussian"}:
+        return LAPLACE if wanted == "laplace" else GAUSSIAN
+    return None
+
+
+def _pure(draft: Draft) -> NoiseFamily:
+    if draft.additive:
+        return LAPLACE
+    return _fixed(draft) or FLIP
+
+
+def _concentrated(draft: Draft) -> NoiseFamily:
+    return GAUSSIAN if draft.additive else _fixed(draft) or EXPONENTIAL

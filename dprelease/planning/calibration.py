@@ -8,8 +8,8 @@ from fractions import Fraction
 from dprelease.mechanisms import exponential, gaussian, laplace, permute_and_flip, quantiles
 from dprelease.mechanisms.top_k import Way, method
 from dprelease.model import Adjacency, Form, Loss, Noise, NoiseFamily, QuantileScheme
-from dprelease.planning.draft import Choice, Draft
-from dprelease.planning.key_selectors import selection_delta
+from dprelease.planning.steps import Choice, Draft
+from dprelease.planning.total_budget import selection_delta
 from dprelease.privacy import composition as accounting
 from dprelease.privacy import zcdp
 from dprelease.privacy.interval_arithmetic import round_up

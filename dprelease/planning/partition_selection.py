@@ -9,9 +9,9 @@ from functools import partial
 from dprelease.model import Release
 from dprelease.planning import calibration as noises
 from dprelease.planning.accuracy_targets import weakest
-from dprelease.planning.draft import Draft
-from dprelease.planning.square_roots import root
+from dprelease.planning.budget_request import root
 from dprelease.planning.stated_budgets import Choices, complain
+from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import Total
 
 

@@ -1,25 +1,24 @@
 """Which queries are read from one release, so that it can have the budget of them all.
 
 In turn: equal queries are released once; count, sum, mean, variance and standard deviation of one
-column, over the same rows and groups, come from one release of a few sums (``carriers``); a count
-that is the sum of a finer one's cells is added up from those (``coarser``). Each only where the
-figures together have less noise than if each had its own share, by the weighted mean of what is
+column, over the same rows and groups, come from one release of a few sums (``shared_sums``); a
+count that is the sum of a finer one's cells is added up from those. Each only where the figures
+together have less noise than if each had its own share, by the weighted mean of what is
 left of their variances.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dprelease.model import Query, Read, Release
-from dprelease.planning.budget_request import demand_of
-from dprelease.planning.key_selectors import selecting_queries
-from dprelease.planning.release_units import Unit, amount, fractions, moves
-from dprelease.planning.rollups import coarser
+from dprelease.model import Group, Query, Read, Reading, Release
+from dprelease.planning.budget_request import Demand, demand_of, root
 from dprelease.planning.shared_sums import OF_COLUMN, Carrier, gain
+from dprelease.planning.total_budget import selecting_queries
 from dprelease.statistics.base import Neighbours, quantity
+from dprelease.statistics.registry import statistic_of
 
 SCREENED_FROM = Fraction(3, 8)
 """A count that would have no more than this of the joint intensity is screened for records without
@@ -168,3 +167,145 @@ def _carrier(units: Sequence[Unit], pure: bool) -> Carrier:
 
 def _fractions(members: Sequence[Query], pure: bool) -> list[Fraction]:
     return fractions([amount(demand_of([each])) for each in members], pure)
+
+
+def coarser(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[Unit]:
+    """Add up counts from the cells of finer ones, where both gain."""
+    by_rows: dict[Hashable, list[Unit]] = {}
+    for unit in units:
+        query = unit.lead
+        if not moves(query, neighbours):
+            by_rows[query.name] = [unit]
+            continue
+        by_rows.setdefault((query.where, query.mechanism, unit.demand.kind), []).append(unit)
+    return [made for members in by_rows.values() for made in _merged_units(members, pure)]
+
+
+def _merged_units(units: Sequence[Unit], pure: bool) -> list[Unit]:
+    left = list(units)
+    for coarse in sorted(units, key=lambda unit: len(unit.lead.groups)):
+        if coarse.lead.statistic != "count" or coarse not in left:
+            continue
+        options = [
+            (worth, fine)
+            for fine in left
+            if len(fine.lead.groups) > len(coarse.lead.groups)
+            and (merged := _merged(coarse, fine)) is not None
+            and (worth := _worth_merging(coarse, fine, merged, pure)) < 1
+        ]
+        if options:
+            _, fine = min(options, key=lambda option: option[0])
+            left[left.index(fine)] = _added(coarse, fine)
+            left.remove(coarse)
+    return left
+
+
+def _merged(coarse: Unit, fine: Unit) -> tuple[int, ...] | None:
+    """Which groups of the finer count are summed over; None where that isn't the coarser one.
+
+    Every record must have a label in these groups, or the sum would lack some.
+    """
+    one, other = coarse.lead, fine.lead
+    plain = one.statistic == "count" and not coarse.selects and not one.private
+    counted = _count_in(fine)
+    if not plain or counted is None or other.private or counted.merged:
+        return None
+    if any(read.reading is not Reading.OWN for read in coarse.reads) or coarse.carrier:
+        return None
+    extra = tuple(place for place, group in enumerate(other.groups) if group not in one.groups)
+    kept = [group for place, group in enumerate(other.groups) if place not in extra]
+    if kept != list(one.groups) or not extra:
+        return None
+    return extra if all(_holds_all(other.groups[place]) for place in extra) else None
+
+
+def _holds_all(group: Group) -> bool:
+    return group.other is not None and group.null_label is not None
+
+
+def _count_in(unit: Unit) -> Read | None:
+    """The read of a count over all cells of a unit, if it has one that noise alone disturbs."""
+    for read in unit.reads:
+        if read.query.statistic == "count" and not read.screened:
+            return read
+    return None
+
+
+def _cells(fine: Unit, merged: Sequence[int]) -> int:
+    cells = 1
+    for place in merged:
+        cells *= len(fine.lead.groups[place].labels)
+    return cells
+
+
+def _worth_merging(coarse: Unit, fine: Unit, merged: Sequence[int], pure: bool) -> Fraction:
+    """Weighted mean of what is left of both variances."""
+    one, other = fractions([amount(unit.demand) for unit in (coarse, fine)], pure)
+    counted = _count_in(fine)
+    rows = len(counted.rows) if counted is not None and counted.rows else 1
+    weights = coarse.demand.weight, fine.demand.weight
+    left = weights[0] * rows * _cells(fine, merged) * one * one + weights[1] * other * other
+    return left / sum(weights, Fraction(0))
+
+
+def _added(coarse: Unit, fine: Unit) -> Unit:
+    counted, merged = _count_in(fine), _merged(coarse, fine)
+    if counted is None or merged is None:
+        raise ValueError("the finer count is not what the coarser one adds up")
+    rows = counted.rows or (0,)
+    factors = counted.factors or (Fraction(1),)
+    reads = tuple(
+        Read(each, fine.lead.name, rows, Reading.LINEAR, factors, merged) for each in coarse.queries
+    )
+    demand = demand_of([*fine.queries, *coarse.queries])
+    return Unit(fine.lead, (*fine.reads, *reads), demand, fine.carrier, fine.selects)
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # each is itself: thousands are looked up
+class Unit:
+    """What is released at once: for ``reads``, by ``lead`` or by a ``carrier`` in its place.
+
+    ``demand`` is what the queries ask for together.
+    """
+
+    lead: Query
+    reads: tuple[Read, ...]
+    demand: Demand
+    carrier: Carrier | None = None
+    selects: bool = False
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """All queries that are read from it."""
+        return tuple(read.query for read in self.reads)
+
+
+def moves(query: Query, neighbours: Neighbours) -> bool:
+    """Whether any neighbour changes the figure: otherwise it needs no noise."""
+    return statistic_of(query.statistic).sensitivity(query, neighbours).l1 > 0
+
+
+def amount(demand: Demand) -> tuple[str, Fraction]:
+    """What is asked for, as ``fractions`` takes it."""
+    return demand.kind, demand.epsilon or demand.rho or demand.weight
+
+
+def fractions(asked: Sequence[tuple[str, Fraction]], pure: bool) -> list[Fraction]:
+    """What part of the joint intensity (sensitivity over noise) each would have by itself.
+
+    Intensities add up where losses are pure, their squares where they are concentrated. Stated
+    budgets are these already; weights give cube roots, or square roots: the least weighted
+    variance (``budget_split``).
+    """
+    kinds = {kind for kind, _ in asked}
+    amounts = [amount for _, amount in asked]
+    if kinds == {"rho"}:
+        parts = amounts
+        return [root(part / sum(parts, Fraction(0)), 2) for part in parts]
+    if kinds <= {"epsilon", "epsilon and delta", "accuracy"}:
+        return [amount / sum(amounts, Fraction(0)) for amount in amounts]
+    if pure:
+        parts = [root(amount, 3) for amount in amounts]
+        return [part / sum(parts, Fraction(0)) for part in parts]
+    parts = [root(amount, 2) for amount in amounts]
+    return [root(part / sum(parts, Fraction(0)), 2) for part in parts]

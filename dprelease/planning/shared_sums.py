@@ -1,12 +1,12 @@
 """Releases from which several figures of one column are read.
 
 Count, sum and mean of a column follow from the two sums of a mean, and with the three sums of a
-variance that as well (``statistics.two_sums``, ``statistics.three_sums``). One record adds
+variance that as well (``statistics.shared``). One record adds
 exactly K to the sums together (K^2 to the three), so the whole joint budget goes to one release.
 
 *Records without a value* add nothing to these sums, but are counted: where the column may hold
 nulls, one more sum adds K (K^2) for each of them, and nothing for the others. A record still adds
-exactly K in all, to one sum more. See ``dprelease.reading`` for what is made of it.
+exactly K in all, to one sum more. See ``statistics.shared.read_release`` for what is made of it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Query, Release
 from dprelease.planning import calibration as noises
-from dprelease.planning.draft import Choice, Draft
+from dprelease.planning.steps import Choice, Draft
 
 Choices = dict[str, Choice]
 

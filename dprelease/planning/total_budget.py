@@ -1,4 +1,4 @@
-"""What a release may spend, and what its parts cost together."""
+"""The total budget: what a release may spend, what its parts cost, and who may select keys."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dprelease.model import Loss, Release
-from dprelease.planning.key_selectors import selecting_queries, selection_delta
+from dprelease.model import Loss, Query, Release
 from dprelease.privacy.composition import Cost, compose
 
 STATED_DELTA = Fraction(1, 10**6)
@@ -85,3 +84,32 @@ def _declared_delta(release: Release) -> Fraction:
         (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
     )
     return delta + sum((perturb.delta for perturb in release.perturbs), Fraction(0))
+
+
+def selecting_queries(release: Release) -> frozenset[str]:
+    """Name the selecting query of each table with private keys.
+
+    People are counted where the unit is a person, so that one person adds 1 to a key, whatever
+    the number of their rows; else rows. A count over all rows is preferred to a filtered one, and
+    an earlier one to a later. The spec sees to it that there is one; ValueError otherwise.
+    """
+    statistic = "count" if release.privacy.bounding is None else "count_units"
+    tables = dict.fromkeys(query.table for query in release.queries if query.private)
+    chosen = []
+    for table in tables:
+        counts = [
+            query
+            for query in release.queries
+            if query.table == table and query.private and query.statistic == statistic
+        ]
+        if not counts:
+            raise ValueError("a table with private keys needs a count that selects them")
+        chosen.append(min(counts, key=lambda query: (query.where is not None, query.number)))
+    return frozenset(query.name for query in chosen)
+
+
+def selection_delta(query: Query) -> Fraction:
+    """Give the delta that a selecting query may spend on showing a key."""
+    if query.key_selection is None:
+        raise ValueError("a selecting query has the delta of its selection")
+    return query.key_selection.delta

@@ -1,12 +1,16 @@
-"""The three columns of an estimate: value, half-width of its noise interval, flag."""
+"""The three columns of an estimate: value, half-width of its noise interval, flag.
+
+Tables in which nothing can be told from noise are named: often the sign of a spec that misses the
+data. That looks at published figures only, so saying it costs no privacy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.model import OutputColumn
+from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.number_text import percent
 
 UNRELIABLE_AT = Fraction(3, 10)
@@ -76,3 +80,29 @@ def _flags(values: Sequence[int | None], halves: Sequence[int | None] | int) -> 
         else "ok"
         for value, half in zip(values, halves, strict=True)
     ]
+
+
+LEAST_CELLS = 2
+
+
+def blank_tables(tables: Iterable[OutputTable], counts: Iterable[str]) -> list[str]:
+    """Name the tables whose counts all lie within their noise of zero.
+
+    ``counts`` are the names of the columns that hold counts.
+    """
+    wanted = set(counts)
+    return [table.name for table in tables if table.rows >= LEAST_CELLS and _blank(table, wanted)]
+
+
+def _blank(table: OutputTable, counts: set[str]) -> bool:
+    columns = {column.name: column for column in table.columns}
+    pairs = [
+        (columns[name].values, columns[f"{name}_noise_moe"].values)
+        for name in columns
+        if name in counts
+    ]
+    return bool(pairs) and all(
+        isinstance(value, int) and isinstance(half, int) and abs(value) <= half
+        for values, halves in pairs
+        for value, half in zip(values, halves, strict=True)
+    )

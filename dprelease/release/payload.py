@@ -11,10 +11,26 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from types import MappingProxyType
+from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.local.exact_json import record_detail, stored_content, stored_from
-from dprelease.model import Form, NoisyTable, Plan, Step, StoredTable
+from dprelease.model import Form, NoisyTable, Plan, StoredTable, Tally
+from dprelease.model.plan_json import exact, record_json, step_json
+
+PACKAGES = ("dprelease", "duckdb", "numpy")
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Name the versions of the tool, of Python and of what counted and drew, in order of name."""
+    import platform
+    from importlib.metadata import version
+
+    numbers = {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}
+    return MappingProxyType(dict(sorted(numbers.items())))
+
 
 FORM = "dprelease/sealed/1"
 
@@ -34,15 +50,17 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
     ``from_bytes`` gives back what was written. Raises TypeError for a figure that is no integer.
     """
     keys = drawn.noisy.keys
+    tables = [step.perturb.name for step in plan.records]
+    records = {name: _stored(drawn.records[name]) for name in tables}
     content = {
         "form": FORM,
         "versions": dict(drawn.versions),
-        "steps": _laws(plan),
+        "steps": sealed_laws(plan),
         "values": {
             step.query.name: list(map(_integers, drawn.noisy.values[step.query.name]))
             for step in plan.steps
         },
-        **({"records": _records(plan, drawn)} if plan.records else {}),
+        **({"records": records} if records else {}),
         **({"keys": {table: list(map(list, keys[table])) for table in keys}} if keys else {}),
     }
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
@@ -54,7 +72,7 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
     Raises TypeError for a figure that is no integer.
     """
     content = json.loads(payload)
-    if content.get("form") != FORM or content["steps"] != _laws(plan):
+    if content.get("form") != FORM or content["steps"] != sealed_laws(plan):
         raise Failure(
             ExitCode.LEDGER,
             Complaint(
@@ -65,13 +83,8 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
         )
     values = {name: tuple(map(_integers, rows)) for name, rows in content["values"].items()}
     keys = {name: tuple(map(_texts, rows)) for name, rows in content.get("keys", {}).items()}
-    records = {name: stored_from(each) for name, each in content.get("records", {}).items()}
+    records = {name: _read_stored(table) for name, table in content.get("records", {}).items()}
     return Sealed(NoisyTable(values, keys), content["versions"], records)
-
-
-def _records(plan: Plan, drawn: Sealed) -> dict[str, object]:
-    names = [step.perturb.name for step in plan.records]
-    return {name: stored_content(drawn.records[name]) for name in names}
 
 
 def _integers(row: Sequence[object]) -> tuple[int, ...]:
@@ -87,28 +100,44 @@ def _texts(key: Sequence[object]) -> tuple[str, ...]:
     return tuple(key)  # type: ignore[arg-type]
 
 
-def _laws(plan: Plan) -> list[list[object]]:
+def sealed_laws(plan: Plan) -> list[list[object]]:
     """State every step's noise, by name: the order of queries in a spec means nothing."""
-    records: list[list[object]] = [
-        [step.perturb.name, record_detail(step)] for step in plan.records
-    ]
-    return sorted([*(_law(step) for step in plan.steps), *records], key=lambda law: str(law[0]))
+    laws = [_law(step_json(step)) for step in plan.steps]
+    laws += [[step.perturb.name, record_json(step)] for step in plan.records]
+    return sorted(laws, key=lambda law: str(law[0]))
 
 
-def _law(step: Step) -> list[object]:
-    more: list[object] = []
-    if step.form is not Form.NUMBERS or step.threshold is not None:
-        scheme = step.scheme.steps if step.scheme is not None else ()
-        more = [str(step.form), step.threshold, [_exact(each.rate) for each in scheme]]
-    return [
-        step.query.name,
-        str(step.noise.family),
-        _exact(step.noise.parameter),
-        [list(row) for row in step.transform],
-        None if step.query.private else step.query.cells,
-        *more,
-    ]
+def _law(step: Mapping[str, Any]) -> list[object]:
+    law = [step[name] for name in ("query", "mechanism", "parameter", "transform", "cells")]
+    if "form" in step or "threshold" in step:
+        rates = [selection["rate"] for selection in step.get("selections", ())]
+        law += [step.get("form", str(Form.NUMBERS)), step.get("threshold"), rates]
+    return law
 
 
-def _exact(value: Fraction) -> str:
-    return f"{value.numerator}/{value.denominator}"
+def _stored(table: StoredTable) -> dict[str, object]:
+    """State a stored table, but for the place, which is derived."""
+    tally = table.tally
+    return {
+        "format": table.format,
+        "sha256": table.sha256,
+        "size": table.size,
+        "rows": tally.rows,
+        "labels": {name: list(counts) for name, counts in tally.labels.items()},
+        "sums": {name: exact(total) for name, total in tally.sums.items()},
+        "pairs": [
+            [first, second, [list(row) for row in counts]]
+            for (first, second), counts in tally.pairs.items()
+        ],
+    }
+
+
+def _read_stored(content: Mapping[str, Any]) -> StoredTable:
+    """Read what ``_stored`` wrote; the place is empty."""
+    tally = Tally(
+        content["rows"],
+        {name: tuple(counts) for name, counts in content["labels"].items()},
+        {name: Fraction(total) for name, total in content["sums"].items()},
+        {(first, second): tuple(map(tuple, counts)) for first, second, counts in content["pairs"]},
+    )
+    return StoredTable("", content["format"], content["sha256"], content["size"], tally)

@@ -1,4 +1,4 @@
-"""The calls that open no data: ``load`` and ``plan``."""
+"""A certified plan of a release, and the public calls that open no data: ``load``, ``plan``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dprelease.errors import Failure
 from dprelease.model import Plan, Release
 from dprelease.spec import load
 
-__all__ = ["load", "plan"]
+if TYPE_CHECKING:
+    from dprelease.kernel.certify.certify import CertifiedPlan
+
+__all__ = ["certified_plan", "load", "plan"]
+
+
+def certified_plan(release: Release) -> CertifiedPlan:
+    """Plan a release and certify the plan.
+
+    A numerical claim is one that two programs of finite precision have to agree on. Where the
+    second does not confirm the first, for very little noise on many figures say, the release is
+    planned by sums and zCDP instead: more noise, and certified like any other.
+    Raises Failure with every complaint.
+    """
+    # Imported here for start-up: to load a spec needs no planner.
+    from dprelease.kernel.certify.certify import certify
+    from dprelease.planning.planner import make_plan
+    from dprelease.privacy.composition import PLD
+
+    made = make_plan(release)
+    try:
+        return certify(made)
+    except Failure:
+        if made.method != PLD or release.privacy.accounting != "auto":
+            raise
+    return certify(make_plan(release, numerical=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +74,9 @@ def plan(
     ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
     Raises Failure with every complaint.
     """
-    # Imported here for start-up: to load a spec needs no planner.
-    from dprelease.release.confirmed import confirmed_plan
     from dprelease.spec.checks.files.relocation import relocated
 
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)
-    made = confirmed_plan(relocated(spec, ledger, output)).plan
-    return ReleasePlan(**{each.name: getattr(made, each.name) for each in fields(made)})
+    made = certified_plan(relocated(spec, ledger, output)).plan
+    return ReleasePlan(**{field.name: getattr(made, field.name) for field in fields(made)})

@@ -15,12 +15,12 @@ from dprelease.files.prefetch import ahead
 from dprelease.kernel.noise.entropy import read_bits
 from dprelease.kernel.privatize.engine_requests import record_request
 from dprelease.kernel.privatize.records import perturb, prepare
-from dprelease.local.column_descriptions import described
-from dprelease.local.reading import read_columns
+from dprelease.local.cells import described
+from dprelease.local.read_table import read_columns
 from dprelease.local.shuffle import Shuffler
 from dprelease.local.store import Unsealed, directory_of, found, place_of, tidy
 from dprelease.local.tally import Tallier, usual_pairs
-from dprelease.local.writing import write_records
+from dprelease.local.write_table import write_records
 from dprelease.model import (
     ExactRecords,
     Law,

@@ -44,7 +44,7 @@ class Result:
 
         tables = {table.name: to_arrow(table) for table in self.output_tables}
         if self.records:
-            from dprelease.local.published import arrow_of
+            from dprelease.local.read_table import arrow_of
 
             steps = {step.perturb.name: step for step in self.plan.records}
             tables |= {each.table.name: arrow_of(each, steps) for each in self.records}

@@ -25,19 +25,18 @@ from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
 from dprelease.ledger.reservation import terms_of
-from dprelease.local.exact_json import record_detail
 from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
+from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_target, publish
 from dprelease.release.bundle import Publication, assemble, file_names
-from dprelease.release.confirmed import confirmed_plan
-from dprelease.release.payload import Sealed, from_bytes, to_bytes
+from dprelease.release.payload import Sealed, from_bytes, to_bytes, versions
+from dprelease.release.plan import certified_plan
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
 from dprelease.release.single_draw import Look, SpoiltLook, burn
-from dprelease.release.versions import versions
 from dprelease.report.formats import ready
-from dprelease.report.query_json import query_facts, step_detail
+from dprelease.report.query_json import query_facts
 from dprelease.spec import load
 from dprelease.spec.checks.files.relocation import relocated
 
@@ -70,7 +69,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         spec = load(spec, allow_outside_lists=allow_outside_lists)
     release = relocated(spec, ledger, output)
     tell("plan")
-    certified = confirmed_plan(release)
+    certified = certified_plan(release)
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_target(release.output.path, file_names(certified.plan))
@@ -145,12 +144,7 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
         release.about.name,
         plan.loss,
         Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
-        {
-            **guarantee_of(release),
-            "method": plan.method,
-            "steps": [step_detail(step) for step in plan.steps],
-            **({"records": list(map(record_detail, plan.records))} if plan.records else {}),
-        },
+        {**guarantee_of(release), **charged_json(plan)},
         parts=terms.parts,
         period=terms.period,
         disjoint=terms.disjoint,

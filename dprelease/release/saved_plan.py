@@ -1,11 +1,11 @@
 """Plans that were saved, to be approved, and are then executed exactly or not at all.
 
-A saved plan holds a digest of all that decides what a run does, spends and publishes: the spec's
-meaning, the data, snapshot and period it is for, each step's mechanism with its exact parameters,
-how each query is read, the composed loss; ledger, data set and caps it is charged under; where and
-in which form it is published. ``report.approved`` says what is left open. A run that is given the
-file plans anew and compares: the digest, and then every line of the file, so that what people have
-read and approved is what is run.
+A saved plan is the plan in JSON as people read it, with a digest of all that decides what a run
+does, spends and publishes: the spec's meaning, the data, snapshot and period it is for, each step's
+mechanism with its exact parameters, how each query is read, the composed loss; ledger, data set and
+caps it is charged under; where and in which form it is published. ``wording.approved_plan`` says
+what is left open. A run that is given the file plans anew and compares: the digest, and then every
+line of the file, so that what people have read and approved is what is run.
 """
 
 from __future__ import annotations
@@ -13,54 +13,74 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.files.atomic import save_text
+from dprelease.files.atomic import LARGEST_TEXT, save_text
 from dprelease.ledger import run_id
 from dprelease.ledger.identity import canonical_json
-from dprelease.local.exact_json import record_detail
-from dprelease.model import Plan, Read
-from dprelease.report.query_json import step_detail
-from dprelease.report.wording.approved_plan import approval_facts
-from dprelease.report.wording.list_files import list_facts
+from dprelease.model import Plan
+from dprelease.model.plan_json import plan_json, step_json
+from dprelease.report.facts.release_facts import approval_facts, list_facts
 
 SCHEMA = "dprelease/plan/1"
-_LARGEST = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """A plan in JSON without ledger and digest, and its digest: of a file, or as it would be now.
+
+    Anybody may have written the file, so nothing is taken for granted of its parts.
+    """
+
+    digest: str
+    parts: Mapping[str, Any]
+
+    @property
+    def held(self) -> Mapping[str, object]:
+        """What a run is held to; nothing in the files of early versions, which did not say."""
+        approval = self.parts.get("approval")
+        held = approval.get("holds") if isinstance(approval, dict) else None
+        return held if isinstance(held, dict) else {}
+
+    @property
+    def queries(self) -> Mapping[str, object]:
+        """The queries by name."""
+        steps = self.parts.get("steps")
+        queries = steps if isinstance(steps, list) else []
+        return {str(query.get("name")): query for query in queries if isinstance(query, dict)}
+
+    def text(self, name: str) -> str | None:
+        """One part as text: 1 is not true. The spec's place and its lines don't matter."""
+        if name not in self.parts:
+            return None
+        part = self.parts[name]
+        if name == "warnings" and isinstance(part, list):
+            part = [_without_place(warning) for warning in part]
+        return json.dumps(part, sort_keys=True)
 
 
 def digest_of(plan: Plan) -> str:
     """SHA-256 of what a run of the plan does, spends and publishes, as 64 hex digits."""
+    steps = []
+    for step in plan.steps:
+        content = step_json(step)
+        del content["cells"]
+        steps.append(content | {"transform": [list(map(str, row)) for row in step.transform]})
     body = {
         "schema": SCHEMA,
         "run": run_id(plan.release),
         "approved": approval_facts(plan.release)["holds"],
-        "method": plan.method,
+        **plan_json(plan),
         "epsilon": str(plan.loss.epsilon),
         "delta": str(plan.loss.delta),
-        "steps": [
-            step_detail(step) | {"transform": [list(map(str, row)) for row in step.transform]}
-            for step in plan.steps
-        ],
-        "reads": [_read(read) for read in plan.reads],
-        **({"records": list(map(record_detail, plan.records))} if plan.records else {}),
+        "steps": steps,
         **list_facts(plan.release),
     }
     return hashlib.sha256(canonical_json(body).encode("ascii")).hexdigest()
-
-
-def _read(read: Read) -> dict[str, object]:
-    return {
-        "query": read.query.name,
-        "step": read.step,
-        "rows": list(read.rows),
-        "reading": str(read.reading),
-        "factors": [str(factor) for factor in read.factors],
-        "merged": list(read.merged),
-        "screened": read.screened,
-    }
 
 
 def save(file: str, described: Mapping[str, object]) -> None:
@@ -72,129 +92,90 @@ def save(file: str, described: Mapping[str, object]) -> None:
         raise _refused(f"the plan {file} can't be written: {problem}", "choose another FILE")
 
 
-def _is_plan(text: str) -> bool:
-    content = json.loads(text)
-    return isinstance(content, dict) and content.get("schema") == SCHEMA
-
-
 def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
     """Refuse a plan that isn't the saved one, and ``new_noise``. Raises Failure (exit code 2)."""
-    saved = _saved(file)
+    saved = read_saved_plan(file)
     if new_noise:
         raise _refused(
             f"{file} approves one release, and new noise is another one, which is charged again",
             "leave out --new-noise, or have a plan with another snapshot approved",
         )
-    if saved["digest"] == digest_of(plan):
-        edited = _edited(plan, saved)
-        if not edited:
-            return
+    now = _as_saved(plan)
+    if saved.digest != now.digest:
+        names = ", ".join(_differences(saved, now)[:5])
+        raise _refused(
+            f"what would be run now is not what {file} holds"
+            + (f" (differs in {names})" if names else ""),
+            "have the new plan approved (dprelease plan -o), or restore spec, options and version",
+        )
+    parts = saved.parts.keys() | now.parts.keys()
+    if edited := sorted(name for name in parts if saved.text(name) != now.text(name)):
         raise _refused(
             f"{file} was edited since it was saved, or saved by another version "
             f"(differs in {', '.join(edited[:5])})",
             "have the plan approved as it is saved: dprelease plan -o",
         )
-    raise _refused(
-        f"what would be run now is not what {file} holds{_differences(plan, saved)}",
-        "have the new plan approved (dprelease plan -o), or restore spec, options and version",
-    )
 
 
-def _saved(file: str) -> Mapping[str, Any]:
+def _as_saved(plan: Plan) -> SavedPlan:
+    """The plan as it is read back from a file."""
+    from dprelease.report.plan_json import describe, what_if_facts
+
+    parts = json.loads(json.dumps({**describe(plan), "what_if": what_if_facts(plan)}))
+    del parts["ledger"]
+    return SavedPlan(digest_of(plan), parts)
+
+
+def read_saved_plan(file: str) -> SavedPlan:
+    """Read a saved plan. Raises Failure (exit code 2) for any other file."""
     path = Path(file)
     try:
-        found = path.stat()
-        if not S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+        status = path.stat()
+        if not S_ISREG(status.st_mode) or status.st_size > LARGEST_TEXT:
             raise ValueError("no file, or too large for a plan")
-        content = json.loads(path.read_bytes(), object_pairs_hook=_once)
+        content = json.loads(path.read_bytes(), object_pairs_hook=_unique_keys)
+        if content["schema"] != SCHEMA or not isinstance(content["digest"], str):
+            raise ValueError("no plan")
+        return SavedPlan(content.pop("digest"), content)
     except OSError as problem:
         reason = problem.strerror or "it can't be read"
         raise _refused(f"the plan {file} can't be read: {reason}", "see --plan") from None
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise _refused(f"{file} is no saved plan", "save one with dprelease plan -o") from None
-    known = isinstance(content, dict) and content.get("schema") == SCHEMA
-    if not known or not isinstance(content.get("digest"), str):
-        raise _refused(f"{file} is no saved plan", "save one with dprelease plan -o")
-    saved: Mapping[str, Any] = content
-    return saved
 
 
-def _edited(plan: Plan, saved: Mapping[str, Any]) -> list[str]:
-    """The parts of a saved plan that don't read as they would now."""
-    now, names = described(plan), saved.keys() - {"digest"}
-    return sorted(
-        (now.keys() ^ names)
-        | {name for name in now.keys() & names if _told(now, name) != _told(saved, name)}
-    )
+def _differences(saved: SavedPlan, now: SavedPlan) -> list[str]:
+    """Name what differs between two plans, as far as their JSON tells."""
+    held = [name for name in now.held if saved.held and now.held[name] != saved.held.get(name)]
+    parts = [name for name in _NAMED if saved.parts.get(name) != now.parts.get(name)]
+    queries = [
+        f'query "{name}"' for name, query in now.queries.items() if saved.queries.get(name) != query
+    ]
+    gone = len(saved.queries.keys() - now.queries.keys())
+    return [*held, *parts, *queries, *([f"a query that is gone: {gone}"] if gone else [])]
 
 
-def _told(content: Mapping[str, Any], name: str) -> str:
-    """One part as text: 1 is not true. Where the spec's file is, and its lines, don't matter."""
-    part = content[name]
-    if name == "warnings" and isinstance(part, list):
-        part = [
-            {key: value for key, value in each.items() if key not in _PLACE}
-            if isinstance(each, dict)
-            else each
-            for each in part
-        ]
-    return json.dumps(part, sort_keys=True)
-
-
+_NAMED = ("release", "unit", "unit_column", "adjacency", "bounding", "declared", "lists")
 _PLACE = {"file", "line", "column"}
 
 
-def described(plan: Plan) -> Mapping[str, Any]:
-    """All that is said of a plan, as it is read back from a file; without the ledger."""
-    from dprelease.report.plan_json import describe
-    from dprelease.report.what_if_json import what_if_facts
-
-    said = {**describe(plan), "what_if": what_if_facts(plan)}
-    said.pop("ledger")
-    read: Mapping[str, Any] = json.loads(json.dumps(said))
-    return read
+def _without_place(warning: object) -> object:
+    if not isinstance(warning, dict):
+        return warning
+    return {name: value for name, value in warning.items() if name not in _PLACE}
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _is_plan(text: str) -> bool:
+    content = json.loads(text)
+    return isinstance(content, dict) and content.get("schema") == SCHEMA
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys are there once: of two values people could read the wrong one."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    content = dict(pairs)
+    if len(content) != len(pairs):
         raise ValueError("a key is there twice")
-    return found
-
-
-def _differences(plan: Plan, saved: Mapping[str, Any]) -> str:
-    """Name what differs as far as the file tells; it may have been written by anybody."""
-    from dprelease.report.plan_json import describe
-
-    now = json.loads(json.dumps(describe(plan)))
-    held, before = now["approval"]["holds"], _held(saved)
-    parts = [name for name in held if before is not None and held[name] != before.get(name)]
-    parts += [
-        name
-        for name in ("release", "unit", "unit_column", "adjacency", "bounding", "declared", "lists")
-        if saved.get(name) != now.get(name)
-    ]
-    steps = {str(each.get("name")): each for each in _tables(saved.get("steps"))}
-    after = {str(each.get("name")): each for each in _tables(now.get("steps"))}
-    parts += [
-        f'query "{name}"' for name in after if name not in steps or steps[name] != after[name]
-    ]
-    parts += [f"a query that is gone: {len(steps.keys() - after.keys())}"] * bool(
-        steps.keys() - after.keys()
-    )
-    return f" (differs in {', '.join(parts[:5])})" if parts else ""
-
-
-def _held(saved: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the file holds a run to; None of an early version, which did not say."""
-    approval = saved.get("approval")
-    held = approval.get("holds") if isinstance(approval, dict) else None
-    return held if isinstance(held, dict) else None
-
-
-def _tables(value: object) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return content
 
 
 def _refused(message: str, hint: str) -> Failure:

@@ -6,6 +6,8 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
+from dprelease.model.plan_json import exact
+
 
 def upward(value: Fraction) -> int | float:
     """Write the value as a JSON number, rounded up at 12 significant digits.
@@ -48,4 +50,4 @@ def written(value: int | float) -> str:
 def text(value: Fraction) -> str:
     """Write the value exactly: a decimal when it is a short one, else p/q."""
     shown = upward(value)
-    return str(shown) if Fraction(str(shown)) == value else f"{value.numerator}/{value.denominator}"
+    return str(shown) if Fraction(str(shown)) == value else exact(value)

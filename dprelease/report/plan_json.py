@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from dprelease.model import Plan
-from dprelease.report.local.wording import record_facts, record_words
-from dprelease.report.numbers import text
+from dprelease.planning.planner import what_if
+from dprelease.postprocess.number_text import as_budget
+from dprelease.report.facts.explanations import plan_warnings
+from dprelease.report.facts.record_words import record_facts, record_words
+from dprelease.report.facts.release_facts import approval_facts, list_facts
+from dprelease.report.facts.units import unit_facts
+from dprelease.report.numbers import text, upward
 from dprelease.report.query_json import accounting_facts, query_facts
-from dprelease.report.wording.approved_plan import approval_facts
-from dprelease.report.wording.extremes import plan_warnings
-from dprelease.report.wording.list_files import list_facts
-from dprelease.report.wording.units import unit_facts
+from dprelease.statistics.shared import read_release as reading
 
 
 def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str, object]:
@@ -40,3 +43,59 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
         "ledger": None if ledger is None else dict(ledger),
     }
+
+
+MOST_QUERIES = 100
+"""Of longer plans, five more would take too long."""
+
+
+def what_if_facts(plan: Plan) -> list[dict[str, object]]:
+    """State the expected error of each query at a quarter, half, once, twice, four times the total.
+
+    ``total`` is the one declared, "epsilon 2" or "rho 0.1"; without one "times 2", by which what
+    queries state is multiplied. ``errors`` and ``epsilon``, what the plan takes of the total, are
+    None where no plan is possible. Empty for plans of very many queries. With record-level tables
+    ``perturb`` has what an answer of each of their columns errs (see ``local_errors``).
+    """
+    if len(plan.release.queries) > MOST_QUERIES:
+        return []
+    interval = plan.release.output.interval
+    return [
+        {
+            "times": text(factor),
+            "total": _total(plan, factor),
+            "epsilon": None if found is None else upward(found.loss.epsilon),
+            "errors": None
+            if found is None
+            else {
+                read.query.name: reading.expected_error(read, found.step(read), interval)
+                for read in found.reads
+            },
+            **({"perturb": _answers(found)} if plan.records else {}),
+        }
+        for factor, found in what_if(plan)
+    ]
+
+
+def _answers(found: Plan | None) -> dict[str, dict[str, object]] | None:
+    """The expected error of an answer, by table and column."""
+    if found is None:
+        return None
+    from dprelease.report.facts.record_tables import error_facts
+
+    interval = found.release.output.interval
+    return {
+        step.perturb.name: {
+            name: facts["expected"] for name, facts in error_facts(step, interval).items()
+        }
+        for step in found.records
+    }
+
+
+def _total(plan: Plan, factor: Fraction) -> str:
+    privacy = plan.release.privacy
+    if privacy.rho is not None:
+        return f"rho {as_budget(privacy.rho * factor)}"
+    if privacy.epsilon is not None:
+        return f"epsilon {as_budget(privacy.epsilon * factor)}"
+    return f"times {as_budget(factor)}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Form, NoiseFamily, Plan, QuantileScheme, Read, Reading, Step
+from dprelease.model import Form, NoiseFamily, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
+from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
 from dprelease.report.numbers import root, text, upward
-from dprelease.report.wording.explanations import candidates_of, explained, threshold_facts
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import read_release as reading
 
@@ -182,53 +182,3 @@ def accounting_facts(plan: Plan) -> dict[str, object]:
         "basic_delta": upward(plan.basic.delta),
         "advanced_epsilon": None if plan.advanced is None else upward(plan.advanced.epsilon),
     }
-
-
-def step_detail(step: Step) -> dict[str, object]:
-    """State a step for the ledger, exactly: what later accounting needs, no floats."""
-    loss, known = step.loss, step.sensitivity
-    return {
-        "query": step.query.name,
-        "mechanism": MECHANISM_NAMES[step.noise.family],
-        "parameter": _exact(step.noise.parameter),
-        "l1": known.l1,
-        "l2_squared": str(known.l2_squared),
-        "coordinates": known.coordinates,
-        "epsilon": _exact(loss.epsilon),
-        "delta": _exact(loss.delta),
-        "rho": None if loss.rho is None else _exact(loss.rho),
-        **_selecting_detail(step),
-    }
-
-
-def _selecting_detail(step: Step) -> dict[str, object]:
-    """What choices, quantiles and selected keys have beside noise."""
-    told: dict[str, object] = {}
-    if step.form is Form.CHOICE:
-        told |= {
-            "form": str(step.form),
-            "picks": step.query.picks,
-            "choice_l1": step.sensitivity.choice_l1,
-            "monotone": step.sensitivity.monotone,
-        }
-    if step.scheme is not None:
-        told |= {"form": str(step.form), "selections": _selections(step.scheme)}
-    if step.threshold is not None:
-        told["threshold"] = step.threshold
-    return told
-
-
-def _selections(scheme: QuantileScheme) -> list[dict[str, object]]:
-    return [
-        {
-            "quantile": _exact(scheme.quantiles[each.index - 1]),
-            "between": [each.left, each.right],
-            "target": _exact(each.target),
-            "rate": _exact(each.rate),
-        }
-        for each in scheme.steps
-    ]
-
-
-def _exact(value: Fraction) -> str:
-    return f"{value.numerator}/{value.denominator}"

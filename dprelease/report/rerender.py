@@ -9,8 +9,8 @@ from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import OutputTable
-from dprelease.output.read.open_plain import open_plain
 from dprelease.output.read_back import read_table
+from dprelease.output.released_tables import open_plain
 from dprelease.report.formats import render
 from dprelease.report.public import PublicReport
 

@@ -1,4 +1,7 @@
-"""What a statistic must say of itself. One file for each statistic, one registry line."""
+"""What a statistic must say of itself. One file for each statistic, one registry line.
+
+``Estimate`` holds what most statistics say of themselves unless they say otherwise.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Protocol
 from dprelease.model import (
     Adjacency,
     Column,
+    Expression,
     Form,
     Measure,
     OutputColumn,
@@ -120,3 +124,39 @@ def null_fill(column: Column) -> int | None:
     text = {"true": "1", "false": "0"}.get(column.null_value, column.null_value)
     nearest = round(Fraction(text) / grid.step)
     return min(max(nearest, grid.lower), grid.upper)
+
+
+ESTIMATE = ("", "_noise_moe", "_flag")
+"""Suffixes of the three columns of an estimate."""
+
+
+class Estimate:
+    """Publishes the same columns whatever the query; its errors differ from cell to cell."""
+
+    suffixes: tuple[str, ...] = ESTIMATE
+
+    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+        """The same for every query."""
+        return self.suffixes
+
+    def example(
+        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    ) -> dict[str, float | int] | None:
+        """No example is needed."""
+        return None
+
+    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+        """Differs from cell to cell."""
+        return None
+
+    def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
+        """Noise intervals say how much a figure says."""
+        return None
+
+
+def both(first: Expression | None, second: Expression | None) -> Expression | None:
+    """The condition that both are true; None is always true."""
+    if first is None or second is None:
+        return first or second
+    columns = tuple(dict.fromkeys(first.columns + second.columns))
+    return Expression(f"({first.text}) AND ({second.text})", columns)

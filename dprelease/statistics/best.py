@@ -30,7 +30,7 @@ class Best(Choices):
         """Bound the change of the scores: of all of them, and of those a choice depends on.
 
         A row adds between 0 and the score's upper bound to each candidate, all in one direction.
-        For ``choice_l1`` see ``axis``: rows times that bound, in ranges of changes.
+        For ``choice_l1`` see ``AxisChoice``: rows times that bound, in ranges of changes.
         """
         given = _candidates(query)
         grid, number = given.grid, len(given.texts)

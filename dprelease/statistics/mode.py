@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dprelease.statistics.shared.value_counts import AxisChoice
+from dprelease.statistics.shared.choices import AxisChoice
 
 
 class Mode(AxisChoice):

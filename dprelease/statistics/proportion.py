@@ -11,8 +11,7 @@ from fractions import Fraction
 
 from dprelease.model import Measure, MeasureKind, Query
 from dprelease.postprocess.fixed_point import places_for
-from dprelease.statistics.base import Released
-from dprelease.statistics.shared.conditions import both
+from dprelease.statistics.base import Released, both
 from dprelease.statistics.shared.two_sums import Scale, TwoSums
 
 _ONE = Fraction(1)

@@ -10,8 +10,7 @@ from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed
 from dprelease.postprocess.number_text import percent
-from dprelease.statistics.base import Neighbours, Released, quantity
-from dprelease.statistics.shared.defaults import ESTIMATE, Estimate
+from dprelease.statistics.base import ESTIMATE, Estimate, Neighbours, Released, quantity
 from dprelease.statistics.shared.sensitivity import cells_of
 
 PARTS = (*ESTIMATE, "_rank_moe")

@@ -19,18 +19,18 @@ from math import isfinite
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import places_for
-from dprelease.postprocess.intervals.ratio import ratio_halves, ratios
 from dprelease.postprocess.number_text import plus_minus
+from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
 from dprelease.privacy.sensitivity.contribution import COUNT, Scalar
 from dprelease.statistics.base import (
     RECORDS_FOR_EXAMPLE,
+    Estimate,
     Neighbours,
     Released,
+    both,
     null_fill,
     quantity,
 )
-from dprelease.statistics.shared.conditions import both
-from dprelease.statistics.shared.defaults import Estimate
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 
 CLOSE = Fraction(1, 16)

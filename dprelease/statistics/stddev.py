@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Grid
-from dprelease.postprocess.intervals.moments import Estimates, deviations
+from dprelease.postprocess.moment_intervals import Estimates, deviations
 from dprelease.statistics.shared.three_sums import ThreeSums
 
 

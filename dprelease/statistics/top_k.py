@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dprelease.model import Query
-from dprelease.statistics.shared.value_counts import AxisChoice
+from dprelease.statistics.shared.choices import AxisChoice
 
 
 class TopK(AxisChoice):

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dprelease.local.column_descriptions import described
+from dprelease.local.cells import described
 from dprelease.local.tally import Tallier, usual_pairs
-from dprelease.local.writing import write_records
+from dprelease.local.write_table import write_records
 from dprelease.model import (
     About,
     ColumnType,
@@ -32,7 +32,7 @@ from dprelease.model import (
     StoredTable,
     SubsetLaw,
 )
-from dprelease.report.local.facts import perturb_facts
+from dprelease.report.facts.record_tables import perturb_facts
 
 ROWS = 800
 

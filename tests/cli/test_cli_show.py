@@ -18,11 +18,8 @@ from dprelease.model import (
     Release,
     Source,
 )
-from dprelease.output import csv_table, datapackage
-from dprelease.output.read import package, rows
-from dprelease.output.read.columns import figures_of, keys_of
-from dprelease.output.read.package import described_tables
-from dprelease.output.read.rows import read_rows
+from dprelease.output import datapackage
+from dprelease.output.released_tables import Field, described_tables, figures_of, keys_of, read_rows
 from dprelease.output.tables import write_table
 
 RELEASE = Release(
@@ -197,11 +194,6 @@ def test_a_release_is_shown_without_its_spec_ledger_and_data(cli, folder):
     assert "± half-width of the 95% noise interval: the noise alone" in answer.out
 
 
-def test_it_reads_what_the_writers_write():
-    assert (package.NAME, package.GENERATOR) == (datapackage.NAME, datapackage.GENERATOR)
-    assert "".join(rows._FORMULA) == csv_table.FORMULA
-
-
 @pytest.mark.parametrize("text", ["=a", "'=a", "''=a", "'a", "'", "", "''", "-1", "a"])
 def test_apostrophes_are_taken_off_where_they_were_put_on(published, folder, text):
     column = OutputColumn("k", "key", [text, "z"], "", type=ColumnType.STRING)
@@ -210,9 +202,9 @@ def test_apostrophes_are_taken_off_where_they_were_put_on(published, folder, tex
 
 
 def test_only_what_is_about_a_figure_is_put_with_it():
-    fields = [package.Field(name, "integer", "") for name in ("a", "b_flag", "c", "c_flag")]
+    fields = [Field(name, "integer", "") for name in ("a", "b_flag", "c", "c_flag")]
     assert [each.name for each in figures_of(fields)] == ["a", "b_flag", "c", "c_flag"]
-    fields.append(package.Field("c_noise_moe", "integer", ""))
+    fields.append(Field("c_noise_moe", "integer", ""))
     figures = figures_of(fields)
     assert [each.name for each in figures] == ["a", "b_flag", "c"]
     assert figures[2] == ("c", 2, 4, None, 3)

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 from tables import ENGINES, FORMS, T, asked, inputs, keyed, sql, written
+from thorough import examples
 
 from dprelease.model import (
     AggregateRequest,
@@ -58,7 +59,9 @@ BOUNDS = st.builds(
     salt=st.sampled_from([0, 1, 2**63, 2**64 - 1]),
 )
 SETTINGS = settings(
-    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(30),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.key_texts import normal, one_line
 from tables import ENGINES, T, by_key, hidden, inputs, keyed, written
+from thorough import examples
 
 from dprelease.engines.common.key_normalization import (
     CONTROLS,
@@ -36,7 +37,9 @@ M = MeasureKind
 COUNT = (Measure(M.RECORDS),)
 TYPES = {"k": T.STRING, "p": T.INTEGER}
 SETTINGS = settings(
-    deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(12),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 # Five spellings of two letters: composed, decomposed, by the sign for Angstrom.
 SPELT = ["\u00e9", "e\u0301", "\u00c5", "A\u030a", "\u212b"]
@@ -152,7 +155,7 @@ def test_private_keys_are_lines_made_of_their_text(
 
 
 @given(texts=st.lists(SHORT, min_size=1, max_size=12))
-@settings(parent=SETTINGS, max_examples=6)
+@settings(parent=SETTINGS, max_examples=examples(6))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_private_keys_of_csv_are_the_same(engine: str, tmp_path: Path, texts: list[str]) -> None:
     texts = [text for text in known(texts) if text and not set(text) & set("\0\r\n")]

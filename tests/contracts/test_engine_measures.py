@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import ENGINES, FORMS, T, asked, inputs, keyed, sql, written
+from thorough import examples
 
 from dprelease.model import (
     AggregateRequest,
@@ -48,7 +49,9 @@ ROWS = st.lists(
     max_size=20,
 )
 SETTINGS = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(40),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

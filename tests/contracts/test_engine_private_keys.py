@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
 from tables import ENGINES, FORMS, T, asked, by_key, hidden, inputs, keyed, sql, written
+from thorough import examples
 
 from dprelease.model import (
     AggregateRequest,
@@ -35,7 +36,9 @@ COUNT = (Measure(M.RECORDS),)
 TYPES = {"p": T.INTEGER, "a": T.STRING, "b": T.STRING, "x": T.INTEGER}
 X = Quantity("x", Grid(Fraction(1), 0, 100))
 SETTINGS = settings(
-    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(30),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 TEXTS: list[tuple[T, dict[str, int], list[str]]] = [
@@ -332,7 +335,7 @@ def placed(
     bound=st.sampled_from([None, BOUND]),
     where=st.sampled_from([None, 7]),
 )
-@settings(parent=SETTINGS, max_examples=20)
+@settings(parent=SETTINGS, max_examples=examples(20))
 def test_what_quantiles_and_choices_ask_for_by_private_keys(
     engine: str,
     tmp_path: Path,
@@ -401,7 +404,7 @@ def test_no_points_and_no_scores_where_nothing_occurs(
 
 
 @given(rows=ROWS, form=st.sampled_from(FORMS), salt=st.integers(0, 2**64 - 1))
-@settings(parent=SETTINGS, max_examples=15)
+@settings(parent=SETTINGS, max_examples=examples(15))
 def test_one_unit_has_no_more_points_and_scores_than_rows_it_may_have(
     engine: str,
     tmp_path: Path,

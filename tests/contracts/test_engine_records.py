@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
 from tables import ENGINES, FORMS, OPAQUE, T, inputs, keyed, sql, written
+from thorough import examples
 
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import execute as duckdb_asking
@@ -119,7 +120,7 @@ def counted(batches: Iterator[tuple[np.ndarray, ...]], width: int) -> Counter[tu
     columns=st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=5),
     form=st.sampled_from(FORMS),
 )
-@settings(SETTINGS, max_examples=20)
+@settings(SETTINGS, max_examples=examples(20))
 def test_both_engines_give_a_code_for_every_record(
     tmp_path: Path, rows: list[tuple[object, ...]], columns: list[Group | Quantity], form: str
 ) -> None:
@@ -138,7 +139,7 @@ def test_both_engines_give_a_code_for_every_record(
     parts=st.sampled_from([1, 4]),
     frugal=st.sampled_from([(16, 64), (1, 10**9), (1, 1)]),
 )
-@settings(SETTINGS, max_examples=20)
+@settings(SETTINGS, max_examples=examples(20))
 def test_both_engines_keep_the_same_records(
     tmp_path: Path,
     rows: list[tuple[object, ...]],
@@ -166,7 +167,7 @@ def test_both_engines_keep_the_same_records(
 
 
 @given(rows=ROWS, bound=BOUNDS, form=st.sampled_from(["csv", "parquet"]))
-@settings(SETTINGS, max_examples=10)
+@settings(SETTINGS, max_examples=examples(10))
 def test_aggregates_over_one_cell_keep_the_same_records(
     tmp_path: Path, rows: list[tuple[object, ...]], bound: Bound, form: str
 ) -> None:
@@ -204,7 +205,7 @@ OF_TEXTS = (
 
 
 @given(body=SOUP | CLEAN, strip=st.booleans(), bounded=st.booleans())
-@settings(SETTINGS, max_examples=20)
+@settings(SETTINGS, max_examples=examples(20))
 def test_any_bytes_mean_the_same_to_every_reader(
     tmp_path: Path, body: bytes, strip: bool, bounded: bool
 ) -> None:

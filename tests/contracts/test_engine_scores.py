@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
 from tables import ENGINES, FORMS, T, asked, hidden, inputs, keyed, sql, written
+from thorough import examples
 
 from dprelease.model import AggregateRequest, Bound, Candidates, Grid
 
@@ -29,7 +30,9 @@ ROWS = st.lists(
     max_size=60,
 )
 SETTINGS = settings(
-    deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=examples(8),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 Row = tuple[str, str | None, int | None, int]
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
+from thorough import examples
 
 from dprelease.engines import ENGINES
 from dprelease.engines.common.files import lay_out
@@ -84,7 +85,7 @@ def test_every_engine_is_found_by_its_name() -> None:
 
 
 @given(body=SOUP, strip=st.booleans())
-@settings(SETTINGS, max_examples=50)
+@settings(SETTINGS, max_examples=examples(50))
 def test_any_bytes_mean_the_same_on_every_path(tmp_path: Path, body: bytes, strip: bool) -> None:
     path = tmp_path / "soup.csv"
     path.write_bytes(b"s,x,n\n" + body)
@@ -96,7 +97,7 @@ def test_any_bytes_mean_the_same_on_every_path(tmp_path: Path, body: bytes, stri
 
 
 @given(lines=CLEAN, end=st.sampled_from([b"\n", b"\r\n"]), last=st.booleans())
-@settings(SETTINGS, max_examples=50)
+@settings(SETTINGS, max_examples=examples(50))
 def test_clean_files_take_the_fast_path(
     tmp_path: Path, lines: list[bytes], end: bytes, last: bool
 ) -> None:
@@ -110,7 +111,7 @@ def test_clean_files_take_the_fast_path(
 
 
 @given(lines=st.lists(st.tuples(PADDED, PADDED, PADDED).map(b",".join), min_size=1, max_size=5))
-@settings(SETTINGS, max_examples=60)
+@settings(SETTINGS, max_examples=examples(60))
 def test_blanks_about_quotes_mean_the_same_on_every_path(
     tmp_path: Path, lines: list[bytes]
 ) -> None:
@@ -124,7 +125,7 @@ def test_blanks_about_quotes_mean_the_same_on_every_path(
 
 
 @given(lines=st.lists(SOUP.map(lambda b: b.replace(b"\n", b"")), min_size=1, max_size=6), new=SOUP)
-@settings(SETTINGS, max_examples=40)
+@settings(SETTINGS, max_examples=examples(40))
 def test_one_line_changes_one_record(tmp_path: Path, lines: list[bytes], new: bytes) -> None:
     path = tmp_path / "local.csv"
     tables = []

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
 from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
+from thorough import examples
 
 from dprelease.engines.duckdb import execute as duckdb_asking
 from dprelease.engines.duckdb.bounding_lists import MOST_ROWS, packing_of
@@ -197,7 +198,7 @@ def answers(engine: str, request: AggregateRequest) -> Any:
 
 
 @given(data=st.data())
-@settings(SETTINGS, max_examples=150)
+@settings(SETTINGS, max_examples=examples(150))
 def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) -> None:
     unit = data.draw(st.sampled_from(list(UNITS)))
     form = data.draw(st.sampled_from(["csv", "parquet", "parquet files"]))

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
 from tables import T, hidden, inputs, keyed, sql, written
+from thorough import examples
 
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
@@ -92,7 +93,7 @@ BOUNDS = st.builds(
 SETTINGS = settings(
     deadline=None,
     derandomize=True,
-    max_examples=20,
+    max_examples=examples(20),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -200,7 +201,7 @@ def test_bounds_that_bind_nobody_leave_the_integers_of_the_oracle(
     number=st.sampled_from([1, 3]),
     frugal=st.sampled_from([None, 1000, 1]),
 )
-@settings(SETTINGS, max_examples=40)
+@settings(SETTINGS, max_examples=examples(40))
 def test_what_bounds_keep_is_what_the_oracle_keeps(
     tmp_path: Path, data: st.DataObject, form: str, number: int, frugal: int | None
 ) -> None:

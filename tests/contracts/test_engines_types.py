@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
+from thorough import examples
 
 from dprelease.model import (
     AggregateRequest,
@@ -75,7 +76,7 @@ def agree(request: AggregateRequest) -> list[list[int]]:
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_typed_keys_and_bins_of_text(

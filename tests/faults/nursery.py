@@ -193,7 +193,7 @@ def preload(folder: str) -> None:
         importlib.import_module(name)
     # other users may not be able to read the package's own files
     importlib.import_module("dprelease.report.html.page").ready_template()
-    importlib.import_module("dprelease.release.versions").versions()
+    importlib.import_module("dprelease.release.payload").versions()
 
 
 def main() -> None:

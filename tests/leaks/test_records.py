@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
+from thorough import examples
 
 from dprelease.model import (
     AggregateRequest,
@@ -33,7 +34,7 @@ from dprelease.model import (
 
 SETTINGS = settings(
     deadline=None,
-    max_examples=4,
+    max_examples=examples(4),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 INPUTS = (

@@ -168,7 +168,7 @@ class World:
             patch.setattr(sys, "unraisablehook", sys.unraisablehook)
             patch.setattr(pipeline, "SystemEntropy", lambda: HashedEntropy(self.entropy))
             patch.setattr("dprelease.ledger.store.utc_now", lambda: CLOCK)
-            patch.setattr(pipeline, "confirmed_plan", self._plan)
+            patch.setattr(pipeline, "certified_plan", self._plan)
             patch.setattr(pipeline, "privatize", self._privatize)
             patch.setattr(pipeline, "relocated", self._relocated)
             patch.setattr(pipeline, "get", get)
@@ -214,7 +214,7 @@ class World:
 
 
 CONFIRMED, PRIVATIZE, RELOCATED = (
-    pipeline.confirmed_plan,
+    pipeline.certified_plan,
     pipeline.privatize,
     pipeline.relocated,
 )

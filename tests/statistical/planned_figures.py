@@ -32,7 +32,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.planning.calibration import pure
-from dprelease.planning.draft import Choice, Draft
+from dprelease.planning.steps import Choice, Draft
 from dprelease.privacy.sensitivity.contribution import Contribution
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of

@@ -23,7 +23,7 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.postprocess.intervals.share import quantile_of_mix
+from dprelease.postprocess.noise_mixture import quantile_of_mix
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

@@ -22,8 +22,8 @@ CODE_TABLE: tuple[Code, ...] = (
     # E01x: files that commands are asked to write or to show
     Code("E010", "cli.files", "a file in the way of one to be written"),
     Code("E011", "cli.files", "a file that can't be written"),
-    Code("E012", "output.read", "a directory that holds no release"),
-    Code("E013", "output.read", "a released table that can't be read"),
+    Code("E012", "output.released_tables", "a directory that holds no release"),
+    Code("E013", "output.released_tables", "a released table that can't be read"),
     Code("E014", "cli.show", "no released table of that name"),
     Code("E015", "scaffold", "data whose columns can't be read"),
     Code("E016", "scaffold", "a first line that is no header"),
@@ -95,11 +95,11 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E701", "cli.guard", "internal error"),
     Code("E702", "kernel.certify", "a plan that could not be certified"),
     # E8xx: the output
-    Code("E801", "output.target", "the output can't be where it is to be"),
+    Code("E801", "output.publish", "the output can't be where it is to be"),
     Code("E802", "output.publish", "the output can't be written"),
-    Code("E803", "output.target", "a name that no published file can have"),
+    Code("E803", "output.publish", "a name that no published file can have"),
     Code("E804", "output.parquet_table", "a number too large for Parquet"),
-    Code("E805", "output.target", "a file in the way that is not ours"),
+    Code("E805", "output.publish", "a file in the way that is not ours"),
     # E82x: a report rendered again
     Code("E820", "report.rerender", "no report.json that can be read"),
     Code("E821", "report.rerender", "a report.json that is none of ours"),
@@ -110,11 +110,13 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E831", "cli.estimate_source", "no report that tells of the table"),
     Code("E832", "cli.estimate_source", "a table that is not record-level"),
     Code("E833", "cli.estimate_source", "not the record-level table that was released"),
-    Code("E834", "local.reading", "a record-level table that can't be read"),
+    Code("E834", "local.read_table", "a record-level table that can't be read"),
     Code("E835", "cli.estimate", "columns that no cross table can be made of"),
-    Code("W801", "output.read", "a released table that is not as it was released"),
+    Code("W801", "output.released_tables", "a released table that is not as it was released"),
     # W3xx: the plan works, but deserves a second look
     Code(
-        "W301", "report.wording.extremes", "a minimum or maximum that says nothing in small groups"
+        "W301",
+        "report.facts.explanations",
+        "a minimum or maximum that says nothing in small groups",
     ),
 )

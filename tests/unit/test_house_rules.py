@@ -52,7 +52,7 @@ EXACT = (
 )
 FOR_PEOPLE = {
     "ledger/opened.py:WAIT",
-    "statistics/shared/mean_of_moments.py:mean_example",
+    "statistics/shared/three_sums.py:mean_example",
     "statistics/ratio.py:example",
     "statistics/shared/read_release.py:example",
     "statistics/shared/three_sums.py:_example",

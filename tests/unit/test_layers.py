@@ -80,7 +80,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.report": (
         *VOCABULARY,
         "dprelease.local",
-        "dprelease.planning.what_if",
+        "dprelease.planning.planner",
         "dprelease.postprocess",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
@@ -94,17 +94,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Reads the names of columns, and no value.
     "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line"),
     # The plans of two specs side by side.
-    "dprelease.diff": (*VOCABULARY, "dprelease.ledger.unit_definitions", "dprelease.report"),
+    "dprelease.diff": (*VOCABULARY, "dprelease.ledger.guarantee", "dprelease.report"),
     # A plan with its second opinion; no engine, no randomness.
-    "dprelease.release.confirmed": (
+    "dprelease.release.plan": (
         *VOCABULARY,
         "dprelease.kernel.certify.certify",
         "dprelease.planning",
         "dprelease.privacy.composition",
-    ),
-    "dprelease.release.plan": (
-        *VOCABULARY,
-        "dprelease.release.confirmed",
         "dprelease.report",
         "dprelease.spec",
     ),
@@ -112,23 +108,20 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.files.atomic",
         "dprelease.ledger",
-        "dprelease.local.exact_json",
         "dprelease.report",
     ),
     # Sealed noisy integers, and the files made of them.
-    "dprelease.release.payload": (*VOCABULARY, "dprelease.local.exact_json"),
+    "dprelease.release.payload": VOCABULARY,
     "dprelease.release.result": (*VOCABULARY, "dprelease.local", "dprelease.output"),
-    "dprelease.release.versions": (),
-    "dprelease.release.layout": (*VOCABULARY, "dprelease.statistics.shared.read_release"),
     "dprelease.release.bundle": (
         *VOCABULARY,
         "dprelease.ledger",
-        "dprelease.local.column_descriptions",
+        "dprelease.local.cells",
         "dprelease.output",
-        "dprelease.postprocess.all_noise_check",
-        "dprelease.release.layout",
+        "dprelease.postprocess.estimate_columns",
         "dprelease.release.payload",
         "dprelease.report",
+        "dprelease.statistics.shared.read_release",
     ),
     # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
     "dprelease.release.single_draw": (*VOCABULARY, "dprelease.ledger"),
@@ -151,7 +144,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.noise.entropy",
         "dprelease.kernel.privatize",
         "dprelease.ledger",
-        "dprelease.local.exact_json",
         "dprelease.local.store",
         "dprelease.output",
         "dprelease.release",
@@ -173,7 +165,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.atomic",
         "dprelease.ledger",
         "dprelease.local",
-        "dprelease.output.read",
+        "dprelease.output.released_tables",
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",
@@ -344,9 +336,9 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
             "dprelease.engines.late imports dprelease.kernel.noise.entropy",
         ),
         (
-            "dprelease.report.report_json",
+            "dprelease.report.facts.release_facts",
             "if TYPE_CHECKING:\n    import dprelease.engines as e",
-            "dprelease.report.report_json imports dprelease.engines",
+            "dprelease.report.facts.release_facts imports dprelease.engines",
         ),
         (
             "dprelease.kernel.noise.distributions.laws",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dprelease.output.read.package import Described, Field
-from dprelease.output.read.rows import NUMBER, Rows
+from dprelease.output.released_tables import NUMBER, Described, Field, Rows
 
 
 def facts_of(table: Described, read: Rows) -> dict[str, object]:

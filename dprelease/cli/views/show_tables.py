@@ -12,9 +12,16 @@ from shutil import get_terminal_size
 from typing import NamedTuple
 
 from dprelease.cli.console import printable
-from dprelease.output.read.columns import Figure, figures_of, keys_of
-from dprelease.output.read.package import Described, Field
-from dprelease.output.read.rows import NUMBER, Row, Rows
+from dprelease.output.released_tables import (
+    NUMBER,
+    Described,
+    Field,
+    Figure,
+    Row,
+    Rows,
+    figures_of,
+    keys_of,
+)
 
 GAP = "  "
 EMPTY = "-"

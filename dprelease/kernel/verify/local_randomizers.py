@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from dprelease.kernel.verify import numerics as numbers
 from dprelease.model.local_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
-from dprelease.model.plans import Loss
+from dprelease.model.loss import Loss
 
 _ZERO = Fraction(0)
 _UNIT = 1 << 64

@@ -8,6 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from dprelease.model.plan_json import exact
+
 _LONGEST = 80
 _MOST_BITS = 256
 _ESCAPES = str.maketrans(
@@ -31,7 +33,7 @@ def show_fraction(value: Fraction) -> str:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
         return "a very long number"
     text = plain(value)
-    return text if text is not None else f"{value.numerator}/{value.denominator}"
+    return text if text is not None else exact(value)
 
 
 def plain(value: Fraction) -> str | None:

@@ -1,23 +1,37 @@
-"""What the statistics that name values have in common: mode, top_k, best.
+"""Statistics that name values: mode, top_k, best.
 
 Candidates are public, and every one has an integer score in each cell. Names are chosen by scores
 with noise, and only names are published: how far the chosen one may fall short of the best is a
-bound that holds whatever the scores are, ``mechanisms.choice_errors``.
+bound that holds whatever the scores are, ``mechanisms.exponential``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from dprelease.kernel.noise.distributions.laws import sum_halfwidth
-from dprelease.mechanisms import selection_error as choice_errors
+from dprelease.mechanisms.exponential import shortfall
 from dprelease.mechanisms.top_k import noisy_top
-from dprelease.model import Form, NoiseFamily, OutputColumn, Query, Step
+from dprelease.model import (
+    Adjacency,
+    Form,
+    Group,
+    Measure,
+    MeasureKind,
+    NoiseFamily,
+    OutputColumn,
+    Query,
+    Sensitivity,
+    Step,
+)
 from dprelease.postprocess.estimate_columns import UNRELIABLE_AT
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
-from dprelease.statistics.shared.defaults import Estimate
+from dprelease.privacy.sensitivity.contribution import COUNT, Contribution
+from dprelease.statistics.base import Estimate, Neighbours, Released
+from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved
 
 Positions = list[list[int | None]]
 
@@ -90,14 +104,14 @@ class Choices(Estimate):
     def shortfall(self, step: Step, interval: Fraction) -> Fraction:
         """How far the score of a chosen one lies below that of its true rank at most, in values.
 
-        A selection: ``choice_errors.shortfall``. Noisy counts: see ``_short_by_counts``.
+        A selection: ``mechanisms.exponential.shortfall``. Noisy counts: see ``_short_by_counts``.
         """
         candidates, alpha = len(self.candidates(step.query)), 1 - interval
         if step.form is Form.NUMBERS:
             return step.unit[0] * _short_by_counts(step, candidates, alpha)
         flips, rate = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP, step.noise.parameter
         picks = step.query.picks
-        return step.unit[0] * choice_errors.shortfall(flips, candidates, picks, rate, alpha)
+        return step.unit[0] * shortfall(flips, candidates, picks, rate, alpha)
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The shortfall in words, with its numbers."""
@@ -155,3 +169,50 @@ def _flags(
         least = step.unit[0] * min(counts, default=0)
         flags.append("low_reliability" if short > UNRELIABLE_AT * abs(least) else "ok")
     return flags
+
+
+class AxisChoice(Choices):
+    """Chooses among the labels of the query's axis by the number of records with each."""
+
+    def candidates(self, query: Query) -> tuple[str, ...]:
+        """The labels of the axis."""
+        return _axis(query).labels
+
+    def released(self, query: Query) -> Released:
+        """The score: the number of records of a cell with a label, for each label of the axis."""
+        measure = Measure(MeasureKind.RECORDS, None, query.where)
+        return Released((measure,), ((1,),), (Fraction(1),), Form.CHOICE)
+
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        """Bound the change of the counts: of all of them, and of those a choice depends on.
+
+        *Of all.* A unit's rows in a cell may have any labels: it is in up to as many cells of the
+        table by groups and axis as it has rows, with no more in one of them than in a cell.
+
+        *Of a choice* (``choice_l1``). What a choice in one cell costs is in proportion to the range
+        of its changes, the largest less the smallest, and cells add up. Rows that come move the
+        counts of a cell by between 0 and their number: ranges of no more than the unit's rows
+        together, attained if all have one label; all move in one direction (``monotone``). Of
+        rows that are replaced, those that leave add as much to the ranges as those that enter, so
+        that the ranges are at most twice that: what choice_l1 means if not monotone.
+        """
+        limits = neighbours.contribution.within(cells_of(query))
+        wide = Contribution(limits.rows, limits.rows, limits.per_group)
+        fine = replace(query, groups=(*query.groups, _axis(query)))
+        counts = moved(
+            fine,
+            replace(neighbours, contribution=wide),
+            COUNT,
+            outside=may_be_outside(fine, neighbours),
+        )
+        return replace(
+            counts,
+            monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
+            choice_l1=limits.rows if counts.l1 else 0,
+        )
+
+
+def _axis(query: Query) -> Group:
+    if query.axis is None or query.axis.private:
+        raise ValueError("a value is chosen among public ones")
+    return query.axis

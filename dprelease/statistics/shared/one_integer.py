@@ -1,21 +1,37 @@
 """Statistics that release one integer for each cell: counts and sums.
 
-The half-width of the noise interval is the same for every cell; but a count that selects private
-keys is seen only where it is large, and ``shown`` says what that means.
+The half-width of the noise interval is the same for every cell, except for counts that select
+private keys: those are seen only if they are large. A key is shown if its noisy count Y = n + X
+reaches a threshold. Of the keys that are shown, those near the threshold have noise above the
+average; so an interval is asked for that holds n with the stated probability among the keys that
+are shown, for every n >= 1 (no other key occurs):
+
+    P(abs(Y - n) <= half(Y) | Y >= threshold) >= 1 - alpha.
+
+*From above.* P(X < -h) <= alpha/2, h the half-width of the noise alone; that the smallest Y are not
+seen makes it only smaller.
+
+*From below.* The chance that n gives Y or more, among what is seen, P(X >= Y - n)/P(X >= t - n), t
+the threshold, rises with n, for X is log-concave. So the least n for which it exceeds alpha/2
+bounds n from below but for a chance of alpha/2, and ``half`` is the distance to it, if that is
+larger than h.
+
+Near the threshold it reaches down to 1: there a count tells of Laplace noise that the key occurs,
+and no more. Some scales above it is h.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
-from dprelease.kernel.noise.distributions.laws import halfwidth
-from dprelease.model import NoiseFamily, OutputColumn, Query, Step
+from dprelease.kernel.noise.distributions.laws import halfwidth, tail
+from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import plus_minus
-from dprelease.statistics.shared.defaults import Estimate
-from dprelease.statistics.shared.truncated_count_interval import shown_halfwidth
+from dprelease.statistics.base import Estimate
 
 
 class Single(Estimate):
@@ -64,3 +80,57 @@ class Single(Estimate):
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The same for every cell, or for every key whose count is far above the threshold."""
         return step.unit[0] * halfwidth(step.noise, 1 - interval)
+
+
+_ONE = Fraction(1)
+_FAR = 64
+_BITS = 80  # of probabilities; where one is smaller still, the interval is the wider
+
+
+def shown_halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int:
+    """The half-width for a noisy ``count``, which has reached the threshold."""
+    settled = _settled(noise, threshold, alpha)
+    if settled is not None and count >= settled:
+        return halfwidth(noise, alpha)
+    return _halfwidth(noise, threshold, count, alpha)
+
+
+@lru_cache(maxsize=1 << 16)
+def _halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int:
+    half = halfwidth(noise, alpha)
+    low, high = 0, count - half
+    while high - low > 1:  # the least n that is possible lies above low, or the half-width is h
+        middle = (low + high) // 2
+        if _possible(noise, threshold, count, middle, alpha):
+            high = middle
+        else:
+            low = middle
+    return max(half, count - max(high, 1))
+
+
+@lru_cache(maxsize=64)
+def _settled(noise: Noise, threshold: int, alpha: Fraction) -> int | None:
+    """A count from which on the half-width is that of the noise alone, if one is found."""
+    half = halfwidth(noise, alpha)
+    reach = 1
+    while reach < _FAR * (half + 1):
+        count = threshold + reach
+        if not _possible(noise, threshold, count, count - half - 1, alpha):
+            return count
+        reach *= 2
+    return None
+
+
+def _possible(noise: Noise, threshold: int, count: int, n: int, alpha: Fraction) -> bool:
+    """Whether ``n`` gives ``count`` or more with a chance above alpha/2, among what is shown."""
+    reached = _from(noise, count - n)[1]
+    return 2 * reached > alpha * _from(noise, threshold - n)[0]
+
+
+@lru_cache(maxsize=1 << 14)
+def _from(noise: Noise, value: int) -> tuple[Fraction, Fraction]:
+    """A lower and an upper bound of P(X >= value)."""
+    if value >= 1:
+        return tail(noise, value, _BITS)
+    low, high = tail(noise, 1 - value, _BITS)
+    return _ONE - high, _ONE - low

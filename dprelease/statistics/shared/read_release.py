@@ -17,13 +17,13 @@ from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
 from dprelease.model import Form, OutputColumn, Plan, Read, Reading, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of
-from dprelease.postprocess.intervals.combined import mixed_half
-from dprelease.postprocess.missing_values import CHANCE, screened_half
+from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
+from dprelease.postprocess.screened_counts import CHANCE, screened_half
 from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, quantity
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
-from dprelease.statistics.shared.mean_of_moments import mean_columns, mean_example
+from dprelease.statistics.shared.three_sums import mean_columns, mean_example
 
 Integers = Sequence[int]
 
@@ -56,11 +56,6 @@ def columns_of(
     if read.reading is Reading.MOMENTS:
         return mean_columns(seen, rows, interval)
     return statistic_of(read.query.statistic).columns(seen, rows, interval)
-
-
-def suffixes_of(read: Read) -> tuple[str, ...]:
-    """Suffixes of the columns: as the statistic has them."""
-    return statistic_of(read.query.statistic).suffixes_of(read.query)
 
 
 def constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None:

@@ -4,8 +4,10 @@ With t = k - lower and s = upper - k on a grid of K = upper - lower steps, relea
 s^2, 2ts and t^2 over the records with a value. As (s + t)^2 = K^2, one record adds exactly K^2 to
 all three together, so that each has the whole budget instead of a third of it. Together they are
 n K^2, which gives the number of values for free; mean and variance follow as in
-``finish.variances``. The variance is that of the population, the mean squared distance from the
-mean: no n - 1.
+``postprocess.moment_intervals``. The variance is that of the population, the mean squared distance
+from the mean: no n - 1.
+
+A mean can be read from the same three sums, and is published like any other mean.
 """
 
 from __future__ import annotations
@@ -15,15 +17,28 @@ from fractions import Fraction
 
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.fixed_point import decimals_of, fixed_point, places_for
-from dprelease.postprocess.intervals.moments import Estimates, Sums, means, variances
+from dprelease.postprocess.fixed_point import (
+    decimals_of,
+    fixed_point,
+    halves_on_scale,
+    lanes,
+    on_scale,
+    places_for,
+)
+from dprelease.postprocess.moment_intervals import Estimates, Sums, means, variances
 from dprelease.postprocess.number_text import plus_minus
-from dprelease.postprocess.scales import halves_on_scale, lanes, on_scale
 from dprelease.privacy.sensitivity.contribution import Vector
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, Neighbours, Released, quantity
-from dprelease.statistics.shared.count_columns import COUNT_SUFFIXES, count_columns, half_column
-from dprelease.statistics.shared.defaults import ESTIMATE, Estimate
+from dprelease.statistics.base import (
+    ESTIMATE,
+    RECORDS_FOR_EXAMPLE,
+    Estimate,
+    Neighbours,
+    Released,
+    quantity,
+)
+from dprelease.statistics.mean import Mean
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved
+from dprelease.statistics.shared.two_sums import COUNT_SUFFIXES, count_columns, half_column
 
 
 class ThreeSums(Estimate):
@@ -134,3 +149,36 @@ def _mean_columns(
         ),
         half_column(name, kind, halves, places, step, interval),
     ]
+
+
+def mean_columns(
+    step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+) -> list[OutputColumn]:
+    """Publish the mean, its noise interval and flag, and the number of values."""
+    import numpy as np
+
+    scale = Mean().scale(step.query)
+    low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
+    first, second, third = (np.array(each, dtype=np.float64) for each in noisy)
+    mean = means(Sums(first, second, third, step.noise), 1 - interval)
+    layout = Layout(step.query.name, scale.places, scale.meaning, interval)
+    width = scale.width**2
+    totals = [lanes(each, width) for each in noisy]
+    return [
+        *estimate_columns(
+            layout, on_scale(mean.value, span, low), halves_on_scale(mean.half, span)
+        ),
+        *count_columns(step, totals[0] + totals[1] + totals[2], width, interval),
+    ]
+
+
+def mean_example(step: Step, interval: Fraction, records: int) -> Fraction:
+    """The half-width for so many values, all at the middle of the bounds."""
+    import numpy as np
+
+    grid = quantity(step.query.column).grid
+    width = grid.width**2
+    quarter = np.array([records * width / 4])
+    sums = Sums(quarter, 2 * quarter, quarter, step.noise)
+    half = float(means(sums, 1 - interval).half[0])
+    return Fraction(half) * grid.width * grid.step

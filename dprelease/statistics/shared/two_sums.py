@@ -10,18 +10,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
+from dprelease.kernel.noise.distributions.laws import sum_halfwidth
 from dprelease.model import OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.fixed_point import fixed_point
-from dprelease.postprocess.intervals.share import quantile_of_mix, shares
-from dprelease.postprocess.number_text import plus_minus
-from dprelease.postprocess.scales import halves_on_scale, lanes, on_scale
+from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, lanes, on_scale
+from dprelease.postprocess.noise_mixture import quantile_of_mix
+from dprelease.postprocess.number_text import percent, plus_minus
+from dprelease.postprocess.quotient_intervals import shares
 from dprelease.privacy.sensitivity.contribution import Vector
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, Neighbours
-from dprelease.statistics.shared.count_columns import COUNT_SUFFIXES, count_columns
-from dprelease.statistics.shared.defaults import ESTIMATE, Estimate
+from dprelease.statistics.base import ESTIMATE, RECORDS_FOR_EXAMPLE, Estimate, Neighbours
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+COUNT_SUFFIXES = ("_count", "_count_noise_moe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +93,41 @@ class TwoSums(Estimate):
     def _worst(self, step: Step, interval: Fraction) -> Fraction:
         """The half-width for one record, if the share is 0 or 1."""
         return step.unit[0] * Fraction(quantile_of_mix(step.noise, 1 - interval, 1))
+
+
+def count_columns(
+    step: Step, totals: NDArray[Any], width: int, interval: Fraction, noun: str = "values"
+) -> list[OutputColumn]:
+    """Publish the number of values: each added ``width`` to the released integers together.
+
+    ``totals`` are the sums of a cell's noisy integers: the number is total/width, rounded, and
+    its error that of the sum of their draws, over width.
+    """
+    name, draws = step.query.name, len(step.transform)
+    half = (2 * sum_halfwidth(step.noise, draws, 1 - interval) + width) // (2 * width)
+    counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
+    return [
+        OutputColumn(
+            f"{name}_count",
+            "integer",
+            counts,
+            f"number of {noun} behind {name}, with noise",
+            0,
+            name,
+        ),
+        half_column(f"{name}_count", "integer", [half] * len(counts), 0, step, interval),
+    ]
+
+
+def half_column(  # noqa: PLR0913, PLR0917 - the parts of a column
+    name: str, kind: str, halves: list[int], places: int, step: Step, interval: Fraction
+) -> OutputColumn:
+    """Publish the half-width of the noise interval of another column."""
+    return OutputColumn(
+        f"{name}_noise_moe",
+        kind,
+        halves,
+        f"half-width of the {percent(interval)} noise interval of {name}",
+        places,
+        step.query.name,
+    )

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.engine import read_fields
+from thorough import examples
 
 from dprelease.engines.common.files import Layout
 from dprelease.engines.csv import line_check as csv_scan
@@ -21,7 +22,7 @@ from dprelease.model import Dialect
     st.sampled_from([",", ";", "\t", " "]),
     st.sampled_from(['"', "'", ""]),
 )
-@settings(max_examples=2000, deadline=None, derandomize=True)
+@settings(max_examples=examples(2000), deadline=None, derandomize=True)
 def test_both_splitters_agree(line: str, delimiter: str, quote: str) -> None:
     assert split_line(line, delimiter, quote) == read_fields(line, delimiter, quote)
 
@@ -44,7 +45,7 @@ def test_quoting(line: str, fields: list[str] | None) -> None:
 
 
 @given(st.lists(st.sampled_from([b"ab", b"\n", b"c", b"\r\n", b"ddddddddd"]), max_size=40))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 def test_blocks_hold_every_line_once(
     tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]
 ) -> None:
@@ -128,7 +129,7 @@ def by_hand(body: bytes, width: int, header: bool, most: int) -> int | None:
     header=st.booleans(),
     chunk=st.sampled_from([1, 2, 3, 7, 100]),
 )
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=examples(600), deadline=None, derandomize=True)
 def test_the_scan_counts_what_it_sees_whatever_the_chunks(
     tmp_path_factory: pytest.TempPathFactory, body: bytes, width: int, header: bool, chunk: int
 ) -> None:

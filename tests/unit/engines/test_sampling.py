@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.sampling import Seeds, bits_of, sampled, seeds_of, text_of
+from thorough import examples
 
 from dprelease.engines.duckdb.bounding_rule import (
     Cut,
@@ -103,7 +104,7 @@ def asked(query: Sql) -> object:
 
 
 @given(case=cases(), data=st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_a_row_is_kept_in_sql_where_it_is_in_python(
     case: tuple[int, int, int], data: st.DataObject
 ) -> None:

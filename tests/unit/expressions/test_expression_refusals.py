@@ -5,6 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.expressions import ExpressionError, fits, parse, result_type
 from dprelease.model import ColumnType
@@ -115,7 +116,7 @@ def test_hostile_text_is_refused_quickly(text: str) -> None:
 
 
 @given(st.text(alphabet="age cost(),'\"+-*/%<>=.;:[]{}$?!|&\\0123456789ENDOR\n\x00é", max_size=40))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 def test_any_text_is_accepted_or_refused(text: str) -> None:
     with contextlib.suppress(ExpressionError):
         assert parse(text, TYPES, "value").text == text

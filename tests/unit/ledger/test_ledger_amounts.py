@@ -6,20 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.ledger.amounts import rational_text, read_rational, shown_down, shown_up
+from dprelease.ledger.messages import shown_down, shown_up
+from dprelease.model.plan_json import exact, read_exact
 
 AMOUNTS = st.fractions(min_value=0, max_value=10**9)
 
 
 @given(AMOUNTS)
 def test_rationals_come_back(value: Fraction) -> None:
-    assert read_rational(rational_text(value)) == value
+    assert read_exact(exact(value)) == value
 
 
 @pytest.mark.parametrize("text", ["", "1", "2/4", "-1/2", "1/0", "01/2", "1/2 ", "0.5", None, 0.5])
 def test_other_texts_are_no_rationals(text: object) -> None:
     with pytest.raises(ValueError, match=r"rational|lowest"):
-        read_rational(text)
+        read_exact(text)
 
 
 @pytest.mark.parametrize(

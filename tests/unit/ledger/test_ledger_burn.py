@@ -12,8 +12,8 @@ from dprelease.errors import ExitCode, Failure
 from dprelease.ledger import Caps, Ledger, Reservation, State, current_run, run_id
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, follow
 from dprelease.ledger.entries import BURNT, charge_content, read_book
+from dprelease.ledger.filters import whole
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.parts import whole
 from dprelease.ledger.totals import Terms
 from dprelease.model import Loss, Release
 from dprelease.spec import load

@@ -8,9 +8,9 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
-from dprelease.ledger.filters import KEPT, MAIN, ORDERS, Caps, Tally, least
-from dprelease.ledger.parts import Parts, parts_of, whole
+from dprelease.ledger.filters import KEPT, MAIN, ORDERS, Caps, Parts, Tally, least, parts_of, whole
 from dprelease.ledger.reservation import terms_of
 from dprelease.ledger.totals import Terms
 from dprelease.model import Loss
@@ -260,7 +260,7 @@ def sums(runs: Sequence[Cost]) -> Fraction:
     return sum((run.loss.epsilon for run in runs), ZERO)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(several, costs(), some_caps)
 def test_another_run_never_makes_a_total_smaller(runs: list[Cost], more: Cost, caps: Caps) -> None:
     before, after = least(runs, caps), least([*runs, more], caps)
@@ -268,7 +268,7 @@ def test_another_run_never_makes_a_total_smaller(runs: list[Cost], more: Cost, c
     assert before.within(caps) or not after.within(caps)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(several, some_caps)
 def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Cost], caps: Caps) -> None:
     found = least(runs, caps)
@@ -279,7 +279,7 @@ def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Cost], caps
         assert found.epsilon <= sums(runs)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(several.flatmap(lambda runs: st.tuples(st.just(runs), st.permutations(runs))))
 def test_the_order_of_runs_does_not_matter(pair: tuple[list[Cost], list[Cost]]) -> None:
     # Where deltas stay within what is not kept; beyond it, what came first decides.

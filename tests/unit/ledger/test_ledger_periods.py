@@ -6,11 +6,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
-from dprelease.ledger.filters import Caps
-from dprelease.ledger.parts import whole
-from dprelease.ledger.periods import meets, together
-from dprelease.ledger.totals import Terms, running, spent, total_of
+from dprelease.ledger.filters import Caps, whole
+from dprelease.ledger.totals import Terms, meets, running, spent, together, total_of
 from dprelease.model import Loss
 from dprelease.model.periods import Span, nearly_a_date, span_of
 
@@ -127,7 +126,7 @@ def day_by_day(runs: list[Terms]) -> list[list[Terms]]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(RUNS)
 def test_the_most_over_all_days_is_found(runs: list[Terms]) -> None:
     expected = max(
@@ -138,7 +137,7 @@ def test_the_most_over_all_days_is_found(runs: list[Terms]) -> None:
     assert all(meets(one, other) for met in together(runs) for one in met for other in met)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(RUNS)
 def test_totals_over_time_are_those_of_the_runs_so_far(runs: list[Terms]) -> None:
     for at, (plain, total) in enumerate(running(runs, CAPS), start=1):

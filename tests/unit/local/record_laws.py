@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.local.column_descriptions import described
-from dprelease.local.reading import read_columns
+from dprelease.local.cells import described
+from dprelease.local.read_table import read_columns
 from dprelease.local.tally import Tallier, usual_pairs
-from dprelease.local.writing import write_records
+from dprelease.local.write_table import write_records
 from dprelease.model import (
     About,
     ColumnType,

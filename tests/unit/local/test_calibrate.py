@@ -10,8 +10,14 @@ from dprelease.local.calibrate import respond
 from dprelease.local.randomizers import piecewise as window_response
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
-from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, WindowLaw
-from dprelease.model.perturbs import Mechanism, PerturbedColumn
+from dprelease.model.local_tables import (
+    LaplaceLaw,
+    Mechanism,
+    PerturbedColumn,
+    Response,
+    SubsetLaw,
+    WindowLaw,
+)
 from dprelease.model.plans import Loss
 from dprelease.model.queries import Group
 from dprelease.model.requests import Quantity

@@ -9,8 +9,7 @@ from dprelease.local.calibrate import respond
 from dprelease.local.errors import expected
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
-from dprelease.model.local_tables import Response, WindowLaw
-from dprelease.model.perturbs import Mechanism, PerturbedColumn
+from dprelease.model.local_tables import Mechanism, PerturbedColumn, Response, WindowLaw
 from dprelease.model.queries import Group
 from dprelease.model.requests import Quantity
 

@@ -25,7 +25,7 @@ from record_laws import (
 )
 
 from dprelease.errors import Failure
-from dprelease.local import reading
+from dprelease.local import read_table
 from dprelease.local.cells import NumberCells, cells_of, separator_of
 from dprelease.local.estimates import estimates
 from dprelease.model import ColumnType, Grid, LaplaceLaw, RecordStep, WindowLaw
@@ -85,7 +85,7 @@ def test_both_formats_tell_the_same() -> None:
 def test_batches_are_as_good_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = columns_of(STEP)
     whole = tally_of(STEP, [columns])
-    monkeypatch.setattr(reading, "BATCH", 17)
+    monkeypatch.setattr(read_table, "BATCH", 17)
     for form in ("csv", "parquet"):
         batches = list(read(STEP, file_of(STEP, columns, form), form))
         assert len(batches) == -(-ROWS // 17)

@@ -13,10 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dprelease.files.prefetch import ahead
-from dprelease.local.cells import LabelCells, cells_of
-from dprelease.local.column_descriptions import described
-from dprelease.local.reading import read_columns
-from dprelease.local.writing import write_records
+from dprelease.local.cells import LabelCells, cells_of, described
+from dprelease.local.read_table import read_columns
+from dprelease.local.write_table import write_records
 from dprelease.model import (
     About,
     ColumnType,

@@ -9,7 +9,7 @@ from itertools import permutations, product
 
 import pytest
 
-from dprelease.mechanisms.selection_error import shortfall
+from dprelease.mechanisms.exponential import shortfall
 
 Law = Callable[[tuple[int, ...], float], list[float]]
 

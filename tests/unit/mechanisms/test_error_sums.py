@@ -8,7 +8,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from dprelease.mechanisms.selection_error_sum import Selection, several, single
+from dprelease.mechanisms.quantile_error import Selection, several, single
 
 ALPHAS = [F(1, 2), F(1, 20), F(1, 100), F(1, 10**6)]
 LAWS = [

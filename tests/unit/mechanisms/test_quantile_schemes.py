@@ -181,13 +181,3 @@ def test_slots_are_counted_as_the_draw_counts_them() -> None:
     for bits in (1, 8, 40, 47, 48, 49, 55, 59, 60, 61):
         for outputs in ((1 << bits) - 1, 1 << bits, (1 << bits) + 1):
             assert errors._slots(outputs) == slots_of(outputs, parted=True)
-
-
-def test_extremes_leave_out_what_the_gap_weighs() -> None:
-    assert errors.extreme(F(1), 10**6, None) == F(1, 100)
-    share = errors.extreme(F(1), 10**6, 10_000)
-    assert share == F(4, 1000)  # 2 ln(10^8)/10^4 = 0.00368
-    assert errors.extreme(F(1), 10**6, 10**9) == F(1, 1000)
-    assert errors.extreme(F(1), 10**6, 10) == F(1, 4)
-    with pytest.raises(ValueError, match="positive"):
-        errors.extreme(F(0), 10, 10)

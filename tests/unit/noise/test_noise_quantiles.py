@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.noise.selection.quantiles import Part, cut, part_of, release
@@ -119,7 +120,7 @@ def parts(draw: st.DrawFn) -> tuple[Mass, Part]:
     return mass, part
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(parts())
 def test_blocks_hold_every_unit_once_and_bound_its_distance(case: tuple[Mass, Part]) -> None:
     """And promise little more than there is: so drawing comes to an end."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
@@ -103,7 +104,7 @@ def test_planned_noise_is_certified_and_less_noise_is_refused(
     by=st.booleans(),
     delta=st.sampled_from([0, 1e-9, 1e-5]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_every_plan_is_certified(
     low: int, width: int, adjacency: str, statistic: str, by: bool, delta: float
 ) -> None:

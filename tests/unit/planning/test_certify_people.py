@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
@@ -127,7 +128,7 @@ def smaller(known: Sensitivity, form: Form) -> list[Sensitivity]:
     budget=st.sampled_from([{"epsilon": 1}, {"epsilon": 0.2, "delta": 1e-7}, {"rho": 0.1}]),
     people=st.booleans(),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_every_plan_is_certified_and_none_with_less_noise(
     statistic: str,
     adjacency: str,

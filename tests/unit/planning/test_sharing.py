@@ -9,7 +9,7 @@ import pytest
 
 import dprelease
 from dprelease.model import Reading
-from dprelease.planning.release_units import fractions
+from dprelease.planning.shared_releases import fractions
 from dprelease.release.plan import ReleasePlan
 
 COUNT = {"statistic": "count", "by": ["g"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.postprocess.all_noise_check import blank_tables
+from dprelease.postprocess.estimate_columns import blank_tables
 
 
 @pytest.mark.parametrize(

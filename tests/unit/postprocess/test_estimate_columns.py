@@ -9,7 +9,7 @@ import pytest
 
 from dprelease.model import ColumnType, Group
 from dprelease.postprocess.estimate_columns import UNRELIABLE_AT, Layout, estimate_columns
-from dprelease.release.layout import _key_columns
+from dprelease.release.bundle import _key_columns
 
 LAYOUT = Layout("q", 0, "a figure", Fraction(95, 100))
 

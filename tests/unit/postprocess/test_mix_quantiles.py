@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.noise_mixture import mix_quantiles
-from dprelease.postprocess.intervals.share import LATTICE_SLACK
+from dprelease.postprocess.noise_mixture import LATTICE_SLACK, mix_quantiles
 
 WEIGHTS = [
     (1.0, 1.0, 1.0),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.ratio import ratio_halves, ratios
-from dprelease.postprocess.intervals.share import quantile_of_mix
+from dprelease.postprocess.noise_mixture import quantile_of_mix
+from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
 
 LEVEL = Fraction(95, 100)
 LAPLACE = Noise(NoiseFamily.LAPLACE, Fraction(40))

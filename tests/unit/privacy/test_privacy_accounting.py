@@ -7,6 +7,7 @@ from fractions import Fraction as F
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.mechanisms import gaussian, laplace
 from dprelease.model import Loss, Noise, NoiseFamily
@@ -101,7 +102,7 @@ def test_unknown_rho_leaves_basic() -> None:
     assert known.rho == zcdp.rho_of_pure(F(1))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(1, 60), st.sampled_from(["0.01", "0.3", "2"]), st.booleans(), st.booleans())
 def test_multiples_equal_loops(times: int, epsilon: str, noisy: bool, mixed: bool) -> None:
     """n at once, and one by one through the running sums, cost the same."""
@@ -116,7 +117,7 @@ def test_multiples_equal_loops(times: int, epsilon: str, noisy: bool, mixed: boo
     assert running == accounting.basic(loop)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.sampled_from(["0.05", "0.5", "3"]), max_size=12), st.integers(0, 5))
 def test_auto_is_the_least(epsilons: list[str], gaussians: int) -> None:
     losses = [pure(e) for e in epsilons] + [normal("60", "1e-8")] * gaussians

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import fftconvolve
+from thorough import examples
 
 from dprelease.kernel.verify import additive as witness
 from dprelease.model import shift as shifts
@@ -93,7 +94,7 @@ def test_golden_continuous_curve() -> None:
     assert continuous.guess_delta(1.0, 1.0) == pytest.approx(0.1269367375, abs=1e-10)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(SIGMAS, st.integers(1, 12), EPSILONS)
 def test_one_entry_is_exact(sigma2: F, size: int, epsilon: F) -> None:
     truth = hockey_stick(sigma2, (size,), epsilon)
@@ -102,7 +103,7 @@ def test_one_entry_is_exact(sigma2: F, size: int, epsilon: F) -> None:
     assert claimed <= truth * (1 + 1e-10) + 1e-14
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(SIGMAS, st.integers(1, 6), st.integers(1, 6), EPSILONS)
 def test_two_entries_are_exact(sigma2: F, a: int, b: int, epsilon: F) -> None:
     truth = hockey_stick(sigma2, (a, b), epsilon)
@@ -111,7 +112,7 @@ def test_two_entries_are_exact(sigma2: F, a: int, b: int, epsilon: F) -> None:
     assert claimed <= truth * (1 + 1e-10) + 1e-14
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(SIGMAS, st.lists(st.integers(0, 3), min_size=1, max_size=4), EPSILONS)
 def test_smoothing_is_an_upper_bound(sigma2: F, vector: list[int], epsilon: F) -> None:
     length, entries = sum(x * x for x in vector), sum(1 for x in vector if x)
@@ -122,7 +123,7 @@ def test_smoothing_is_an_upper_bound(sigma2: F, vector: list[int], epsilon: F) -
     assert float(whole) >= truth * (1 - 1e-10) - 1e-15
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(SIGMAS, st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), EPSILONS)
 def test_larger_entries_mean_larger_delta(sigma2: F, a: int, b: int, more: int, e: F) -> None:
     smaller = hockey_stick(sigma2, (a, b), e)
@@ -144,7 +145,7 @@ def test_a_means_calibration_covers_every_move(width: int, epsilon: str) -> None
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
     epsilon, delta = F(2), F("1e-3")
-    sigma2 = discrete_gaussian.least_sigma2(shifts.replaced_split(width, 9), epsilon, delta)
+    sigma2 = discrete_gaussian.least_sigma2(shifts.general(2 * width * width, 4), epsilon, delta)
     for t in range(width + 1):
         for u in range(width + 1):
             vector = (t, width - t, u, width - u)
@@ -155,13 +156,13 @@ def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "5"])
 def test_calibration_is_near_the_continuous_law(width: int, epsilon: str) -> None:
     mu = continuous.guess_mu(float(F(epsilon)), 1e-6)
-    for shift in (shifts.single(width), shifts.split(width), shifts.replaced_split(width, 4)):
+    for shift in (shifts.single(width), shifts.split(width), shifts.general(2 * width * width, 4)):
         sigma2 = discrete_gaussian.least_sigma2(shift, F(epsilon), F("1e-6"))
         ratio = math.sqrt(sigma2 / shift.l2_squared) * mu
         assert 1 - 1e-3 <= ratio <= 1 + (1e-2 if width < 100 else 1e-3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from([1, 2, 7, 40, 120_000, 2**53]),
     st.sampled_from(["single", "split", "pair", "replaced"]),
@@ -175,7 +176,7 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
         "single": shifts.single(width),
         "split": shifts.split(width),
         "pair": shifts.pair(width, width),
-        "replaced": shifts.replaced_split(width, 3),
+        "replaced": shifts.general(2 * width * width, 4),
     }[kind]
     sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
     assert discrete_gaussian.delta_of(sigma2, shift, epsilon) <= delta

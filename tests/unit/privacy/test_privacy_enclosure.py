@@ -7,6 +7,7 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.kernel.verify import numerics as witness_numbers
 from dprelease.privacy import interval_arithmetic as enclosure
@@ -31,7 +32,7 @@ def holds(bounds: tuple[F, F], truth: mpmath.mpf, relative: str, absolute: str =
     assert high - low <= abs(truth) * mpmath.mpf(relative) + mpmath.mpf(absolute)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(REALS)
 def test_exp_and_normal_enclose(x: F) -> None:
     holds(enclosure.exp_bounds(x), mpmath.exp(real(x)), "1e-77")
@@ -40,7 +41,7 @@ def test_exp_and_normal_enclose(x: F) -> None:
     holds((low, high), mpmath.erfc(-real(x) / mpmath.sqrt(2)) / 2, "1e-29", "1e-70")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(POSITIVE)
 def test_logarithm_root_and_tanh_enclose(x: F) -> None:
     holds(enclosure.ln_bounds(x), mpmath.log(real(x)), "1e-70", "1e-78")
@@ -51,7 +52,7 @@ def test_logarithm_root_and_tanh_enclose(x: F) -> None:
     holds(enclosure.tanh_bounds(near), mpmath.tanh(real(near)), "1e-60", "1e-60")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.fractions(min_value=-40, max_value=40, max_denominator=10**6))
 def test_witness_tail_encloses(x: F) -> None:
     truth = mpmath.erfc(real(x) / mpmath.sqrt(2)) / 2

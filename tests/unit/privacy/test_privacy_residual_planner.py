@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.privacy.residual_planner import Variances, least_variances
 
@@ -83,7 +84,7 @@ def objective(found: Variances) -> F:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.fractions(F(1, 4), 4, max_denominator=50), min_size=6, max_size=6))
 def test_no_other_noise_of_the_same_cost_is_better(factors: list[F]) -> None:
     best = least_variances(SIZES, ASKED, 1)

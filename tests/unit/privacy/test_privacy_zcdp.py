@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from thorough import examples
 
 from dprelease.kernel.verify import additive as witness
 from dprelease.privacy import zcdp
@@ -31,7 +32,7 @@ def test_golden_rho() -> None:
     assert zcdp.rho_of_gaussian(3, F(5, 2)) == F(3, 5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.fractions(min_value=F(1, 10**6), max_value=40, max_denominator=10**6), DELTAS)
 def test_conversion_is_the_infimum(rho: F, delta: F) -> None:
     """Never below the best alpha scipy finds, and within 10^-9 of it."""
@@ -48,7 +49,7 @@ def test_conversion_is_the_infimum(rho: F, delta: F) -> None:
     assert claimed <= best * (1 + 1e-7) + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(EPSILONS, DELTAS)
 def test_rho_for_is_the_inverse(epsilon: F, delta: F) -> None:
     rho = zcdp.rho_for(epsilon, delta)
@@ -56,7 +57,7 @@ def test_rho_for_is_the_inverse(epsilon: F, delta: F) -> None:
     assert zcdp.epsilon_of(rho * F("1.00001") + F("1e-12"), delta) > epsilon
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(EPSILONS)
 def test_pure_rho_rounds_up_and_inverts(epsilon: F) -> None:
     rho = zcdp.rho_of_pure(epsilon)
@@ -70,7 +71,7 @@ def test_pure_rho_rounds_up_and_inverts(epsilon: F) -> None:
     assert back >= epsilon * (1 - F("1e-13"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.fractions(min_value=F(1, 10**6), max_value=40, max_denominator=10**6), DELTAS)
 def test_delta_of_matches_epsilon_of(rho: F, delta: F) -> None:
     epsilon = zcdp.epsilon_of(rho, delta)

@@ -28,7 +28,7 @@ from dprelease.model import (
     Source,
 )
 from dprelease.release import run as pipeline
-from dprelease.release.confirmed import confirmed_plan
+from dprelease.release.plan import certified_plan
 from dprelease.release.single_draw import Look
 
 Spec = dict[str, Any]
@@ -171,7 +171,7 @@ def test_no_engine_is_asked_under_a_charge_that_is_used(
 ) -> None:
     """Each of the three looks for itself: no order of calls makes one of them superfluous."""
     book, reservation = closed
-    certified = confirmed_plan(dprelease.load(spec))
+    certified = certified_plan(dprelease.load(spec))
     plan, entropy = certified.plan, SystemEntropy()
     engine = Watched(get("reference"))
     look = Look(entropy)

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from report_specs import DELTA, PEOPLE, SELECTED
 
-from dprelease.mechanisms.selection_error import shortfall
+from dprelease.mechanisms.exponential import shortfall
 from dprelease.model import NoiseFamily
-from dprelease.report.query_json import MECHANISM_WORDS, query_facts, step_detail
+from dprelease.model.plan_json import charged_json
+from dprelease.report.query_json import MECHANISM_WORDS, query_facts
 
 LEVEL = Fraction(95, 100)
 BEST = {
@@ -67,7 +68,7 @@ def test_every_statistic_is_published_with_a_whole_report(
     (told,) = made.report["queries"]
     assert told["expected_error"]
     assert told["mechanism"] in {str(family) for family in NoiseFamily}
-    assert json.loads(json.dumps(step_detail(plan.steps[0])))["query"] == "q"
+    assert json.loads(json.dumps(charged_json(plan)))["steps"][0]["query"] == "q"
     text = made.files["report.md"].decode()
     assert f"| q | {statistic}" in text
     assert "None" not in text
@@ -260,11 +261,16 @@ def test_hazards_of_figures_are_named_where_they_occur(planned, published):
     assert hazards(*new.values()) - plain == set(new)
 
 
+def _charged(plan):
+    steps = charged_json(plan)["steps"]
+    return steps[0]
+
+
 def test_the_ledger_gets_exact_details(planned):
-    count = step_detail(planned({"statistic": "count"}).steps[0])
+    count = _charged(planned({"statistic": "count"}))
     assert set(count) == {"query", "mechanism", "parameter", "l1", "l2_squared", "coordinates",
                           "epsilon", "delta", "rho"}  # fmt: skip
-    choice = step_detail(planned(BEST).steps[0])
+    choice = _charged(planned(BEST))
     assert choice | {"rho": ""} == {
         "query": "q",
         "mechanism": "permute-and-flip",
@@ -280,9 +286,9 @@ def test_the_ledger_gets_exact_details(planned):
         "choice_l1": 402,
         "monotone": True,
     }
-    median = step_detail(planned({"statistic": "median", "column": "days"}).steps[0])
+    median = _charged(planned({"statistic": "median", "column": "days"}))
     assert median["selections"] == [
         {"quantile": "1/2", "between": [0, 2], "target": "1/2", "rate": "1/2"}
     ]
-    keys = step_detail(planned({"statistic": "count"} | SELECTED, delta=DELTA).steps[0])
+    keys = _charged(planned({"statistic": "count"} | SELECTED, delta=DELTA))
     assert keys["threshold"] > 1

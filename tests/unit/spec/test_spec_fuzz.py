@@ -10,6 +10,7 @@ import pytest
 import tomli
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import Release
@@ -248,7 +249,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(edits=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 30), PIECES), max_size=3))
 def test_any_damage_to_the_text(edits, folder):
     text = TEXT

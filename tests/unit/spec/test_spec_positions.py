@@ -8,6 +8,7 @@ import pytest
 import tomli
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import examples
 
 from dprelease.spec.toml.positions import find_positions
 
@@ -118,7 +119,7 @@ def offset(text, spot):
 TABLE = st.dictionaries(st.one_of(BARE, ODD), VALUES, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), top=TABLE, tables=st.lists(TABLE, max_size=3), crlf=st.booleans())
 def test_positions_equal_those_of_the_writer(data, top, tables, crlf):
     writer = Writer(data.draw)

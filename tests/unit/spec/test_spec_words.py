@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import dprelease.spec
 from dprelease.errors import Place
-from dprelease.mechanisms.quantile_error import extreme
 from dprelease.model import ColumnType, Query, Source
 from dprelease.spec.checks.columns.values import canonical
 from dprelease.spec.checks.files.paths import absolute, fixed_part, holds, reads
@@ -24,7 +23,6 @@ from dprelease.spec.complaints.did_you_mean import nearest
 from dprelease.spec.complaints.quoting import listed, plain, show
 from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.schema.models import QuerySection
-from dprelease.spec.schema.quantiles import FIXED
 from dprelease.spec.toml.numbers import Refused, budget, exact, probability
 from dprelease.spec.toml.positions import find_positions
 from dprelease.statistics import registry
@@ -51,11 +49,6 @@ def test_the_statistics_are_those_of_the_registry():
         for query in (one, replace(one, picks=3), replace(one, quantiles=several)):
             if query.quantiles == several[:1] or name == "quantile":
                 assert suffixes_of(query) == registry.STATISTICS[name].suffixes_of(query)
-
-
-def test_a_minimum_is_the_quantile_that_the_search_recommends():
-    share = extreme(Fraction(1), 1000, None)
-    assert (FIXED["min"], FIXED["max"]) == (share, 1 - share)
 
 
 @given(st.integers(-(10**19), 10**19), st.integers(0, 14), st.integers(-3, 3))

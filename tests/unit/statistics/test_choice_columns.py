@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from dprelease.kernel.noise.distributions.laws import sum_halfwidth
+from dprelease.mechanisms.exponential import shortfall
 from dprelease.mechanisms.quantile_error import rank_halfwidth
-from dprelease.mechanisms.selection_error import shortfall
 from dprelease.model import (
     Candidates,
     Column,

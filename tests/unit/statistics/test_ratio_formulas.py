@@ -22,10 +22,9 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.statistics.base import Neighbours
+from dprelease.statistics.base import Neighbours, both
 from dprelease.statistics.ratio import CLOSE, balance
 from dprelease.statistics.registry import STATISTICS
-from dprelease.statistics.shared.conditions import both
 
 Planned = Callable[..., Step]
 LEVEL = Fraction(95, 100)

@@ -10,7 +10,7 @@ import pytest
 from dprelease.kernel.noise.distributions.laws import halfwidth
 from dprelease.model import Noise, NoiseFamily, Query, Step
 from dprelease.statistics.registry import STATISTICS
-from dprelease.statistics.shared.truncated_count_interval import shown_halfwidth
+from dprelease.statistics.shared.one_integer import shown_halfwidth
 
 ALPHA = Fraction(1, 20)
 NOISES = [Noise(NoiseFamily.LAPLACE, Fraction(4)), Noise(NoiseFamily.GAUSSIAN, Fraction(3000))]

@@ -22,7 +22,7 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.postprocess.intervals.moments import Sums, deviations, means, variances
+from dprelease.postprocess.moment_intervals import Sums, deviations, means, variances
 from dprelease.statistics.base import Released
 from dprelease.statistics.registry import STATISTICS
 

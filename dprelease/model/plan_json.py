@@ -1,0 +1,173 @@
+"""The exact JSON form of a plan, from which charges, seals and saved plans take what they hold.
+
+Amounts are texts "p/q" in lowest terms: no floats, one text for one value. What plans and reports
+show to people is rounded and worded, and is made elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from dprelease.model.local_tables import LaplaceLaw, Law, RecordStep, Response, SubsetLaw, Window
+from dprelease.model.plans import Form, Plan, Read, Step
+
+Json = dict[str, object]
+
+_RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)")
+
+
+def exact(value: Fraction) -> str:
+    """An amount as "p/q" in lowest terms."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def read_exact(text: object) -> Fraction:
+    """The non-negative amount that ``exact`` wrote. Raises ValueError for any other text."""
+    parts = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    if parts is None:
+        raise ValueError("not a rational")
+    value = Fraction(int(parts[1]), int(parts[2]))
+    if exact(value) != text:
+        raise ValueError("not in lowest terms")
+    return value
+
+
+def plan_json(plan: Plan) -> Json:
+    """State all that a plan does and spends, but for what its release says itself.
+
+    ``records`` is there only if the plan has record-level tables.
+    """
+    return {
+        "method": plan.method,
+        "epsilon": exact(plan.loss.epsilon),
+        "delta": exact(plan.loss.delta),
+        "steps": list(map(step_json, plan.steps)),
+        "reads": list(map(_read, plan.reads)),
+        **({"records": list(map(record_json, plan.records))} if plan.records else {}),
+    }
+
+
+def charged_json(plan: Plan) -> Json:
+    """Take from the plan what a charge notes: what later accounting needs of the noise."""
+    steps = [_without(step_json(step), "transform", "cells") for step in plan.steps]
+    return _without(plan_json(plan), "epsilon", "delta", "reads") | {"steps": steps}
+
+
+def step_json(step: Step) -> Json:
+    """State a step: its mechanism, sensitivity and loss, and how the integers are made.
+
+    ``cells`` is None where the keys are private. ``form`` and what belongs to it are there only of
+    choices and quantiles, ``threshold`` only of private keys.
+    """
+    loss, sensitivity = step.loss, step.sensitivity
+    return {
+        "query": step.query.name,
+        "mechanism": str(step.noise.family),
+        "parameter": exact(step.noise.parameter),
+        "l1": sensitivity.l1,
+        "l2_squared": str(sensitivity.l2_squared),
+        "coordinates": sensitivity.coordinates,
+        "epsilon": exact(loss.epsilon),
+        "delta": exact(loss.delta),
+        "rho": None if loss.rho is None else exact(loss.rho),
+        **_selection(step),
+        "transform": list(map(list, step.transform)),
+        "cells": None if step.query.private else step.query.cells,
+    }
+
+
+def _selection(step: Step) -> Json:
+    """State what choices, quantiles and selected keys have beside noise."""
+    parts: Json = {}
+    if step.form is Form.CHOICE:
+        parts |= {
+            "form": str(step.form),
+            "picks": step.query.picks,
+            "choice_l1": step.sensitivity.choice_l1,
+            "monotone": step.sensitivity.monotone,
+        }
+    if step.scheme is not None:
+        selections = [
+            {
+                "quantile": exact(step.scheme.quantiles[selection.index - 1]),
+                "between": [selection.left, selection.right],
+                "target": exact(selection.target),
+                "rate": exact(selection.rate),
+            }
+            for selection in step.scheme.steps
+        ]
+        parts |= {"form": str(step.form), "selections": selections}
+    if step.threshold is not None:
+        parts["threshold"] = step.threshold
+    return parts
+
+
+def _read(read: Read) -> Json:
+    """State how a query is read from its step."""
+    return {
+        "query": read.query.name,
+        "step": read.step,
+        "rows": list(read.rows),
+        "reading": str(read.reading),
+        "factors": [str(factor) for factor in read.factors],
+        "merged": list(read.merged),
+        "screened": read.screened,
+    }
+
+
+def record_json(step: RecordStep) -> Json:
+    """State a record-level table: what decides how its cells are drawn, and what that costs."""
+    return {
+        "table": step.perturb.name,
+        "rows_per_unit": step.rows,
+        "epsilon": exact(step.loss.epsilon),
+        "delta": exact(step.loss.delta),
+        "columns": [
+            {
+                "column": response.column.name,
+                "mechanism": str(response.mechanism),
+                **law_json(response.law),
+                "epsilon": exact(response.loss.epsilon),
+                "delta": exact(response.loss.delta),
+                "domain": _domain(response),
+            }
+            for response in step.responses
+        ],
+    }
+
+
+def law_json(law: Law) -> Json:
+    """State the law of a local randomizer."""
+    if isinstance(law, SubsetLaw):
+        keep = exact(law.keep)
+        return {"law": "subset", "labels": law.labels, "size": law.size, "keep": keep}
+    if isinstance(law, LaplaceLaw):
+        return {"law": "laplace", "scale": exact(law.scale)}
+    windows = [law.first] if law.second is None else [law.first, law.second]
+    return {"law": "windows", "share": exact(law.share), "windows": list(map(_window, windows))}
+
+
+def _window(window: Window) -> Json:
+    return {
+        "levels": window.levels,
+        "width": window.width,
+        "ratio": exact(window.ratio),
+        "gap": exact(window.gap),
+    }
+
+
+def _domain(response: Response) -> Json:
+    """State the labels or the grid that a column takes its values from."""
+    column = response.column
+    if column.group is not None:
+        return {"labels": list(column.group.labels)}
+    if column.quantity is None or column.quantity.grid is None:
+        raise ValueError("a perturbed column has labels or a grid")
+    grid = column.quantity.grid
+    bounds = {"lower": grid.lower, "upper": grid.upper, "fill": column.quantity.null_fill}
+    return {"step": exact(grid.step), **bounds}
+
+
+def _without(content: Json, *names: str) -> Json:
+    return {name: value for name, value in content.items() if name not in names}

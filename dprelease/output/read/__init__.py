@@ -1,1 +1,0 @@
-"""Released tables, read from a directory of a release and nothing else."""

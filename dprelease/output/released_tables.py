@@ -1,0 +1,257 @@
+"""Released tables, read from the directory of a release and nothing else.
+
+``datapackage.json`` says what the tables are; their rows are texts, as they stand in the files.
+Anybody may have written to the directory: only plain files are opened.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.output.csv_table import unescaped
+from dprelease.output.datapackage import GENERATOR, NAME
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def open_plain(file: str | Path) -> BinaryIO:
+    """Open a file for reading, but no pipe, which could wait, nor a device, which may never end.
+
+    Raises OSError.
+    """
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no file")
+    return os.fdopen(descriptor, "rb")
+
+
+FORMATS = ("csv", "parquet")
+_LARGEST = 256 * 1024 * 1024
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a released table: its name, its type by Table Schema, and what it is."""
+
+    name: str
+    type: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A released table as the package describes it.
+
+    ``records`` is the number of records of a table of records, and None of all others.
+    """
+
+    name: str
+    title: str
+    file: Path
+    format: str
+    fields: tuple[Field, ...]
+    sha256: str
+    records: int | None = None
+
+    def changed(self) -> Complaint | None:
+        """Warn when the file is not the one that was released. Raises Failure (exit code 2)."""
+        digest = hashlib.sha256()
+        try:
+            with open_plain(self.file) as stream:
+                while chunk := stream.read(_CHUNK):
+                    digest.update(chunk)
+        except OSError as problem:
+            raise unreadable(self.file, problem.strerror or "no such file") from None
+        if digest.hexdigest() == self.sha256:
+            return None
+        message = f"{self.file} is not the file that was released: its SHA-256 is another"
+        return Complaint("W801", message, "running the release again, at no cost, restores it")
+
+
+def described_tables(folder: str) -> list[Described]:
+    """Every table of a release. Raises Failure (exit code 2)."""
+    try:
+        with open_plain(Path(folder) / NAME) as stream:
+            content = json.loads(stream.read(_LARGEST))
+        tables = list(_tables(Path(folder), content))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        tables = []
+        content = None
+    if not isinstance(content, dict) or content.get("generator") != GENERATOR:
+        message = f"{folder} holds no release"
+        hint = f"name the output directory of a run, which holds {NAME}"
+        raise Failure(ExitCode.SPEC, Complaint("E012", message, hint))
+    return tables
+
+
+def unreadable(file: Path, reason: str) -> Failure:
+    """Say that a released table can't be read."""
+    hint = "running the release again, at no cost, restores it"
+    return Failure(ExitCode.SPEC, Complaint("E013", f"{file} can't be read: {reason}", hint))
+
+
+def _tables(folder: Path, content: Any) -> Iterator[Described]:
+    for each in content["resources"]:
+        if each.get("type") != "table" or each.get("format") not in FORMATS:
+            continue
+        path = Path(each["path"])
+        if path.name != each["path"]:  # of another directory: not what a run writes
+            continue
+        if not path.name.isprintable():
+            raise ValueError("a name that no run gives to a file")
+        fields = tuple(
+            Field(str(one["name"]), str(one["type"]), str(one.get("description", "")))
+            for one in each["schema"]["fields"]
+        )
+        digest = str(each["hash"]).removeprefix("sha256:")
+        title = str(each.get("title", ""))
+        records = each.get("records")
+        if not (records is None or isinstance(records, int)):
+            raise TypeError("a number of records")
+        file = folder / path
+        yield Described(path.stem, title, file, each["format"], fields, digest, records)
+
+
+MOE, RANKS, FLAG = "_noise_moe", "_rank_moe", "_flag"
+
+
+class Figure(NamedTuple):
+    """Places of a column and of those that say how exact it is; a key or a name has none."""
+
+    name: str
+    value: int
+    moe: int | None = None
+    ranks: int | None = None
+    flag: int | None = None
+
+
+def figures_of(fields: Sequence[Field]) -> list[Figure]:
+    """Every column that stands for itself, with those that are about it, in order."""
+    places = {field.name: place for place, field in enumerate(fields)}
+    about = {
+        f"{name}{suffix}"
+        for name in places
+        for suffix in (MOE, RANKS, FLAG)
+        if f"{name}{MOE}" in places and f"{name}{suffix}" in places
+    }
+    return [
+        Figure(
+            name,
+            place,
+            *((places.get(f"{name}{suffix}") if f"{name}{MOE}" in about else None)
+              for suffix in (MOE, RANKS, FLAG)),
+        )
+        for name, place in places.items()
+        if name not in about
+    ]  # fmt: skip
+
+
+def keys_of(fields: Sequence[Field], figures: Sequence[Figure]) -> list[Figure]:
+    """The grouping columns: those before the first figure; of names chosen, by description."""
+    keys: list[Figure] = []
+    for figure in figures:
+        description = fields[figure.value].description
+        if figure.moe is not None or not description.startswith(_OF_KEYS):
+            break
+        keys.append(figure)
+    return keys
+
+
+# How ``layout`` describes grouping columns.
+_OF_KEYS = ("bins of ", "declared values of ", "values of ")
+
+
+Row = tuple[str | None, ...]
+# A number as the files have it, of any size that a double can hold.
+NUMBER = re.compile(r"-?[0-9]{1,308}(\.[0-9]{1,308})?", re.ASCII)
+
+
+class Rows(NamedTuple):
+    """The first rows of a table, and how many it has in all; None is an empty cell."""
+
+    rows: Sequence[Row]
+    total: int
+
+
+def read_rows(table: Described, most: int | None) -> Rows:
+    """Read the first rows, all of them with None. Raises Failure (exit code 2)."""
+    read = _read_csv if table.format == "csv" else _read_parquet
+    try:
+        return read(table, most)
+    except OSError as problem:
+        raise unreadable(table.file, problem.strerror or "it is damaged") from None
+    except (ValueError, csv.Error):
+        raise unreadable(table.file, "it is not as its description says") from None
+
+
+def _read_csv(table: Described, most: int | None) -> Rows:
+    texts = {place for place, field in enumerate(table.fields) if field.type == "string"}
+    with open(table.file, encoding="utf-8", newline="") as stream:
+        lines = csv.reader(stream, strict=True)
+        if next(lines, None) != [field.name for field in table.fields]:
+            raise ValueError("another header")
+        rows = [_row(line, texts, len(table.fields)) for line in islice(lines, most)]
+        if table.records is not None:  # may be many
+            return Rows(rows, table.records)
+        return Rows(rows, len(rows) + sum(1 for _ in lines))
+
+
+def _row(line: list[str], texts: set[int], width: int) -> Row:
+    if len(line) != width:
+        raise ValueError("a line of another length")
+    return tuple(
+        unescaped(text) if place in texts and text else text or None
+        for place, text in enumerate(line)
+    )
+
+
+def _read_parquet(table: Described, most: int | None) -> Rows:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(table.file) as file:
+        if file.schema_arrow.names != [field.name for field in table.fields]:
+            raise ValueError("another header")
+        rows: list[Row] = []
+        if most != 0:
+            for batch in file.iter_batches(batch_size=min(most or 4096, 4096)):
+                rows.extend(_columns(batch))
+                if most is not None and len(rows) >= most:
+                    break
+        return Rows(rows[:most], file.metadata.num_rows)
+
+
+def _columns(batch: pyarrow.RecordBatch) -> Iterator[Row]:
+    return zip(*(_texts(column.to_pylist()) for column in batch.columns), strict=True)
+
+
+def _texts(values: list[object]) -> list[str | None]:
+    """Values as texts, numbers of one column with equally many decimal places."""
+    if not any(isinstance(value, float) for value in values):
+        return [_text(value) for value in values]
+    numbers = [None if value is None else Decimal(str(value)) for value in values]
+    places = [-int(each.as_tuple().exponent) for each in numbers if each is not None]
+    return [None if each is None else f"{each:.{max(places)}f}" for each in numbers]
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,176 @@
+"""Steps before they have noise: what is released at once, and how far a neighbour moves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.model import (
+    Form,
+    Loss,
+    Noise,
+    NoiseFamily,
+    QuantileScheme,
+    Query,
+    Read,
+    Release,
+    Sensitivity,
+    Step,
+)
+from dprelease.model.privacy_events import (
+    Approximate,
+    Counted,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Range,
+)
+from dprelease.model.shift import Shift
+from dprelease.planning.budget_request import Demand
+from dprelease.planning.shared_releases import units_of
+from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.statistics.base import Neighbours, Released
+from dprelease.statistics.registry import statistic_of
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a draft is made private, and the loss that this means for it alone.
+
+    ``spans`` are the ranges of a scheme's levels.
+    """
+
+    noise: Noise
+    loss: Loss
+    form: Form = Form.NUMBERS
+    scheme: QuantileScheme | None = None
+    threshold: int | None = None
+    spans: tuple[Fraction, ...] = ()
+
+    @property
+    def variance(self) -> float:
+        """Variance of the continuous law, to compare choices with: nothing rests on it."""
+        parameter = float(self.noise.parameter)
+        if self.form is not Form.NUMBERS:
+            return parameter**-2 if parameter else 0.0
+        return 2 * parameter**2 if self.noise.family == "laplace" else parameter
+
+
+ALONE = Demand()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A release of some integers or choices, with all queries that are ``reads`` of it.
+
+    ``query`` is the one that lends it name, groups and filter. ``selects``: its noisy count decides
+    which private keys of its table are shown.
+    """
+
+    query: Query
+    released: Released
+    sensitivity: Sensitivity
+    neighbours: Neighbours
+    reads: tuple[Read, ...] = ()
+    demand: Demand = ALONE
+    selects: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the step."""
+        return self.query.name
+
+    @property
+    def shift(self) -> Shift:
+        """The changes between neighbours, as the Gaussian calibration wants them."""
+        known = self.sensitivity
+        return Shift(known.l2_squared, known.coordinates, known.shapes)
+
+    @property
+    def free(self) -> bool:
+        """True when no neighbour changes anything, so that no noise is needed."""
+        return self.sensitivity.l1 == 0 and not self.selects
+
+    @property
+    def additive(self) -> bool:
+        """True when it is noise on integers, so that Gaussian noise is possible."""
+        return self.released.form is Form.NUMBERS
+
+    def events_at(self, intensity: Fraction, family: NoiseFamily) -> tuple[Counted, ...] | None:
+        """The same for noise of a family by its intensity, without the noise; None for choices."""
+        known = self.sensitivity
+        if family is NoiseFamily.GAUSSIAN:
+            return ((Gaussian(known.l2_squared / (intensity * intensity), self.shift), 1),)
+        if self.additive:
+            return ((Laplace(known.l1 / intensity, known.l1), 1),)
+        return None
+
+    def events(self, choice: Choice) -> tuple[Counted, ...]:
+        """What the choice does to the privacy loss, for tight composition."""
+        noise, loss = choice.noise, choice.loss
+        if noise.family is NoiseFamily.NONE:
+            return ()
+        if choice.scheme is not None:
+            return tuple((Range(span), 1) for span in choice.spans)
+        event: Event = Pure(loss.epsilon)
+        times = 1
+        if choice.threshold is not None:
+            event = Approximate(loss.epsilon, loss.delta)
+        elif noise.family is NoiseFamily.GAUSSIAN:
+            event = Gaussian(noise.parameter, self.shift)
+        elif noise.family is NoiseFamily.LAPLACE:
+            event = Laplace(noise.parameter, self.sensitivity.l1)
+        elif choice.form is Form.CHOICE:
+            times = self.query.picks
+            exponential = noise.family is NoiseFamily.EXPONENTIAL
+            event = (Range if exponential else Pure)(loss.epsilon / times)
+        return ((event, times),)
+
+    def step(self, choice: Choice) -> Step:
+        """Complete the draft."""
+        return Step(
+            query=self.query,
+            measures=self.released.measures,
+            transform=self.released.transform,
+            unit=self.released.unit,
+            sensitivity=self.sensitivity,
+            noise=choice.noise,
+            loss=choice.loss,
+            form=choice.form,
+            threshold=choice.threshold,
+            scheme=choice.scheme,
+            points=self.released.points,
+        )
+
+
+def drafts_of(release: Release, *, join_targets: bool = True) -> list[Draft]:
+    """Draft all that is released at once, in the order of the spec; see ``units_of``."""
+    neighbours = neighbours_of(release)
+    drafts = []
+    for unit in units_of(release, neighbours, join_targets=join_targets):
+        statistic = statistic_of(unit.lead.statistic)
+        carrier = unit.carrier
+        drafts.append(
+            Draft(
+                unit.lead,
+                carrier.released() if carrier else statistic.released(unit.lead),
+                carrier.sensitivity(neighbours)
+                if carrier
+                else statistic.sensitivity(unit.lead, neighbours),
+                neighbours,
+                unit.reads,
+                unit.demand,
+                unit.selects,
+            )
+        )
+    return sorted(drafts, key=lambda draft: draft.query.number)
+
+
+def neighbours_of(release: Release) -> Neighbours:
+    """Read from the spec what neighbouring tables can differ in."""
+    bounding = release.privacy.bounding
+    if bounding is None:
+        return Neighbours(release.privacy.adjacency, Contribution(1, 1, 1), people=False)
+    limits = Contribution(bounding.rows, bounding.groups, bounding.per_group)
+    return Neighbours(release.privacy.adjacency, limits, people=True)

@@ -1,1 +1,0 @@
-"""Noise intervals of estimates."""

@@ -1,0 +1,210 @@
+"""What a choice, a quantile or a private key promises, in sentences with their numbers.
+
+And the warning of minima and maxima that say nothing of the end of the values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dprelease.errors import Complaint
+from dprelease.model import Form, NoiseFamily, Plan, Step
+from dprelease.postprocess.number_text import number, percent
+from dprelease.report.numbers import text, upward, written
+from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.read_release import views
+
+EXTREMES = {"min": "minimum", "max": "maximum"}
+
+
+def explained(step: Step, interval: Fraction) -> list[str]:
+    """Explain what a table of scales can't; empty for plain noise on public cells."""
+    said: list[str] = []
+    if step.threshold is not None:
+        said.append(_threshold(step, interval))
+    elif step.query.private:
+        said.append(_selected(step))
+    if step.form is Form.CHOICE:
+        said.append(_choice(step, interval))
+    elif step.form is Form.QUANTILES:
+        said.append(_quantiles(step, interval))
+    elif step.query.axis is not None:
+        said.append(_largest(step, interval))
+    if step.query.statistic == "ratio":
+        said.append(
+            "Numerator and denominator have noise of one size, each times an integer that balances "
+            "their errors."
+        )
+    return said
+
+
+def threshold_facts(step: Step, interval: Fraction) -> dict[str, object] | None:
+    """State what the count that selects private keys promises; None for all other steps."""
+    selection = step.query.key_selection
+    if step.threshold is None or selection is None:
+        return None
+    half = _half(step, interval)
+    return {
+        "at_least": step.threshold,
+        "delta": upward(selection.delta),
+        "counts": _counted(step),
+        "shown_from": math.ceil(step.threshold + half),
+        "hidden_below": max(2, math.floor(step.threshold - half)),
+    }
+
+
+def _counted(step: Step) -> str:
+    return "people" if step.query.statistic == "count_units" else "rows"
+
+
+def _half(step: Step, interval: Fraction) -> Fraction:
+    return statistic_of(step.query.statistic).halfwidth(step, interval) or Fraction(0)
+
+
+def _threshold(step: Step, interval: Fraction) -> str:
+    known = threshold_facts(step, interval) or {}
+    many = known["counts"]
+    one = "person" if many == "people" else "row"
+    level, selection = percent(interval), step.query.key_selection
+    delta = written(upward(selection.delta)) if selection is not None else "0"
+    return (
+        f"Private keys: each key that occurs gets its number of {many} with noise, and is shown "
+        f"with it where that is at least {known['at_least']:,}. A key that one {one} alone has is "
+        f"shown with a probability of at most {delta}. A key of {known['shown_from']:,} {many} or "
+        f"more is shown, and one of fewer than {known['hidden_below']:,} hidden, each with at "
+        f"least {level} certainty. Of keys about the threshold those are seen whose noise was "
+        "large, so that their counts look larger than they are: their noise intervals are wide."
+    )
+
+
+def _selected(step: Step) -> str:
+    """Noise on a 0 can be seen to be small; a name or a value says nothing of how it came about."""
+    told = "Its cells are the private keys that the table's count selected."
+    if step.form is Form.NUMBERS and step.query.axis is None:
+        return told
+    one = "value" if step.form is Form.QUANTILES else "name"
+    return f"{told} A key without any records for it is given a {one} too, by chance alone."
+
+
+def _choice(step: Step, interval: Fraction) -> str:
+    """The bound of ``mechanisms.choice_errors``, with its numbers."""
+    query, known = step.query, step.sensitivity
+    flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
+    several = query.picks > 1
+    epsilon = step.noise.parameter * known.choice_l1 * (1 if known.monotone else 2)
+    law = "1 - (1 - (1 - p)^R)/(R p)" if flips else "(R - 1) p/(1 + (R - 1) p)"
+    missed = written(upward(1 - interval))
+    if several:
+        missed = f"1 - (1 - {missed})^(1/{query.picks:,})"
+    said = (
+        f"Chosen by {'permute-and-flip' if flips else 'the exponential mechanism'} among public "
+        f"candidates{', one pick after the other' if several else ''}: larger scores are likelier. "
+        f"{_error(step, interval)}, whatever the scores are. The bound is "
+        f"{'' if known.monotone else '2 '}D s/epsilon, in whole scores, where p = e^-s solves "
+        f"{law} = {missed}, with D = "
+        f"{number(known.choice_l1 * step.unit[0], 6, up=True)} (how far neighbours move a score; "
+        f"{'all move one way' if known.monotone else 'they can move both ways'}), "
+        f"R = {candidates_of(step):,} (candidates) and epsilon = {written(upward(epsilon))}"
+        f"{' for each pick' if several else ''}: with that chance one of them is chosen if all "
+        "but the best fall short by as much."
+    )
+    return f"{said} {_clamped(step)}" if query.candidates is not None else said
+
+
+def _clamped(step: Step) -> str:
+    """What a record adds to the score of a candidate."""
+    given = step.query.candidates
+    if given is None:
+        raise ValueError("scores are those of candidates")
+    grid = given.grid
+    upper = number(grid.upper * grid.step, 12)
+    return (
+        "What a record adds to the score of a candidate is rounded to multiples of "
+        f"{number(grid.step, 12)}; above {upper} it counts as {upper}, below 0 or null as 0."
+    )
+
+
+def _largest(step: Step, interval: Fraction) -> str:
+    """Top k by noisy counts."""
+    return (
+        f"The {step.query.picks:,} with the largest noisy counts are named, and the counts are not "
+        f"published. {_error(step, interval)}, whatever the counts are."
+    )
+
+
+def _quantiles(step: Step, interval: Fraction) -> str:
+    query = step.query
+    among = f"{candidates_of(step):,} values of the grid"
+    if query.points is not None:
+        among = f"{candidates_of(step):,} candidates listed"
+    said = f"Chosen by the exponential mechanism among the {among}: nearer ranks are likelier."
+    if len(query.quantiles) > 1:
+        said += " One is found after the other, between two found before, so that they rise."
+    error = _error(step, interval).partition(";")[0]
+    said += f" The error is {error} with {percent(interval)} certainty, whatever the values are."
+    if query.statistic in EXTREMES:
+        said += (
+            f" It is the quantile {text(query.quantiles[0])}, for a true "
+            f"{EXTREMES[query.statistic]} is the value of one record and can't be released."
+            f"{_needed(step, interval)}"
+        )
+    return said
+
+
+def _needed(step: Step, interval: Fraction) -> str:
+    """From how many values on a minimum or maximum says anything of the end."""
+    needed = statistic_of(step.query.statistic).meaningful_from(step, interval)
+    return (
+        f" In a group of fewer than {needed:,} values it may be off by more ranks than lie beyond "
+        f"that quantile: there it says nothing of the {EXTREMES[step.query.statistic]}."
+    )
+
+
+def _error(step: Step, interval: Fraction) -> str:
+    """The statistic's own words, as the beginning of a sentence."""
+    said = statistic_of(step.query.statistic).expected_error(step, interval)
+    return said[0].upper() + said[1:]
+
+
+def candidates_of(step: Step) -> int:
+    """Among how many a choice or a quantile is taken in each cell; 0 for all else."""
+    query = step.query
+    if query.candidates is not None:
+        return len(query.candidates.texts)
+    if query.axis is not None:
+        return len(query.axis.labels)
+    if step.points is not None:
+        return len(query.points) if query.points is not None else step.points.grid.width + 1
+    return 0
+
+
+MANY = 10_000
+"""A number of values that the groups of many a table do not have."""
+
+
+def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
+    """Warn of what only the plan shows: a function of the spec, as the plan is."""
+    return tuple(_warnings(plan))
+
+
+def _warnings(plan: Plan) -> Iterator[Complaint]:
+    for step in views(plan):
+        interval = plan.release.output.interval
+        needed = statistic_of(step.query.statistic).meaningful_from(step, interval)
+        if needed is not None and needed > MANY:
+            yield _too_many(plan, step, needed)
+
+
+def _too_many(plan: Plan, step: Step, needed: int) -> Complaint:
+    end, key = EXTREMES[step.query.statistic], f"query[{step.query.number}].statistic"
+    return Complaint(
+        "W301",
+        f'in a group of fewer than {needed:,} values "{step.query.name}" says nothing of the {end}:'
+        " it may be off by more ranks than lie beyond it",
+        "give it more epsilon, a larger step or a short list of candidates; or ask for a quantile "
+        "further inside",
+        plan.release.place(key),
+        key,
+    )

@@ -1,0 +1,380 @@
+"""The facts of a release: everything that a report may say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from dprelease.model import Adjacency, Column, Form, OutputTable, Plan, Release, StoredTable
+from dprelease.report.facts.explanations import plan_warnings
+from dprelease.report.facts.hazards import hazards
+from dprelease.report.facts.record_words import record_facts, record_words
+from dprelease.report.facts.units import (
+    beliefs,
+    bounding_words,
+    group_privacy,
+    protected,
+    unit_facts,
+    unit_of,
+)
+from dprelease.report.numbers import text, upward, written
+from dprelease.report.query_json import MECHANISM_WORDS, accounting_facts, query_facts
+from dprelease.statistics.shared.read_release import views
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run knows beyond its plan; nothing of it depends on the private data."""
+
+    run_id: str
+    released_at: str
+    ledger: Mapping[str, object]
+    versions: Mapping[str, str]
+    files: Mapping[str, str]  # table file -> sha256
+    tables: Sequence[Mapping[str, object]]  # of each table its ``table_facts``
+    remarks: tuple[str, ...] = ()  # on the published figures
+    records: Mapping[str, StoredTable] = field(default_factory=dict)
+
+
+def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
+    """Build the report of a release."""
+    release = plan.release
+    return {
+        "schema": "dprelease/report/1",
+        **planned_facts(plan, outcome.records),
+        "tables": [dict(each) for each in outcome.tables],
+        "ledger": dict(outcome.ledger),
+        "notes": [*plan.notes, *outcome.remarks],
+        "warnings": [warning.message for warning in (*release.warnings, *plan_warnings(plan))],
+        "provenance": {
+            "run_id": outcome.run_id,
+            "released_at": outcome.released_at,
+            "snapshot": release.data.snapshot,
+            "period": release.period,
+            "versions": dict(outcome.versions),
+            "files": dict(outcome.files),
+            "interval": text(release.output.interval),
+        },
+    }
+
+
+def planned_facts(
+    plan: Plan, records: Mapping[str, StoredTable] | None = None
+) -> dict[str, object]:
+    """State what is known of a release before any data is opened, and of ``records`` if drawn."""
+    release = plan.release
+    local = record_words(plan)
+    return {
+        "deployment": _deployment(release, plan),
+        "guarantee": _guarantee(plan) + local.guarantee,
+        "bounding": [*(bounding_words(release) if plan.reads else ()), *local.bounding],
+        "queries": [query_facts(plan, read) for read in plan.reads],
+        **record_facts(plan, records),
+        "accounting": accounting_facts(plan),
+        "meaning": {
+            "beliefs": _beliefs(plan),
+            "of": unit_of(release.privacy).one,
+            "groups": group_privacy(plan.loss.epsilon, plan.loss.delta),
+        },
+        "not_protected": [*_not_protected(release, plan), *local.unprotected],
+        "data": _data(release),
+        "columns": [_column(column, _private(plan)) for column in release.columns.values()],
+        **list_facts(release),
+        "processing": processing(plan, local.processing),
+        "hazards": hazards(release, plan, local.hazards),
+    }
+
+
+def table_facts(table: OutputTable, file: str) -> dict[str, object]:
+    """Describe a released table so that its file can be read again to the letter."""
+    return {
+        "name": table.name,
+        "file": file,
+        "title": table.title,
+        "rows": table.rows,
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "decimals": column.decimals,
+                "type": None if column.type is None else str(column.type),
+                "query": column.query,
+                "description": column.description,
+            }
+            for column in table.columns
+        ],
+    }
+
+
+def _beliefs(plan: Plan) -> list[dict[str, object]]:
+    """What somebody may come to believe, of each thing that the neighbours speak about.
+
+    Under add-remove, a unit with other contents is two steps away: it is taken out and another
+    one put in. Under replace-one it is one step, and that the unit is there is not protected.
+    """
+    unit = unit_of(plan.release.privacy)
+    if plan.release.privacy.adjacency is Adjacency.REPLACE_ONE:
+        return [beliefs(unit.content, plan.loss, 1)]
+    there = f"{unit.content}, if {'they are' if unit.people else 'it is'} in the table"
+    return [beliefs(unit.presence, plan.loss, 1), beliefs(there, plan.loss, 2)]
+
+
+def _deployment(release: Release, plan: Plan) -> dict[str, object]:
+    about = release.about
+    return {
+        "basic": {
+            "name": about.name,
+            "title": about.title or about.name,
+            "data_curator": about.curator,
+            "contact": about.contact,
+            "intended_use": about.purpose,
+            "region": about.region,
+            "sector": about.sector,
+            "approved_by": about.approved_by,
+        },
+        "privacy_unit": unit_facts(release),
+        "dp_variant": "pure" if plan.loss.delta == 0 else "approximate",
+        "privacy_loss": {
+            "epsilon": upward(plan.loss.epsilon),
+            "delta": upward(plan.loss.delta),
+            "rho": None if plan.loss.rho is None else upward(plan.loss.rho),
+        },
+        "model": _model(plan),
+        "accounting": {"composition": plan.method},
+        "implementation": {
+            "tool": "dprelease",
+            "mechanisms": [
+                *sorted({MECHANISM_WORDS[step.noise.family] for step in plan.steps}),
+                *record_words(plan).mechanisms,
+            ],
+        },
+    }
+
+
+def _model(plan: Plan) -> str:
+    """Where noise is added: to figures of the whole table, or to each record."""
+    if not plan.records:
+        return "central"
+    return "central and local" if plan.reads else "local"
+
+
+def _guarantee(plan: Plan) -> str:
+    privacy = plan.release.privacy
+    loss = f"epsilon = {text_up(plan.loss.epsilon)}"
+    if plan.loss.delta:
+        loss += f" and delta = {text_up(plan.loss.delta)}"
+    neighbours = unit_of(privacy).neighbours
+    return (
+        f"Everything in this release together satisfies differential privacy with {loss} for one "
+        f"{protected(privacy)} {neighbours[0].upper()}{neighbours[1:]}."
+    )
+
+
+def text_up(value: Fraction) -> str:
+    """Write a loss for a sentence, rounded up where it must be rounded."""
+    return written(upward(value))
+
+
+def _not_protected(release: Release, plan: Plan) -> list[str]:
+    column = release.privacy.unit_column
+    said = [
+        "What the spec declares: columns, bounds, groups, filters and the size of the noise.",
+        "What is true of people whether or not they are in the table: a pattern that holds for a "
+        "whole region can be learnt and applied to anyone there.",
+        "A person with several rows is protected for each row; for all of them together the "
+        "group table applies."
+        if column is None
+        else f'A person who is in the table under several values of "{column}" is protected for '
+        "each; for all of them together the group table applies.",
+    ]
+    if release.privacy.adjacency is Adjacency.REPLACE_ONE:
+        many = unit_of(release.privacy).many
+        said.append(f"The number of {many} of the table, which all neighbouring tables share.")
+    said.extend(
+        f"{step.query.name}: published without noise, as it is equal in all neighbouring tables."
+        for step in views(plan)
+        if step.noise.parameter == 0
+    )
+    return said
+
+
+KEYS_SHOWN = 100
+
+
+def _data(release: Release) -> dict[str, object]:
+    """How the file is read: what counts as missing decides what is counted."""
+    source = release.data.source
+    told: dict[str, object] = {"format": source.format, "path": release.data.written_path}
+    if source.format == "csv":
+        dialect = source.dialect
+        told |= {
+            "delimiter": dialect.delimiter,
+            "quote": dialect.quote,
+            "encoding": dialect.encoding,
+            "null_values": list(dialect.null_values),
+            "header": dialect.header,
+            "strip": dialect.strip,
+        }
+    return told
+
+
+def _column(column: Column, private: frozenset[str]) -> dict[str, object]:
+    grid = column.grid
+    return {
+        "name": column.name,
+        "type": str(column.type),
+        "lower": None if grid is None else upward(grid.lower * grid.step),
+        "upper": None if grid is None else upward(grid.upper * grid.step),
+        "step": None if grid is None else upward(grid.step),
+        "step_chosen_by_tool": column.step_chosen,
+        "keys": None if column.keys is None else len(column.keys),
+        "key_list": list(column.keys[:KEYS_SHOWN]) if column.keys else None,
+        "private_keys": column.name in private,
+        "bins": None if column.edges is None else list(column.edges),
+        "other": column.other,
+        "nulls": "drop" if column.null_value is None else column.null_value,
+        "expression": column.expression.text if column.expression else None,
+        "source": column.source,
+    }
+
+
+def _private(plan: Plan) -> frozenset[str]:
+    """Columns whose keys the data decide."""
+    return frozenset(
+        group.column for step in plan.steps for group in step.query.groups if group.private
+    )
+
+
+def processing(plan: Plan, records: Sequence[str] = ()) -> list[str]:
+    """Say how values are bounded, rounded, left out, and how figures are read from noisy ones.
+
+    ``records`` is what there is to say of record-level tables.
+    """
+    said = [*(_figures(plan) if plan.reads else ()), *records]
+    if plan.release.data.source.format == "csv":
+        said.append(
+            "A CSV record is one line. A line that cannot be read as a record counts as a record "
+            "without values."
+        )
+    return said
+
+
+def _figures(plan: Plan) -> list[str]:
+    used = {step.query.statistic for step in views(plan)}
+    said = [
+        "Values outside a column's bounds count as the nearest bound; that biases sums and means "
+        "where many lie outside.",
+        "Values are rounded to the column's step before they are added up.",
+        "Nulls and unreadable values follow the column's `nulls`; values outside the declared "
+        "groups follow `other`, and are left out of the table where there is none.",
+        "Means are read from two noisy sums; they and their counts are post-processing of these.",
+    ]
+    if used & {"variance", "stddev"}:
+        said.append(
+            "Variances and standard deviations are those of the population (divided by the number "
+            "of values), read with the mean and that number from three noisy sums."
+        )
+    if used & {"proportion", "ratio"}:
+        said.append(
+            "Shares and ratios are read from two noisy figures; a record of which a condition is "
+            "null does not fulfil it."
+        )
+    if any(step.form is Form.QUANTILES for step in views(plan)):
+        said.append("Quantiles are values of the column's grid; nulls have no rank.")
+    if "best" in used:
+        said.append("Scores above `score_upper` count as that, scores below 0 and null ones as 0.")
+    return said
+
+
+HEAD = ("file", "named by", "its lines", "SHA-256")
+_LINES = {
+    "keys_file": "each is published, as a label",
+    "candidates_file": "each may be published, as what the query chooses",
+}
+
+
+def list_facts(release: Release) -> dict[str, list[dict[str, str]]]:
+    """State each list file; nothing where there are none."""
+    facts = [
+        {
+            "key": each.key,
+            "name": each.name,
+            "file": each.file,
+            "lines": _LINES[each.key],
+            "sha256": each.sha256,
+        }
+        for each in release.lists
+    ]
+    return {"lists": facts} if facts else {}
+
+
+def list_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Give one row of ``HEAD`` for each list file of a report or plan."""
+    return [
+        (each["file"], f"{each['key']} of {each['name']}", each["lines"], each["sha256"])
+        for each in report.get("lists", ())
+    ]
+
+
+LEFT_OPEN = (
+    "what the data hold, and what is charged to the ledger until then",
+    "the machine and the folder: relative paths start at the spec, so that a copy of the spec "
+    "elsewhere has another ledger",
+    "when it is run, and that a charge which a failure has used up is charged again",
+    "[release] approved_by, comments, and the order of keys in the spec",
+)
+
+
+def approval_facts(release: Release) -> dict[str, object]:
+    """State both in JSON values. What is held has the names of the spec's keys.
+
+    Paths are as the spec writes them, or as they were given instead: the same on every machine.
+    """
+    about, data, privacy = release.about, release.data, release.privacy
+    ledger, output = release.ledger, release.output
+    path = ledger.path if ledger.written_path is None else ledger.written_path
+    witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
+    caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
+    texts = ("title", "curator", "contact", "purpose", "region", "sector")
+    return {
+        "holds": {
+            "ledger.path": path,
+            "ledger.witness": f"{path}.witness" if witness is None else witness,
+            "ledger.dataset": ledger.dataset,
+            **{f"ledger.{name}": None if cap is None else text(cap) for name, cap in caps.items()},
+            "ledger.disjoint_periods": ledger.disjoint_periods,
+            "data.path": data.written_path,
+            "data.snapshot": data.snapshot,
+            "data.engine": data.engine,
+            "period": release.period,
+            "output.path": output.path if output.written_path is None else output.written_path,
+            "output.format": output.format,
+            "output.interval": text(output.interval),
+            "report.formats": list(release.report_formats),
+            "privacy.unit_description": privacy.unit_description,
+            **{f"release.{name}": getattr(about, name) for name in texts},
+            **{
+                f"columns.{name}.source": column.source
+                for name, column in release.columns.items()
+                if column.source is not None
+            },
+        },
+        "leaves_open": list(LEFT_OPEN),
+    }
+
+
+def held_rows(held: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Give what is held for people, without texts that the spec does not have."""
+    named = {**held, **{name: "none" for name in _CAPS if held[name] is None}}
+    return [(name, _shown(value)) for name, value in named.items() if value is not None]
+
+
+_CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,164 @@
+"""The unit of privacy in words, and what a privacy loss means for it in numbers.
+
+A unit is a row, or a person with all rows of one value of a column. "Person" stands for whatever
+the column names (a patient, a household, a firm); the guarantee says which, in the curator's words.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.model import Adjacency, Loss, Privacy, Release
+from dprelease.report.numbers import upward
+
+NEIGHBOURS = {
+    Adjacency.ADD_REMOVE: "two tables are neighbours when one has a single row more than the other",
+    Adjacency.REPLACE_ONE: (
+        "two tables are neighbours when they have equally many rows and differ in a single row"
+    ),
+}
+PEOPLE_NEIGHBOURS = {
+    Adjacency.ADD_REMOVE: (
+        "two tables are neighbours when one has a single person more than the other, with all of "
+        "the person's rows"
+    ),
+    Adjacency.REPLACE_ONE: (
+        "two tables are neighbours when they have equally many people and differ in the rows of a "
+        "single person"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The nouns of a unit, and what neighbours and beliefs are about."""
+
+    one: str
+    many: str
+    neighbours: str
+    presence: str  # what add-remove protects first of all
+    content: str  # what is said, if it is there
+    people: bool
+
+
+def unit_of(privacy: Privacy) -> Unit:
+    """Choose the words for the unit of a release."""
+    if privacy.unit_column is None:
+        content = "what the row says"
+        words = ("row", "rows", NEIGHBOURS[privacy.adjacency], "whether the row is in the table")
+    else:
+        content = "what the person's rows say"
+        neighbours = PEOPLE_NEIGHBOURS[privacy.adjacency]
+        words = ("person", "people", neighbours, "whether the person is in the table")
+    return Unit(*words, content, people=privacy.unit_column is not None)
+
+
+def protected(privacy: Privacy) -> str:
+    """Finish the sentence "differential privacy for one ..."."""
+    described, column = privacy.unit_description, privacy.unit_column
+    if column is None:
+        return "row." + (f" A row stands for {described}." if described else "")
+    rows = f'all rows with the same value of "{column}"'
+    return f"person: {described} ({rows})." if described else f'person: one "{column}" ({rows}).'
+
+
+def unit_facts(release: Release) -> dict[str, object]:
+    """State the unit in JSON values."""
+    privacy, limits = release.privacy, release.privacy.bounding
+    return {
+        "unit": privacy.unit,
+        "unit_column": privacy.unit_column,
+        "description": privacy.unit_description,
+        "adjacency": str(privacy.adjacency),
+        "bounding": None
+        if limits is None
+        else {
+            "max_rows_per_unit": limits.rows,
+            "max_groups_per_unit": limits.groups,
+            "max_rows_per_unit_per_group": limits.per_group,
+        },
+    }
+
+
+def bounding_words(release: Release) -> list[str]:
+    """Say what is kept of a person with many rows, and what that may bias; empty for rows."""
+    privacy, limits = release.privacy, release.privacy.bounding
+    if limits is None:
+        return []
+    column = release.columns.get(privacy.unit_column or "")
+    lost = column is None or column.null_value is None
+    return [
+        f"Of one person at most {_counted(limits.rows, 'row')} count in a table, in at most "
+        f"{_counted(limits.groups, 'group')} of it, at most {limits.per_group:,} in one group. "
+        "Where a query has a condition, they are picked among the rows that fulfil it.",
+        "A person with more rows counts in part. Counts and sums are lower than the truth by what "
+        "is cut, and groups with many such people lose most.",
+        "Means, shares, quantiles and choices are those of the rows that are kept: people with few "
+        "rows weigh more in them than in all rows.",
+        "Which rows are kept is drawn by lot, pseudo-randomly: it depends on the person's own rows "
+        "and a secret number that is new in every run, and on nobody else. Each row of a person is "
+        "picked with the same chance, and the picked ones are spread evenly over the groups and "
+        "values of all the person's rows. Where these lie in too many groups, groups are picked "
+        "with the same chance, and in a group with too many rows some: shares between the groups "
+        "of such a person are not those of all their rows.",
+        "How much was cut is not published, for that would be one more figure of the private "
+        "table; and no noise interval covers it.",
+        f'Rows without a value in "{privacy.unit_column}" are '
+        + ("left out." if lost else "taken for those of one person."),
+    ]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+PRIORS = (0.01, 0.1, 0.5, 0.9)
+GROUPS = (1, 2, 5, 10)
+
+
+def posterior(prior: float, epsilon: float) -> tuple[float, float]:
+    """Bounds on what an observer may believe afterwards who believed ``prior`` before.
+
+    Pure epsilon: pi / (pi + (1 - pi) e^eps) to pi / (pi + (1 - pi) e^-eps).
+    """
+    low = prior / (prior + (1 - prior) * math.exp(min(epsilon, 700.0)))
+    high = prior / (prior + (1 - prior) * math.exp(-epsilon))
+    return low, high
+
+
+def beliefs(about: str, loss: Loss, steps: int) -> dict[str, object]:
+    """Tabulate prior and posterior beliefs about something that takes ``steps`` neighbours.
+
+    Rounded outward to 4 decimals; but for the stated delta.
+    """
+    epsilon, delta = together(loss.epsilon, loss.delta, steps)
+    rows = []
+    for prior in PRIORS:
+        low, high = posterior(prior, float(epsilon))
+        rows.append(
+            {
+                "prior": prior,
+                "posterior_low": math.floor(low * 1e4) / 1e4,
+                "posterior_high": math.ceil(high * 1e4) / 1e4,
+            }
+        )
+    return {"about": about, "epsilon": upward(epsilon), "delta": delta, "rows": rows}
+
+
+def together(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, float]:
+    """Loss between tables ``steps`` neighbours apart: k epsilon, delta times a growing sum."""
+    if not delta:
+        return epsilon * steps, 0.0
+    grown = sum(math.exp(min(float(epsilon) * i, 700.0)) for i in range(steps))
+    return epsilon * steps, min(1.0, float(delta) * grown)
+
+
+def group_privacy(epsilon: Fraction, delta: Fraction) -> list[dict[str, object]]:
+    """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1)."""
+    rows: list[dict[str, object]] = []
+    for size in GROUPS:
+        grown, failing = together(epsilon, delta, size)
+        rows.append({"units": size, "epsilon": upward(grown), "delta": failing or 0})
+    return rows
