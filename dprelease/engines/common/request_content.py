@@ -69,25 +69,25 @@ def leading_of(request: AggregateRequest) -> int:
 
 def _quantities(request: AggregateRequest) -> tuple[Quantity, ...]:
     """What is put on a grid, each once."""
-    found = [measure.quantity for measure in request.measures] + [request.points]
-    return tuple(dict.fromkeys(each for each in found if each is not None))
+    quantities = [measure.quantity for measure in request.measures] + [request.points]
+    return tuple(dict.fromkeys(quantity for quantity in quantities if quantity is not None))
 
 
 def _conditions(request: AggregateRequest) -> tuple[Expression, ...]:
     """The conditions of measures, each once."""
-    found = (measure.where for measure in request.measures)
-    return tuple(dict.fromkeys(each for each in found if each is not None))
+    conditions = (measure.where for measure in request.measures)
+    return tuple(dict.fromkeys(condition for condition in conditions if condition is not None))
 
 
 def _values(request: AggregateRequest) -> tuple[str, ...]:
     """The columns whose typed values are counted, or read by a score, each once."""
-    found = [m.column for m in request.measures if m.kind is MeasureKind.DISTINCT]
+    columns = [m.column for m in request.measures if m.kind is MeasureKind.DISTINCT]
     if request.scores is not None:
-        names = {each.name for each in request.inputs}
-        found += [
-            each for each in request.scores.score.columns if each in names and each != "candidate"
+        names = {column.name for column in request.inputs}
+        columns += [
+            name for name in request.scores.score.columns if name in names and name != "candidate"
         ]
-    return tuple(dict.fromkeys(each for each in found if each is not None))
+    return tuple(dict.fromkeys(name for name in columns if name is not None))
 
 
 NO_LABEL = -1
@@ -99,13 +99,13 @@ def aggregate_of(request: RecordRequest) -> AggregateRequest:
 
     Raises ValueError, by what is asked alone, for what has no code in every record.
     """
-    groups = tuple(each for each in request.columns if isinstance(each, Group))
-    quantities = [each for each in request.columns if isinstance(each, Quantity)]
+    groups = tuple(column for column in request.columns if isinstance(column, Group))
+    quantities = [column for column in request.columns if isinstance(column, Quantity)]
     if not request.columns or any(group.private for group in groups):
         raise ValueError("every column of records has declared labels, or a grid")
     if any(quantity.null_fill is None for quantity in quantities):
         raise ValueError("a grid integer of a record is never missing")
-    measures = tuple(Measure(MeasureKind.SUM, each) for each in dict.fromkeys(quantities))
+    measures = tuple(Measure(MeasureKind.SUM, quantity) for quantity in dict.fromkeys(quantities))
     bound = None if request.bound is None else replace(request.bound, leading=0)
     return AggregateRequest(request.source, request.inputs, groups, measures, bound=bound)
 

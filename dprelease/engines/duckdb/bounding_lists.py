@@ -211,9 +211,9 @@ def _cut_rows(source: Sql, bound: Bound, unit: Sql) -> Sql:
     ordered = call("LIST_SORT", LIST)
     start = start_of(DIGEST, Cut.ROWS, COUNT)
     source = layer(source, {"s": case([(binary(COUNT, ">", number(bound.rows)), start)])})
-    kept = call("LIST_SELECT", ordered, places(COUNT, number(bound.rows), identifier("s")))
+    sample = call("LIST_SELECT", ordered, places(COUNT, number(bound.rows), identifier("s")))
     many = binary(COUNT, ">", number(bound.rows))
-    return replaced(source, "l", case([(many, kept), (some, ordered)], LIST))
+    return replaced(source, "l", case([(many, sample), (some, ordered)], LIST))
 
 
 def _cut_cells(source: Sql, bound: Bound, packing: Packing) -> Sql:
@@ -265,10 +265,10 @@ def _of_cells(bound: Bound) -> Sql:
     begin = call("LIST_EXTRACT", identifier("b"), y)
     end = call("LIST_EXTRACT", identifier("b"), binary(y, "+", number(1)))
     rows = binary(end, "-", begin)
-    kept = call("LEAST", rows, number(bound.per_group))
+    most = call("LEAST", rows, number(bound.per_group))
     start = start_of(DIGEST, Cut.WITHIN, rows)
-    place = binary(binary(binary(t, "*", rows), "+", start), "//", kept)
-    own = call("LIST_TRANSFORM", call("RANGE", kept), lambda_of(("t",), binary(begin, "+", place)))
+    place = binary(binary(binary(t, "*", rows), "+", start), "//", most)
+    own = call("LIST_TRANSFORM", call("RANGE", most), lambda_of(("t",), binary(begin, "+", place)))
     every = call("RANGE", number(1), binary(identifier("k"), "+", number(1)))
     cells = call("COALESCE", identifier("p"), every)
     kept_places = call("FLATTEN", call("LIST_TRANSFORM", cells, lambda_of(("y",), own)))

@@ -74,7 +74,7 @@ class Cells:
 
 def public_cells(request: AggregateRequest, start: int, end: int) -> int:
     """Number of combinations of the public labels of some groups."""
-    return prod(len(each.labels) for each in request.groups[start:end] if not each.private)
+    return prod(len(group.labels) for group in request.groups[start:end] if not group.private)
 
 
 def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
@@ -88,8 +88,8 @@ def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
         tuple(f"g{place}" for place in keys) for keys in (content.leading_keys, content.later_keys)
     )
     cells = Cells(rows.relation, rows, content.later, (*leading, *later), leading)
-    kept = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
-    columns.update({key: identifier(key) for key in kept})
+    copied = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
+    columns.update({key: identifier(key) for key in copied})
     for key in rows.conditions.values():
         columns[key] = call("COALESCE", identifier(key), FALSE)
     cells = replace(cells, relation=layer(look_up(rows.relation, groups), columns, keep=False))

@@ -145,16 +145,16 @@ def labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], Labels]:
     """
 
     def labels(cell: int, values: Sequence[Any]) -> Labels:
-        found: list[str] = []
-        left = list(values)
+        texts: list[str] = []
+        remaining = list(values)
         for group in reversed(groups):
             if group.private:
-                value = left.pop()
-                found.append((group.null_label or "") if value is None else label_of(value))
+                value = remaining.pop()
+                texts.append((group.null_label or "") if value is None else label_of(value))
             else:
                 cell, place = divmod(cell, len(group.labels))
-                found.append(group.labels[place])
-        return tuple(reversed(found))
+                texts.append(group.labels[place])
+        return tuple(reversed(texts))
 
     return labels
 
@@ -215,8 +215,8 @@ def place_of_label(index: int, group: Group) -> Sql:
     value = indexed("g", index)
     if group.edges is not None:
         return value
-    found = identifier("i", f"keys{index}")
-    pairs = [(is_null(value), _null_label(group)), (no(is_null(found)), found)]
+    position = identifier("i", f"keys{index}")
+    pairs = [(is_null(value), _null_label(group)), (no(is_null(position)), position)]
     return case(pairs, _other_label(group))
 
 
@@ -229,16 +229,16 @@ def binned(query: Sql, index: int, group: Group, place: int) -> Sql:
     value, bins = indexed(letter, place), len(group.edges or ()) - 1
     query = layer(join(query, "CROSS JOIN", identifier(f"edges{index}")), {})
     query = layer(query, {f"b{index}": number(0)})
-    edges, found = indexed("e", index), indexed("b", index)
+    edges, bin_place = indexed("e", index), indexed("b", index)
     step = 1 << max(bins - 1, 0).bit_length()
     while step := step // 2:
-        ahead = binary(found, "+", number(step))
+        ahead = binary(bin_place, "+", number(step))
         edge = call("LIST_EXTRACT", edges, binary(ahead, "+", number(1)))
         further = binary(binary(ahead, "<", number(bins)), "AND", binary(value, ">=", edge))
-        query = replaced(query, f"b{index}", case([(further, ahead)], found))
+        query = replaced(query, f"b{index}", case([(further, ahead)], bin_place))
     first = call("LIST_EXTRACT", edges, number(1))
     last = call("LIST_EXTRACT", edges, number(bins + 1))
-    pairs = [(is_null(value), _null_label(group)), (between(value, first, last), found)]
+    pairs = [(is_null(value), _null_label(group)), (between(value, first, last), bin_place)]
     return replaced(query, f"b{index}", case(pairs, _other_label(group)))
 
 

@@ -157,15 +157,15 @@ def _abreast(request: AggregateRequest, cells: Cells) -> Sql:
         here = binary(identifier("place"), "&", number(ABREAST - 1))
         here = binary(here, "=", number(at))
         made += [
-            alias(filtered(call("ANY_VALUE", identifier(each)), here), f"{each}_{at}")
-            for each in ("rows", *values)
+            alias(filtered(call("ANY_VALUE", identifier(key)), here), f"{key}_{at}")
+            for key in ("rows", *values)
         ]
     return subquery(select(made, source, [*cell, identifier("bundle")]), "inside")
 
 
 def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, place: int) -> Sql:
     """The score that the row at ``place`` gives to a candidate."""
-    types = {each.name: each.type for each in request.inputs}
+    types = {column.name: column.type for column in request.inputs}
     node = tree(candidates.score.text, {**types, "candidate": candidates.type})
     names = cells.rows.values.items()
     columns = {key: identifier(f"{column}_{place}") for key, column in names}
@@ -187,31 +187,31 @@ def gathered(request: AggregateRequest, cells: Cells, wanted: Sequence[str]) -> 
     The columns are those of ``Cells``, so that they can be counted again.
     """
     number_of_cell = cell_number(request, cells)
-    known = no(is_null(number_of_cell))
+    has_cell = no(is_null(number_of_cell))
     own = ["c", *(["a"] if cells.later else []), *cells.keys, *wanted]
-    columns = {each: case([(known, identifier(each))]) for each in own}
+    columns = {key: case([(has_cell, identifier(key))]) for key in own}
     weight = number(1) if cells.weight is None else identifier(cells.weight)
     source = layer(cells.relation, {**columns, "n": weight}, keep=False)
-    names = [identifier(each) for each in own]
+    names = [identifier(key) for key in own]
     return select([*names, alias(call("SUM", identifier("n")), "n")], source, names)
 
 
 def _numbered(request: AggregateRequest, cells: Cells) -> Sql:
     """The rows with the number of their cell; what is of no cell has nothing else."""
-    found = call("COALESCE", cell_number(request, cells), number(-1))
-    known = binary(identifier(CELL), ">=", number(0))
+    cell = call("COALESCE", cell_number(request, cells), number(-1))
+    has_cell = binary(identifier(CELL), ">=", number(0))
     weight = [] if cells.weight is None else [cells.weight]
-    source = layer(cells.relation, {CELL: found})
+    source = layer(cells.relation, {CELL: cell})
     columns = {CELL: identifier(CELL)}
     alone = (*cells.keys, *cells.rows.values.values())  # what rows may be grouped by
-    columns.update({each: identifier(each) for each in cells.counted})
-    columns.update({each: case([(known, identifier(each))]) for each in alone})
-    columns.update({each: identifier(each) for each in (*weight, *cells.firsts.values())})
+    columns.update({key: identifier(key) for key in cells.counted})
+    columns.update({key: case([(has_cell, identifier(key))]) for key in alone})
+    columns.update({key: identifier(key) for key in (*weight, *cells.firsts.values())})
     return layer(source, columns, keep=False)
 
 
 def _keys(cells: Cells) -> list[Sql]:
-    return [identifier(each) for each in cells.keys]
+    return [identifier(key) for key in cells.keys]
 
 
 def _records(cells: Cells) -> Sql:

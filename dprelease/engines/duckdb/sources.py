@@ -58,7 +58,7 @@ def csv_stream(source: Source, layout: Layout, inputs: Sequence[InputColumn]) ->
     """The records of CSV files by the careful reader."""
     from dprelease.engines.csv import reader as csv_records
 
-    wanted = sorted(layout.position[each.name] for each in columns_read(inputs)) or [0]
+    wanted = sorted(layout.position[column.name] for column in columns_read(inputs)) or [0]
     fields = Fields(identifier(RECORDS), _fields(layout), {}, source.dialect)
     return RecordStream(fields, lambda: csv_records.opened(source.dialect, layout, wanted))
 

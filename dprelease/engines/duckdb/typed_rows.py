@@ -232,12 +232,12 @@ class Rows:
 
 def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     """The rows of the request over a table of fields."""
-    places = {each.name: place for place, each in enumerate(request.inputs)}
-    types = {each.name: each.type for each in request.inputs}
+    places = {column.name: place for place, column in enumerate(request.inputs)}
+    types = {column.name: column.type for column in request.inputs}
     inside = {key: indexed("v", place) for key, place in places.items()}
     query = _typed(columns_read(request.inputs), places, fields)
-    for each in columns_derived(request.inputs):
-        query = _derived(query, each, places, types)
+    for derived in columns_derived(request.inputs):
+        query = _derived(query, derived, places, types)
     columns: dict[str, Sql] = {}
     for index, group in enumerate(request.groups):
         place = places[group.column]
@@ -252,7 +252,7 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
             columns[f"g{index}"] = key_of(group, indexed("v", place))
     content = content_of(request)
     quantities = {quantity: f"k{index}" for index, quantity in enumerate(content.quantities)}
-    read = {each.name for each in columns_read(request.inputs)}
+    read = {column.name for column in columns_read(request.inputs)}
     for quantity, key in quantities.items():
         raw = quantity.column in read and types[quantity.column] is not ColumnType.BOOLEAN
         columns[key] = grid_integer(indexed("r" if raw else "n", places[quantity.column]), quantity)
@@ -266,8 +266,8 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     if request.bound is not None:
         unit = request.bound.column
         columns["u"] = one_zero(inside[unit], types[unit])
-        (known,) = (each for each in request.inputs if each.name == unit)
-        unit_text = text_of_unit(known, fields.types.get(unit))
+        (unit_column,) = (column for column in request.inputs if column.name == unit)
+        unit_text = text_of_unit(unit_column, fields.types.get(unit))
     if request.where is not None:
         condition = compile_sql(tree(request.where.text, types), inside)
         columns["f"] = call("COALESCE", condition, FALSE)
@@ -293,19 +293,19 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
     raw: dict[str, Sql] = {}
     numbers: dict[str, Sql] = {}
     typed: dict[str, Sql] = {}
-    for each in read:
-        place = places[each.name]
-        column, raw_value = fields.columns[each.name], indexed("t", place)
-        physical = fields.types.get(each.name)
+    for declared in read:
+        place = places[declared.name]
+        column, raw_value = fields.columns[declared.name], indexed("t", place)
+        physical = fields.types.get(declared.name)
         if physical is None:
-            kind = ColumnType.STRING if each.opaque else each.type
+            kind = ColumnType.STRING if declared.opaque else declared.type
             column = field_text(column, fields.dialect, kind)
         raw[f"t{place}"] = column
-        if each.opaque:
+        if declared.opaque:
             typed[f"v{place}"] = value_of_opaque(raw_value, physical or "VARCHAR")
             continue
         as_number = None
-        if each.type in NUMERIC_TYPES and each.type is not ColumnType.BOOLEAN:
+        if declared.type in NUMERIC_TYPES and declared.type is not ColumnType.BOOLEAN:
             made = number_of_typed if physical else number_of_text
             numbers[f"n{place}"] = made(raw_value)
             as_number = indexed("n", place)
@@ -313,15 +313,15 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
             as_double = double_of_typed if physical else double_of_text
             numbers[f"r{place}"] = as_double(raw_value)
         if physical is None:
-            typed[f"v{place}"] = value_of_text(raw_value, each.type, as_number)
+            typed[f"v{place}"] = value_of_text(raw_value, declared.type, as_number)
         else:
-            typed[f"v{place}"] = value_of_typed(raw_value, each.type, physical)
+            typed[f"v{place}"] = value_of_typed(raw_value, declared.type, physical)
     query = layer(fields.relation, raw or {"nothing": number(0)}, keep=False)
     query = layer(layer(query, numbers), typed)
     truths = {
-        f"n{places[each.name]}": cast(indexed("v", places[each.name]), "DOUBLE")
-        for each in read
-        if each.type is ColumnType.BOOLEAN and not each.opaque
+        f"n{places[declared.name]}": cast(indexed("v", places[declared.name]), "DOUBLE")
+        for declared in read
+        if declared.type is ColumnType.BOOLEAN and not declared.opaque
     }
     return layer(query, truths) if truths else query
 
