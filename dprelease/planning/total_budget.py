@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dprelease.model import Loss, Query, Release
-from dprelease.privacy.composition import Cost, compose
+from dprelease.privacy.composition import MARGINS, Cost, compose
 
 STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""
@@ -15,12 +15,16 @@ STATED_DELTA = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say."""
+    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say.
+
+    Numerical composition is claimed with this ``margin``.
+    """
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction
     accounting: str
+    margin: Fraction = MARGINS[0]
 
     @property
     def open(self) -> bool:
@@ -42,7 +46,7 @@ class Total:
         plain = self.accounting in {"auto", "plain"} and (self.rho is None or self.delta == 0)
         if plain and fits and all(cost.loss.delta == 0 for cost in costs):
             return compose(costs, Fraction(0), "pure")
-        return compose(costs, self.delta, self.accounting)
+        return compose(costs, self.delta, self.accounting, self.margin)
 
     def without(self, loss: Loss) -> Total:
         """What is left of it beside a loss that adds up with all others; may be negative."""

@@ -24,8 +24,8 @@ from dprelease.model import (
     Source,
 )
 
-# The engines that answer every request of the vocabulary: the oracle, and all that are registered.
-ENGINES = ["reference", *engines.ENGINES]
+# The engines that answer every request of the vocabulary: all that are registered, and the oracle.
+ENGINES = [*engines.ENGINES, "reference"]
 FORMS = ["csv", "csv files", "parquet", "parquet files"]
 
 T = ColumnType

@@ -14,7 +14,7 @@ from dprelease.expressions.whitelist import ALLOWED
 from dprelease.spec.checks.queries.query import MAX_CELLS
 from dprelease.spec.checks.queries.statistic_keys import STATISTICS
 from dprelease.spec.schema.descriptions import WORDS
-from dprelease.spec.schema.keys import Key
+from dprelease.spec.schema.sections import Key
 
 
 def read(text: str) -> dict[str, Any]:

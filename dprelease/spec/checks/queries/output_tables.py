@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from dprelease.model import Group, Query
 from dprelease.spec.checks.queries.statistic_keys import suffixes_of
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
-from dprelease.spec.toml.tree import Path
+from dprelease.spec.complaints.wording import show
 
 OVERALL = "overall"
 RESERVED = frozenset({"report", "datapackage"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dprelease.model import Query
-from dprelease.spec.schema.quantiles import quantile_suffix
+from dprelease.spec.schema.fields import quantile_suffix
 
 ESTIMATE = ("", "_noise_moe", "_flag")
 _COUNT = ("_count", "_count_noise_moe")
