@@ -335,7 +335,7 @@ def test_the_python_call_shows_nothing_either(
     import dprelease
 
     (folder / "work" / "data.csv").write_bytes(FILES["good"])
-    monkeypatch.setattr("dprelease.release.run._aggregate", raising(ValueError(TEXT)))
+    monkeypatch.setattr("dprelease.release.run.aggregate", raising(ValueError(TEXT)))
     with pytest.raises(dprelease.Failure) as caught:
         dprelease.run(folder / "work" / "spec.toml")
     shown = "".join(traceback.format_exception(caught.value))
