@@ -273,7 +273,7 @@ def odd_text() -> Exception:
 
 # Where something fails: structure, engine, noise, seal, report, files, last words.
 STEPS = [
-    *(f"release.run.{step}" for step in ("_inspect", "_aggregate", "privatize", "to_bytes")),
+    *(f"release.run.{step}" for step in ("inspect", "aggregate", "privatize", "to_bytes")),
     "release.run.assemble",
     "release.run.publish",
     "cli.run._tell",
