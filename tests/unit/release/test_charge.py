@@ -97,6 +97,7 @@ NOTED: dict[str, tuple[Spec, Spec, dict[str, str]]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", NOTED)
 def test_a_charge_notes_the_unit_and_neighbours_of_its_plan(spec: Spec, what: str) -> None:
     privacy, columns, noted = NOTED[what]

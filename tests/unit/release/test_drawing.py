@@ -175,7 +175,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.one_in(17)
 @pytest.mark.parametrize(
     ("where", "problem"), CASES, ids=[f"{where}-{type(each).__name__}" for where, each in CASES]
 )
@@ -265,7 +265,7 @@ FREE: dict[str, tuple[Break, Exception, ExitCode, str]] = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("where", FREE)
 def test_what_fails_otherwise_is_free_to_repeat(
     where: str, spec: Spec, monkeypatch: pytest.MonkeyPatch

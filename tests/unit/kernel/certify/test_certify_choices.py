@@ -12,9 +12,9 @@ import pytest
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.certify.events import events_of
 from dprelease.kernel.certify.step_loss import span_of_scores
-from dprelease.kernel.certify.well_formed import is_executable
+from dprelease.kernel.certify.total_loss import events_of
+from dprelease.kernel.certify.well_formed import meaning_breaches
 from dprelease.kernel.verify import additive as witness
 from dprelease.model import (
     Adjacency,
@@ -82,7 +82,7 @@ def refused(made: Plan) -> bool:
 
 def meaningless(made: Plan) -> bool:
     """Whether a plan is refused whatever it costs."""
-    return not is_executable(made) and refused(made)
+    return next(meaning_breaches(made), None) is not None and refused(made)
 
 
 # --- choices ------------------------------------------------------------------------------------
