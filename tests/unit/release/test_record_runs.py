@@ -252,7 +252,7 @@ def test_what_a_killed_run_has_drawn_goes_before_the_next_draw(
 
     monkeypatch.setattr(recording, "record_all", watched)
     with monkeypatch.context() as patch:
-        patch.setattr("dprelease.release.run._seal", killed)
+        patch.setattr("dprelease.release.run.seal", killed)
         for _ in range(3):
             with pytest.raises(Failure):
                 dprelease.run(spec)
