@@ -121,12 +121,12 @@ def _summary(plan: Plan) -> str:
     tables = len({query.table for query in plan.release.queries}) + len(plan.records)
     delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
     queries = sum(not query.implied for query in plan.release.queries)
-    asked = [_counted(queries, "query", "queries")] if queries or not plan.records else []
+    parts = [_counted(queries, "query", "queries")] if queries or not plan.records else []
     if plan.records:
         columns = sum(len(step.responses) for step in plan.records)
-        asked.append(_counted(columns, "perturbed column", "perturbed columns"))
+        parts.append(_counted(columns, "perturbed column", "perturbed columns"))
     return (
-        f"{', '.join(asked)}, {_counted(tables, 'table', 'tables')}, "
+        f"{', '.join(parts)}, {_counted(tables, 'table', 'tables')}, "
         f"epsilon {rounded_up(upward(plan.loss.epsilon))}{delta}"
     )
 

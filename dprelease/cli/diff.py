@@ -70,8 +70,8 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
             answer(marked("error", file, complaint))
         return int(ExitCode.SPEC)
     pair = Pair(*plans)
-    found = [*guarantee_changes(pair), *figure_changes(pair)]
-    changes = [change for kind in Kind for change in found if change.kind is kind]
+    changed = [*guarantee_changes(pair), *figure_changes(pair)]
+    changes = [change for kind in Kind for change in changed if change.kind is kind]
     weaker = any(change.kind is Kind.WEAKER for change in changes)
     code = int(ExitCode.FINDINGS if weaker else ExitCode.DONE)
     again = run_id(pair.old.release) == run_id(pair.new.release)

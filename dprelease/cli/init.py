@@ -43,7 +43,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     no value, so bounds, keys and budget are yours to write.
     """
     from dprelease.scaffold.columns import Csv, csv_columns
-    from dprelease.scaffold.template import MARK, Asked, check_path, spec_text
+    from dprelease.scaffold.template import MARK, NewSpec, check_path, spec_text
 
     suffix = os.path.splitext(data)[1].lower()
     if suffix not in FORMATS:
@@ -63,7 +63,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     elif not no_header:
         columns = csv_columns(data, written)
     spec = out if out is not None else "SPEC"
-    text = spec_text(Asked(_name(data), path, spec, FORMATS[suffix], columns, written))
+    text = spec_text(NewSpec(_name(data), path, spec, FORMATS[suffix], columns, written))
     if out is None:
         answer(text.removesuffix("\n"))
     else:

@@ -115,7 +115,7 @@ def advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
         return None
     squares = sum((loss.epsilon**2 for loss in losses), ZERO)
     spread = sqrt_bounds(-2 * ln_bounds(spare)[0] * squares)[1]
-    drift = sum((each.epsilon * (exp_bounds(each.epsilon)[1] - 1) for each in losses), ZERO)
+    drift = sum((loss.epsilon * (exp_bounds(loss.epsilon)[1] - 1) for loss in losses), ZERO)
     return Loss(round_up(spread + drift, zcdp.EPSILON_DIGITS), delta, _total_rho(losses))
 
 

@@ -99,7 +99,7 @@ def resolve(
         _sure(data),
         _privacy(parts),
         ledger,
-        {name: _sure(known).column for name, known in columns.items()},
+        {name: _sure(declared).column for name, declared in columns.items()},
         queries,
         _sure(output),
         formats,
@@ -107,7 +107,7 @@ def resolve(
         tuple(reporter.warnings),
         reporter.places(),
         perturbs,
-        tuple(lists.found),
+        tuple(lists.files),
     )
 
 

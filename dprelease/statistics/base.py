@@ -22,7 +22,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 
 ONE_ROW = Contribution(1, 1, 1)
 RECORDS_FOR_EXAMPLE = 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dprelease.model import Measure, MeasureKind, Query, Sensitivity
-from dprelease.privacy.sensitivity.contribution import Scalar
+from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.base import Neighbours, Released, quantity
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved

@@ -25,6 +25,7 @@ def broken(*_):
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["BinderException", "InternalException"])
 def test_a_statement_that_is_wrong_is_no_damaged_disk(
     probe: Command, cli: Command, name: str

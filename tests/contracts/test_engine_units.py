@@ -14,6 +14,8 @@ from dprelease.engines import get
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import AggregateRequest, Bound, Dialect, Measure, MeasureKind, Source
 
+pytestmark = pytest.mark.one_in(2)  # on one of the engines
+
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 COUNT, UNITS = Measure(MeasureKind.RECORDS), Measure(MeasureKind.UNITS)

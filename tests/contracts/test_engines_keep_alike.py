@@ -199,7 +199,7 @@ def answers(engine: str, request: AggregateRequest) -> Any:
 
 
 @given(data=st.data())
-@settings(SETTINGS, max_examples=examples(150))
+@settings(SETTINGS, max_examples=examples(150, 15))
 def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) -> None:
     unit = data.draw(st.sampled_from(list(UNITS)))
     form = data.draw(st.sampled_from(["csv", "parquet", "parquet files"]))

@@ -36,7 +36,7 @@ def places(nursery: Nursery, tmp_path: Path) -> list[tuple[int, str, Path]]:
 
 def test_killed_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]]) -> None:
     charged = 0
-    for number, _step, folder in some(places, 3):
+    for number, _step, folder in some(places, 5):
         end = nursery.run(
             folder, "run", "small.toml", what="kill", at=number, log=str(folder / ".log")
         )
@@ -52,7 +52,7 @@ def test_killed_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]
 def test_stopped_at_any_step(
     nursery: Nursery, places: list[tuple[int, str, Path]], what: str, code: int
 ) -> None:
-    for number, _step, folder in some(places[1::7], 2):
+    for number, _step, folder in some(places[1::7], 4):
         end = nursery.run(
             folder, "run", "small.toml", what=what, at=number, log=str(folder / ".log")
         )
@@ -66,7 +66,7 @@ def test_stopped_at_any_step(
 
 def test_a_full_disk_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]]) -> None:
     codes = set()
-    for number, step, folder in some(places[::2], 3):
+    for number, step, folder in some(places[::2], 6):
         end = nursery.run(
             folder, "run", "small.toml", what="full", at=number, log=str(folder / ".log")
         )

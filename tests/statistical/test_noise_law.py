@@ -187,7 +187,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     ("noise", "draw"), [(n, d) for n, d, _ in WRONG], ids=[f"{w}-{n}" for n, _, w in WRONG]
 )
@@ -195,7 +195,7 @@ def test_a_wrong_law_is_caught(noise: Noise, draw: Callable[[Noise, Hashed], np.
     assert judge_values(noise, draw(noise, Hashed(f"wrong {noise}"))) < CAUGHT
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", list(SAMPLERS))
 @pytest.mark.parametrize("noise", [laplace("1"), laplace("10"), gaussian("25")], ids=repr)
 def test_wrong_laws_are_caught_in_both_samplers(noise: Noise, name: str) -> None:

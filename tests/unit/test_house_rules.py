@@ -52,7 +52,7 @@ EXACT = (
     "statistics",
 )
 FOR_PEOPLE = {
-    "ledger/opened.py:WAIT",
+    "ledger/store.py:WAIT",
     "statistics/shared/three_sums.py:mean_example",
     "statistics/ratio.py:example",
     "statistics/shared/read_release.py:example",

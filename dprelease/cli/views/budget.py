@@ -191,8 +191,8 @@ def _account(dataset: Facts) -> Iterator[str]:
             if what == "epsilon" or spent["delta"]:
                 yield f"cap      {what}: none"
             continue
-        kept = dataset["kept"] if what == "delta" else 0
-        note = f"; {spent_text(kept)} is kept for composing" if kept else ""
+        reserved = dataset["kept"] if what == "delta" else 0
+        note = f"; {spent_text(reserved)} is kept for composing" if reserved else ""
         remaining = remaining_text(dataset["left"][what])
         yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{note}"
     for change in dataset["cap_changes"]:
@@ -211,45 +211,45 @@ def _cap(value: float | None) -> str:
 
 def units_of(runs: Sequence[Run]) -> list[dict[str, object]]:
     """Tell the units that charges note, with the entries of each; usually it is one."""
-    found: list[dict[str, Any]] = []
+    units: list[dict[str, Any]] = []
     for run in runs:
         definition = definition_in(run.detail)
-        told = {
+        unit = {
             "unit": run.detail.get("unit"),
             "adjacency": run.detail.get("adjacency"),
             "definition": None if definition is None else dict(definition),
             "description": run.detail.get(DESCRIPTION),
         }
-        known = next((each for each in found if told.items() <= each.items()), None)
-        if known is None:
-            found.append({**told, "entries": [run.seq]})
+        same = next((noted for noted in units if unit.items() <= noted.items()), None)
+        if same is None:
+            units.append({**unit, "entries": [run.seq]})
         else:
-            known["entries"].append(run.seq)
-    return found
+            same["entries"].append(run.seq)
+    return units
 
 
 def unit_lines(units: Sequence[Facts]) -> Iterator[str]:
     """Say what is protected, and what people should look at before they believe the total."""
-    noted = [each for each in units if each["unit"] is not None]
-    for each in noted:
-        of = f" ({_entries(each)})" if len(noted) > 1 else ""
-        yield f"unit     {_unit(each)}, {each['adjacency']}{of}"
-    for each in noted:
-        if each["unit"] != "row" and each["definition"] is None:
-            yield f"note     {_entries(each)}: an early version did not note how it is defined"
-    if len({each["description"] for each in noted} - {None}) > 1:
+    noted = [unit for unit in units if unit["unit"] is not None]
+    for unit in noted:
+        of = f" ({_entries(unit)})" if len(noted) > 1 else ""
+        yield f"unit     {_unit(unit)}, {unit['adjacency']}{of}"
+    for unit in noted:
+        if unit["unit"] != "row" and unit["definition"] is None:
+            yield f"note     {_entries(unit)}: an early version did not note how it is defined"
+    if len({unit["description"] for unit in noted} - {None}) > 1:
         yield "note     the unit is described in several ways: is it the same one?"
 
 
-def _unit(told: Facts) -> str:
-    definition = told["definition"] or {}
+def _unit(unit: Facts) -> str:
+    definition = unit["definition"] or {}
     made = f" = {definition['expression']}" if "expression" in definition else ""
-    described = f": {told['description']}" if told["description"] is not None else ""
-    return f"{told['unit']}{made}{described}"
+    described = f": {unit['description']}" if unit["description"] is not None else ""
+    return f"{unit['unit']}{made}{described}"
 
 
-def _entries(told: Facts, most: int = 5) -> str:
-    numbers: Sequence[int] = told["entries"]
+def _entries(unit: Facts, most: int = 5) -> str:
+    numbers: Sequence[int] = unit["entries"]
     more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
     listed = ", ".join(map(str, numbers[:most]))
     return f"{'entry' if len(numbers) == 1 else 'entries'} {listed}{more}"
@@ -262,20 +262,20 @@ def against(report: str, ledger: str, runs: Sequence[Run]) -> None:
     run = next((run for run in runs if run.seq == entry), None)
     if run is None:
         raise not_in_ledger(ledger, report, f"entry {entry} is no charge, or is not there")
-    for what, said, found in (
+    for what, said, held in (
         ("hash", digest, run.hash),
         ("dataset", named["dataset"], run.dataset),
         ("run", named["run"], run.run_id),
     ):
-        if said != found:
+        if said != held:
             raise not_in_ledger(ledger, report, f"entry {entry} has another {what}")
 
 
 def _read(report: str) -> Mapping[str, Any]:
     path = Path(report)
     try:
-        found = path.stat()
-        if not S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+        status = path.stat()
+        if not S_ISREG(status.st_mode) or status.st_size > _LARGEST:
             raise ValueError("no file, or too large for a report")
         content = json.loads(path.read_bytes())
         named = {
@@ -298,16 +298,16 @@ def lines_of(chain: Sequence[Entry]) -> list[str]:
     return [
         json.dumps(
             {
-                "seq": each.seq,
-                "kind": each.kind,
-                "run_id": each.run_id,
-                "written_at": each.written_at,
-                "content": each.content,
-                "previous": each.previous,
-                "hash": each.hash,
+                "seq": entry.seq,
+                "kind": entry.kind,
+                "run_id": entry.run_id,
+                "written_at": entry.written_at,
+                "content": entry.content,
+                "previous": entry.previous,
+                "hash": entry.hash,
             }
         )
-        for each in chain
+        for entry in chain
     ]
 
 

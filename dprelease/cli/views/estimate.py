@@ -20,79 +20,81 @@ MOST_PLACES = 9
 MOST_LABELS = 200
 
 
-def heading(known: Stated, found: Estimates) -> str:
+def heading(facts: Stated, estimates: Estimates) -> str:
     """Which table, and what each of its cells was worth."""
-    loss = f"epsilon {rounded_up(upward(known.step.loss.epsilon))}"
-    if known.step.loss.delta:
-        loss += f", delta {rounded_up(upward(known.step.loss.delta))}"
-    records = "record" if found.rows == 1 else "records"
+    loss = f"epsilon {rounded_up(upward(facts.step.loss.epsilon))}"
+    if facts.step.loss.delta:
+        loss += f", delta {rounded_up(upward(facts.step.loss.delta))}"
+    records = "record" if estimates.rows == 1 else "records"
     return _clean(
-        f"{known.step.perturb.name}: {found.rows:,} {records}, perturbed one by one ({loss})"
+        f"{facts.step.perturb.name}: {estimates.rows:,} {records}, perturbed one by one ({loss})"
     )
 
 
 def sections(
-    found: Estimates, crosses: Sequence[Cross], *, only_crosses: bool = False
+    estimates: Estimates, crosses: Sequence[Cross], *, only_crosses: bool = False
 ) -> Iterator[str]:
     """The tables of all estimates, or of cross tables alone."""
-    level = _percent(found.interval)
+    level = _percent(estimates.interval)
     if not only_crosses:
-        for each in found.shares:
-            yield _shares(each, found.rows, level)
-        if found.means:
-            yield _means(found.means, found.rows, level)
+        for shares in estimates.shares:
+            yield _shares(shares, estimates.rows, level)
+        if estimates.means:
+            yield _means(estimates.means, estimates.rows, level)
     for cross in crosses:
-        yield _cross(cross, found.rows, level)
+        yield _cross(cross, estimates.rows, level)
 
 
-def notes(step: RecordStep, found: Estimates, *, only_crosses: bool = False) -> str:
+def notes(step: RecordStep, estimates: Estimates, *, only_crosses: bool = False) -> str:
     """What the figures are, and what they are not."""
+    level = _percent(estimates.interval)
     said = [
-        f"{_percent(found.interval)} interval: of the noise alone, for the records of this table",
+        f"{level} interval: of the noise alone, for the records of this table",
         "a share below 0 or above 100% comes of the noise: cutting it off would bias sums",
     ]
-    groups = [each.column.group for each in step.responses if each.column.group is not None]
-    if any(each.other is None or each.null_label is None for each in groups):
+    columns = [response.column for response in step.responses]
+    groups = [column.group for column in columns if column.group is not None]
+    if any(group.other is None or group.null_label is None for group in groups):
         said += [
             "records without a label were given one at random, each as likely",
             "an interval is for the labels so given",
         ]
     if only_crosses:
         return "\n".join(said)
-    if found.means:
+    if estimates.means:
         said.append("means are of values clamped to the declared bounds")
-    for each in step.responses:
-        quantity = each.column.quantity
+    for column in columns:
+        quantity = column.quantity
         if quantity is not None and quantity.null_fill is not None:
             fill = _plain(quantity.null_fill * quantity.grid.step)
-            said.append(f"a record without {_clean(each.column.name)} counts as {fill}")
+            said.append(f"a record without {_clean(column.name)} counts as {fill}")
     return "\n".join(said)
 
 
-def _shares(found: Shares, rows: int, level: str) -> str:
+def _shares(shares: Shares, rows: int, level: str) -> str:
     cells = [
         (_label(label), *_counted(figure, rows))
-        for label, figure in zip(found.labels, found.figures, strict=True)
+        for label, figure in zip(shares.labels, shares.figures, strict=True)
     ]
-    return _table([_clean(found.column), *_headings(level)], cells, 1)
+    return _table([_clean(shares.column), *_headings(level)], cells, 1)
 
 
-def _means(found: Sequence[Mean], rows: int, level: str) -> str:
+def _means(means: Sequence[Mean], rows: int, level: str) -> str:
     cells = []
-    for each in found:
-        total = each.figure.times(rows)
-        cells.append((_clean(each.column), *_told(each.figure), *_told(total)))
+    for mean in means:
+        total = mean.figure.times(rows)
+        cells.append((_clean(mean.column), *_told(mean.figure), *_told(total)))
     heads = ["column", "mean", f"{level} interval", "sum", f"{level} interval"]
     return _table(heads, cells, 1)
 
 
-def _cross(found: Cross, rows: int, level: str) -> str:
+def _cross(cross: Cross, rows: int, level: str) -> str:
     cells = [
         (_label(one), _label(other), *_counted(figure, rows))
-        for one, row in zip(found.labels[0], found.figures, strict=True)
-        for other, figure in zip(found.labels[1], row, strict=True)
+        for one, row in zip(cross.labels[0], cross.figures, strict=True)
+        for other, figure in zip(cross.labels[1], row, strict=True)
     ]
-    return _table([*map(_clean, found.columns), *_headings(level)], cells, 2)
+    return _table([*map(_clean, cross.columns), *_headings(level)], cells, 2)
 
 
 def _headings(level: str) -> list[str]:
@@ -118,30 +120,30 @@ def _rounded(value: Decimal, places: int, rounding: str) -> str:
     from decimal import localcontext
 
     with localcontext(prec=400):
-        found = value.quantize(Decimal(1).scaleb(-places), rounding)
-    return f"{abs(found) if found == 0 else found:,f}"
+        rounded = value.quantize(Decimal(1).scaleb(-places), rounding)
+    return f"{abs(rounded) if rounded == 0 else rounded:,f}"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], keys: int) -> str:
     from rich.cells import cell_len, set_cell_size
 
     most = max(8, (max(60, get_terminal_size((80, 24)).columns) - 50) // keys)
-    shown = [[*(_short(each, most) for each in row[:keys]), *row[keys:]] for row in rows]
-    lines = [[*(_short(each, most) for each in heads[:keys]), *heads[keys:]], *shown[:MOST_LABELS]]
+    shown = [[*(_short(cell, most) for cell in row[:keys]), *row[keys:]] for row in rows]
+    lines = [[*(_short(cell, most) for cell in heads[:keys]), *heads[keys:]], *shown[:MOST_LABELS]]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
-        told = [
+        padded = [
             set_cell_size(text, width) if place < keys else " " * (width - cell_len(text)) + text
             for place, (text, width) in enumerate(zip(cells, widths, strict=True))
         ]
-        return GAP.join(told).rstrip()
+        return GAP.join(padded).rstrip()
 
     head, *body = map(line, lines)
-    found = [head, GAP.join("─" * width for width in widths), *body]
+    text_lines = [head, GAP.join("─" * width for width in widths), *body]
     if len(rows) > MOST_LABELS:
-        found.append(f"... and {len(rows) - MOST_LABELS:,} more; --json has them all")
-    return "\n".join(found)
+        text_lines.append(f"... and {len(rows) - MOST_LABELS:,} more; --json has them all")
+    return "\n".join(text_lines)
 
 
 def _percent(share: Fraction) -> str:

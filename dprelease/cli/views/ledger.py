@@ -21,9 +21,9 @@ from dprelease.report.numbers import upward
 class Standing:
     """The account of the plan's dataset now, and after a run of the plan.
 
-    ``after`` is by plain sums, ``now`` and ``then`` are the composed totals. ``known`` is the run
-    in the ledger with the plan's identity: running it again costs nothing. ``refusals`` say why a
-    run would be refused.
+    ``after`` is by plain sums, ``now`` and ``then`` are the composed totals. ``earlier_run`` is the
+    run in the ledger with the plan's identity: running it again costs nothing. ``refusals`` say
+    why a run would be refused.
     """
 
     path: str
@@ -32,7 +32,7 @@ class Standing:
     now: Total
     then: Total
     caps: Caps
-    known: Run | None
+    earlier_run: Run | None
     refusals: Sequence[Complaint]
 
     def facts(self) -> dict[str, object]:
@@ -55,8 +55,8 @@ class Standing:
             "delta_left_after": remaining_under(then.room, then.counted),
             "delta_kept": upward(then.reserve),
             "composed": {"now": total_facts(self.now), "after": total_facts(then)},
-            "already_charged": self.known is not None,
-            "released_at": self.known.sealed_at if self.known else None,
+            "already_charged": self.earlier_run is not None,
+            "released_at": self.earlier_run.sealed_at if self.earlier_run else None,
             "refused": [refusal.to_dict() for refusal in self.refusals],
         }
 
@@ -65,21 +65,23 @@ def standing_of(plan: Plan) -> Standing:
     """Read the ledger of the plan's dataset. Raises Failure (exit 6) when it can't be read."""
     release = plan.release
     settings = release.ledger
-    found = account(settings.path, settings.dataset, witness=settings.witness)
+    dataset_account = account(settings.path, settings.dataset, witness=settings.witness)
     caps = Caps(settings.epsilon_cap, settings.delta_cap)
-    runs = {run.run_id: run for run in found.runs}
-    known = runs.get(current_run(release, runs))
+    runs = {run.run_id: run for run in dataset_account.runs}
+    earlier_run = runs.get(current_run(release, runs))
     refusals: list[Complaint] = []
-    more = () if known else (terms_of(plan),)
-    for asked in more:
+    more = () if earlier_run else (terms_of(plan),)
+    for terms in more:
         try:
-            check_guarantee(found, guarantee_of(release), release.place("privacy.adjacency"))
-            check_caps(found, asked, caps, release.place("privacy.epsilon"))
+            check_guarantee(
+                dataset_account, guarantee_of(release), release.place("privacy.adjacency")
+            )
+            check_caps(dataset_account, terms, caps, release.place("privacy.epsilon"))
         except Failure as refused:
             refusals = refused.complaints
-    after = spent((*found.terms, *more))
-    now, then = found.total(caps), found.total(caps, *more)
-    return Standing(settings.path, found, after, now, then, caps, known, refusals)
+    after = spent((*dataset_account.terms, *more))
+    now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
+    return Standing(settings.path, dataset_account, after, now, then, caps, earlier_run, refusals)
 
 
 def total_facts(total: Total) -> dict[str, object]:
@@ -115,12 +117,12 @@ def ledger_lines(ledger: Mapping[str, Any]) -> list[str]:
 
 def kept_note(ledger: Mapping[str, Any]) -> str:
     """Say what of the delta cap is kept, where something is."""
-    kept = ledger["delta_kept"]
-    return f" ({spent_text(kept)} is kept for composing)" if kept else ""
+    reserved = ledger["delta_kept"]
+    return f" ({spent_text(reserved)} is kept for composing)" if reserved else ""
 
 
 def _composed(ledger: Mapping[str, Any]) -> bool:
-    return any(each["by"] == "zCDP" for each in ledger["composed"].values())
+    return any(total["by"] == "zCDP" for total in ledger["composed"].values())
 
 
 def _totals(ledger: Mapping[str, Any]) -> str:
@@ -147,8 +149,8 @@ def _left(ledger: Mapping[str, Any], what: str, after: float) -> str:
     cap = ledger[f"{what}_cap"]
     if cap is None:
         return ", no cap"
-    left = ledger[f"{what}_left_after"]
-    over = after > cap or (what == "delta" and not left)
+    remaining = ledger[f"{what}_left_after"]
+    over = after > cap or (what == "delta" and not remaining)
     if ledger["refused"] and over:
         return f", over the cap {remaining_text(cap)}: a run would be refused"
-    return f", {remaining_text(left)} left of the cap {remaining_text(cap)}"
+    return f", {remaining_text(remaining)} left of the cap {remaining_text(cap)}"

@@ -149,10 +149,10 @@ def _what_if(options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequenc
 
 def _why(steps: Sequence[Facts]) -> list[str]:
     """How the sensitivities follow from the spec: each derivation once."""
-    found: dict[str, list[str]] = {}
+    queries: dict[str, list[str]] = {}
     for step in steps:
-        found.setdefault(str(step["sensitivity"]["derivation"]), []).append(str(step["name"]))
-    names = {text: ", ".join(those) for text, those in found.items()}
+        queries.setdefault(str(step["sensitivity"]["derivation"]), []).append(str(step["name"]))
+    names = {text: ", ".join(those) for text, those in queries.items()}
     return [f"{those}: {text}" for text, those in names.items()]
 
 
@@ -172,13 +172,13 @@ def _loss(step: Facts, loss: str) -> str:
 
 def _sensitivity(step: Facts) -> str:
     """What moves: figures (L1 or L2), the scores of a choice, or the number of rows in order."""
-    known = step["sensitivity"]
-    if known["of"] == "rows":
-        return _counted(known["l1"], "row")
-    if known["of"] == "score":
-        return f"score {rounded_up(known['l1'])}"
+    sensitivity = step["sensitivity"]
+    if sensitivity["of"] == "rows":
+        return _counted(sensitivity["l1"], "row")
+    if sensitivity["of"] == "score":
+        return f"score {rounded_up(sensitivity['l1'])}"
     norm = "l2" if step["mechanism"] == "gaussian" else "l1"
-    return f"{norm.upper()} {rounded_up(known[norm])}"
+    return f"{norm.upper()} {rounded_up(sensitivity[norm])}"
 
 
 def _keys(steps: Sequence[Facts]) -> list[str]:
@@ -271,8 +271,8 @@ def _record_protection(perturbs: Sequence[Facts]) -> Table:
         table.add_column(heading, justify="right", overflow="fold")
     for part in perturbs:
         most = part["rows_per_unit"]
-        kept = "" if most == 1 else f"at most {most:,} rows of one person"
-        table.add_row(part["name"], kept, "", "", *(rounded_up(part[loss]) for loss in losses))
+        bound = "" if most == 1 else f"at most {most:,} rows of one person"
+        table.add_row(part["name"], bound, "", "", *(rounded_up(part[loss]) for loss in losses))
         for column in part["columns"]:
             scale = column["error"]["scale"]
             table.add_row(
@@ -310,9 +310,9 @@ def _record_errors(
         for column in part["columns"]:
             cells = []
             for option in options:
-                known = option["perturb"]
-                if known is None:
+                errors = option["perturb"]
+                if errors is None:
                     cells.append("too little")
                     continue
-                cells.append(amount(column, known[part["name"]][column["name"]]))
+                cells.append(amount(column, errors[part["name"]][column["name"]]))
             yield f"{part['name']}: {column['name']}", cells

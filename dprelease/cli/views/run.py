@@ -66,9 +66,9 @@ def _lines(result: Result) -> list[str]:
 def _records(result: Result) -> list[str]:
     """How many records there are, and what says what they tell."""
     return [
-        f"records  {each.stored.tally.rows:,}, and what they tell: dprelease estimate "
-        + os.path.join(_short(result.output), each.file)
-        for each in result.records
+        f"records  {table.stored.tally.rows:,}, and what they tell: dprelease estimate "
+        + os.path.join(_short(result.output), table.file)
+        for table in result.records
     ]
 
 
@@ -85,13 +85,13 @@ def _left(result: Result) -> str:
         ledger = standing_of(result.plan).facts()
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
-    left = [
+    remaining = [
         f"{what} {remaining_text(ledger[f'{what}_left_after'])} of {remaining_text(cap)}"
         + (kept_note(ledger) if what == "delta" else "")
         for what in ("epsilon", "delta")
         if (cap := ledger[f"{what}_cap"]) is not None
     ]
-    return f'{", ".join(left) or "no cap is set"} for "{dataset}"'
+    return f'{", ".join(remaining) or "no cap is set"} for "{dataset}"'
 
 
 def _loss(result: Result) -> str:

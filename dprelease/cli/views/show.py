@@ -64,22 +64,22 @@ def _counted(rows: int) -> str:
 
 def _parts(keys: list[Shown], others: list[Shown], width: int) -> Iterator[list[Shown]]:
     """Columns that fit side by side; at least one besides the keys."""
-    start = sum(each.width + len(GAP) for each in keys)
+    start = sum(column.width + len(GAP) for column in keys)
     part, used = list(keys), start
-    for each in others:
-        if len(part) > len(keys) and used + each.width > width:
+    for column in others:
+        if len(part) > len(keys) and used + column.width > width:
             yield part
             part, used = list(keys), start
-        part.append(each)
-        used += each.width + len(GAP)
+        part.append(column)
+        used += column.width + len(GAP)
     if part:
         yield part
 
 
 def _text(part: Sequence[Shown]) -> Iterator[str]:
-    heading, *rows = zip(*(each.lines for each in part), strict=True)
+    heading, *rows = zip(*(column.lines for column in part), strict=True)
     yield GAP.join(heading).rstrip()
-    yield GAP.join("─" * each.width for each in part)
+    yield GAP.join("─" * column.width for column in part)
     for row in rows:
         yield GAP.join(row).rstrip()
 
@@ -141,14 +141,14 @@ def _short(text: str, most: int) -> str:
 
 def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
     """The flags other than ok that occur, each with its mark."""
-    found = dict.fromkeys(
+    flags = dict.fromkeys(
         flag
         for figure in figures
         if figure.flag is not None
         for row in rows
         if (flag := row[figure.flag]) not in _FINE and flag is not None
     )
-    return {flag: MARKS[min(place, len(MARKS) - 1)] for place, flag in enumerate(found)}
+    return {flag: MARKS[min(place, len(MARKS) - 1)] for place, flag in enumerate(flags)}
 
 
 def _meanings(flags: dict[str, str]) -> Iterator[str]:
@@ -157,17 +157,17 @@ def _meanings(flags: dict[str, str]) -> Iterator[str]:
 
 
 def _notes(fields: Sequence[Field], figures: Sequence[Figure]) -> Iterator[str]:
-    moes = [each for each in figures if each.moe is not None]
+    moes = [figure for figure in figures if figure.moe is not None]
     levels = {
-        found[1]
-        for each in moes
-        if each.moe is not None and (found := _LEVEL.search(fields[each.moe].description))
+        level[1]
+        for figure in moes
+        if figure.moe is not None and (level := _LEVEL.search(fields[figure.moe].description))
     }
     if levels:
         yield f"± half-width of the {' or '.join(sorted(levels))} noise interval: the noise alone"
-    if any(each.ranks is not None for each in figures):
+    if any(figure.ranks is not None for figure in figures):
         yield "(n) of a quantile: within n ranks, values in order, of the true one"
-    if any(not _is_number(fields[each.value]) and each.ranks is None for each in moes):
+    if any(not _is_number(fields[figure.value]) and figure.ranks is None for figure in moes):
         yield "(n) of a name: its score falls short of the best by at most n"
 
 

@@ -71,9 +71,9 @@ def resolve_data(
         hint = "copy the data to this machine first"
         reporter.complain("E228", f"{show(written)} is not a local path", ("data", "path"), hint)
         return None
-    found = _format(part, written, reporter)
+    data_format = _format(part, written, reporter)
     snapshot = None if model.snapshot is None else fill_period(model.snapshot, period)
-    source = Source(absolute(base, written), found or "csv", dialect)
+    source = Source(absolute(base, written), data_format or "csv", dialect)
     return Data(source, written, model.engine, snapshot)
 
 
@@ -165,12 +165,12 @@ def _quote(model: DataSection, reporter: Reporter) -> str:
 def _encoding(model: DataSection, reporter: Reporter) -> str:
     if model.encoding is None:
         return "utf-8"
-    found = _ENCODINGS.get(model.encoding.strip().lower())
-    if found is None:
+    encoding = _ENCODINGS.get(model.encoding.strip().lower())
+    if encoding is None:
         message = f"encoding {show(model.encoding)} is not read"
         reporter.complain("E229", message, ("data", "encoding"), "utf-8, latin-1 or cp1252")
         return "utf-8"
-    return found
+    return encoding
 
 
 def _names(part: Part[DataSection], header: bool, reporter: Reporter) -> tuple[str, ...] | None:

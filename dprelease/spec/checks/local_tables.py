@@ -16,7 +16,7 @@ from dprelease.model import (
     Quantity,
     Query,
 )
-from dprelease.spec.checks.columns.column import Known, find_column
+from dprelease.spec.checks.columns.column import DeclaredColumn, find_column
 from dprelease.spec.checks.queries.groups import make_group
 from dprelease.spec.checks.queries.output_tables import RESERVED
 from dprelease.spec.checks.queries.query_context import QueryContext
@@ -70,10 +70,10 @@ class _Columns:
             self._complain("E249", "columns is empty", hint, "columns")
         for key in ("mechanism", "weights"):
             self._check_listed(key, names)
-        found = [(number, self._find(number, name)) for number, name in enumerate(names)]
+        numbered = [(number, self._find(number, name)) for number, name in enumerate(names)]
         if "mechanism" in self.part.bad:
             return []
-        columns = [self._read(number, known) for number, known in found if known is not None]
+        columns = [self._read(number, column) for number, column in numbered if column is not None]
         return [column for column in columns if column is not None]
 
     def _complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
@@ -90,7 +90,7 @@ class _Columns:
             message = f"{key} of {show(name)}, which is not among the columns of the table"
             self._complain("E244", message, hint, key, name)
 
-    def _find(self, number: int, name: str) -> Known | None:
+    def _find(self, number: int, name: str) -> DeclaredColumn | None:
         spot = ("columns", number)
         if name in (self.part.model.columns or ())[:number]:
             self._complain("E231", f"{show(name)} is named twice", "keep one", *spot)
@@ -103,25 +103,25 @@ class _Columns:
         path = (*self.part.path, *spot)
         return find_column(name, self.context.columns, path, self.reporter)
 
-    def _read(self, number: int, known: Known) -> PerturbedColumn | None:
-        mechanism = self._mechanism(known.column.name)
-        weight = (self.part.model.weights or {}).get(known.column.name, Fraction(1))
+    def _read(self, number: int, declared: DeclaredColumn) -> PerturbedColumn | None:
+        mechanism = self._mechanism(declared.column.name)
+        weight = (self.part.model.weights or {}).get(declared.column.name, Fraction(1))
         if mechanism in OF_NUMBERS:
-            return self._number(known, mechanism, weight)
-        group = make_group(known.column)
+            return self._number(declared, mechanism, weight)
+        group = make_group(declared.column)
         if group is not None:
             return self._labels(group, mechanism, weight, number)
-        if mechanism is Mechanism.AUTO and known.keyless and not _boundless(known):
-            return self._number(known, mechanism, weight)
-        if known.keyless:  # else its keys or bins were refused
-            self._without_labels(known, mechanism, number)
+        if mechanism is Mechanism.AUTO and declared.keyless and not _boundless(declared):
+            return self._number(declared, mechanism, weight)
+        if declared.keyless:  # else its keys or bins were refused
+            self._without_labels(declared, mechanism, number)
         return None
 
-    def _without_labels(self, known: Known, mechanism: Mechanism, number: int) -> None:
-        name = known.column.name
-        if _boundless(known):
+    def _without_labels(self, declared: DeclaredColumn, mechanism: Mechanism, number: int) -> None:
+        name = declared.column.name
+        if _boundless(declared):
             message = f"{show(name)} has neither public values nor bounds, and it takes one of them"
-            self._complain("E245", message, _declare(known.column), "columns", number)
+            self._complain("E245", message, _declare(declared.column), "columns", number)
         else:
             message = f"{mechanism} needs keys or bins, and {show(name)} has bounds alone"
             hint = f"declare bins for ranges; or use {listed(sorted(OF_NUMBERS))}"
@@ -149,10 +149,10 @@ class _Columns:
         return None
 
     def _number(
-        self, known: Known, mechanism: Mechanism, weight: Fraction
+        self, declared: DeclaredColumn, mechanism: Mechanism, weight: Fraction
     ) -> PerturbedColumn | None:
-        column, key = known.column, self._mechanism_key(known.column.name)
-        if _boundless(known):
+        column, key = declared.column, self._mechanism_key(declared.column.name)
+        if _boundless(declared):
             have = "is a boolean" if column.type is ColumnType.BOOLEAN else "has none"
             if column.type not in NUMERIC_TYPES:
                 have = f"is a {column.type.value}"
@@ -176,11 +176,11 @@ class _Columns:
         return PerturbedColumn(column.name, None, quantity, mechanism, weight, chosen)
 
 
-def _boundless(known: Known) -> bool:
+def _boundless(declared: DeclaredColumn) -> bool:
     """Say whether a column surely has no bounds of its own: that of a boolean is none."""
-    column = known.column
+    column = declared.column
     whole = column.type in NUMERIC_TYPES and column.type is not ColumnType.BOOLEAN
-    return known.unbounded or not whole
+    return declared.unbounded or not whole
 
 
 def _fill(column: Column) -> tuple[int, bool]:

@@ -55,12 +55,12 @@ def reads(source: Source, path: str) -> bool:
     pattern = source.pattern
     if not has_wildcards(pattern):
         return holds(pattern, path)
-    found = os.path.realpath(path)
+    real = os.path.realpath(path)
     # The part without wildcards may be a link; a star doesn't cross directories, two do.
     start = fixed_part(pattern)
     wanted = os.path.realpath(start) + pattern[len(start.rstrip(os.sep)) :]
-    levels = "**" in pattern or found.count(os.sep) == wanted.count(os.sep)
-    return levels and fnmatchcase(found, wanted.replace("**/", "*"))
+    levels = "**" in pattern or real.count(os.sep) == wanted.count(os.sep)
+    return levels and fnmatchcase(real, wanted.replace("**/", "*"))
 
 
 Named = tuple[str, str]  # what it is, and its absolute path

@@ -83,7 +83,7 @@ def _check_column(
     if name in columns:
         return
     path = ("privacy", "unit_column")
-    same = next((each for each in columns if each.casefold() == name.casefold()), None)
+    same = next((column for column in columns if column.casefold() == name.casefold()), None)
     if same is not None:
         message = f"column {show(name)} is not declared"
         reporter.complain("E216", message, path, f"did you mean {show(same)}?")

@@ -55,12 +55,12 @@ class Reporter:
         """Stop with every complaint in the order of the file, if there is one."""
         if not self.complaints:
             return
-        found = sorted(dict.fromkeys(self.complaints), key=_order)
-        if len(found) > MOST_SHOWN:
-            rest = len(found) - MOST_SHOWN
+        complaints = sorted(dict.fromkeys(self.complaints), key=_order)
+        if len(complaints) > MOST_SHOWN:
+            rest = len(complaints) - MOST_SHOWN
             more = Complaint("E108", f"{rest} more complaints are not shown", "mend these first")
-            found = [*found[:MOST_SHOWN], more]
-        raise Failure(ExitCode.SPEC, found)
+            complaints = [*complaints[:MOST_SHOWN], more]
+        raise Failure(ExitCode.SPEC, complaints)
 
 
 def _order(complaint: Complaint) -> tuple[int, int, str]:

@@ -106,7 +106,7 @@ _LONGEST_GUESSED = 64
 _MOST_TRIED = 500
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, words: Iterable[str]) -> str | None:
     """Give the known word closest to ``word``, or None when none is close.
 
     Case and the difference between ``-`` and ``_`` don't count. Ties go to the first in order;
@@ -120,10 +120,10 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
     wanted = _fold(word)
     best, best_score = None, 60
-    for each in islice(known, _MOST_TRIED):
-        score = round(100 * SequenceMatcher(None, wanted, _fold(each), autojunk=False).ratio())
+    for candidate in islice(words, _MOST_TRIED):
+        score = round(100 * SequenceMatcher(None, wanted, _fold(candidate), autojunk=False).ratio())
         if score > best_score:
-            best, best_score = each, score
+            best, best_score = candidate, score
     return best
 
 

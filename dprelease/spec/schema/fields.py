@@ -16,7 +16,7 @@ from dprelease.model import Mechanism
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import listed, nearest, plain, show
 from dprelease.spec.schema.numbers import exact, weight
-from dprelease.spec.schema.sections import Finding, Unread, each, take, too_many
+from dprelease.spec.schema.sections import Finding, Unread, list_of, take, too_many
 from dprelease.spec.toml.tree import MAX_VALUES
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -71,9 +71,9 @@ def flag(value: object) -> bool:
 
 def texts(value: object) -> tuple[str, ...]:
     """Read a list of texts."""
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(element, str) for element in value):
         raise Refused(f"{show(value)} is not a list of texts", 'write ["...", "..."]', "E103")
-    return tuple(_string(each) for each in value)
+    return tuple(_string(element) for element in value)
 
 
 def scalars(value: object) -> tuple[object, ...]:
@@ -120,15 +120,15 @@ def quantiles(value: object) -> Quantiles:
     if len(value) > MAX_QUANTILES:
         message = f"q has {len(value)} quantiles, more than {MAX_QUANTILES}"
         raise Refused(message, "each further one makes all of them less exact", "E232")
-    found = each(_quantile)(value)
+    numbers = list_of(_quantile)(value)
     twice = [
         Finding((place,), one, Refused(f"{show(one)} is named twice", "keep one", "E232"))
-        for place, one in enumerate(found)
-        if one in found[:place]
+        for place, one in enumerate(numbers)
+        if one in numbers[:place]
     ]
     if twice:
         raise Unread(*twice)
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def quantile_suffix(quantile: Fraction) -> str:
@@ -144,7 +144,7 @@ def _quantile(value: object) -> Fraction:
     return number
 
 
-MECHANISMS = tuple(each.value for each in Mechanism)
+MECHANISMS = tuple(mechanism.value for mechanism in Mechanism)
 T = TypeVar("T")
 
 
@@ -181,13 +181,13 @@ def _mechanism(value: object) -> Mechanism:
 
 
 def _by_column(content: Mapping[str, object], read: Callable[[object], T]) -> dict[str, T]:
-    found: dict[str, T] = {}
+    values: dict[str, T] = {}
     findings: list[Finding] = []
     for name, value in content.items():
         try:
-            found[name] = take(read, value)
+            values[name] = take(read, value)
         except Unread as unread:
             findings += [finding.below(name) for finding in unread.findings]
     if findings:
         raise Unread(*findings)
-    return found
+    return values

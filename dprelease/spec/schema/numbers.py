@@ -125,13 +125,13 @@ def _from_decimal(value: Decimal, code: str) -> Fraction:
         raise _too_large(value, code)
     # Zeros at the end don't count as places; a Decimal of few digits makes this cheap.
     sign, digits, exponent = value.as_tuple()
-    kept = len(digits)
-    while kept > 1 and digits[kept - 1] == 0:
-        kept -= 1
-    places = -(int(exponent) + len(digits) - kept)
+    significant = len(digits)
+    while significant > 1 and digits[significant - 1] == 0:
+        significant -= 1
+    places = -(int(exponent) + len(digits) - significant)
     if places > PLACES:
         raise _too_precise(value, code)
-    number = int("".join(map(str, digits[:kept])))
+    number = int("".join(map(str, digits[:significant])))
     scaled = Fraction(number) / 10**places if places > 0 else Fraction(number * 10**-places)
     return _within(-scaled if sign else scaled, value, code)
 

@@ -72,7 +72,7 @@ def take(read: Callable[[object], T], value: object) -> T:
         raise Unread(Finding((), value, refused)) from None
 
 
-def each(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
+def list_of(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
     """Read a list whose elements ``read`` takes; findings name the position of the element."""
 
     def read_list(value: object) -> tuple[T, ...]:

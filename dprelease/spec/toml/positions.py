@@ -45,7 +45,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.marks = Marks([0, *(found.end() for found in re.finditer("\n", text))])
+        self.marks = Marks([0, *(match.end() for match in re.finditer("\n", text))])
         self.spot = self.marks.spot
         self.lengths: dict[Path, int] = {}  # elements seen of each array of tables
 
@@ -61,11 +61,11 @@ class _Scanner:
                 self._pair(table)
 
     def _skip(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        match = pattern.match(self.text, self.at)
+        if match is None:
             raise Lost
-        self.at = found.end()
-        return found
+        self.at = match.end()
+        return match
 
     def _expect(self, token: str) -> None:
         if not self.text.startswith(token, self.at):
@@ -159,9 +159,9 @@ class _Scanner:
         offsets = self.marks.rest.setdefault(path, [])
         element = re.compile(_ELEMENT)
         while True:
-            while (found := element.match(self.text, self.at)) is not None:
-                offsets.append(found.start(1))
-                self.at = found.end()
+            while (match := element.match(self.text, self.at)) is not None:
+                offsets.append(match.start(1))
+                self.at = match.end()
             if self._closes("]"):
                 return
             offsets.append(self.at)
@@ -190,8 +190,8 @@ class _Scanner:
             self._expect(",")
 
 
-def _unescape(found: re.Match[str]) -> str:
-    short, *codes = found.groups()
+def _unescape(match: re.Match[str]) -> str:
+    short, *codes = match.groups()
     if short is not None:
         return _ESCAPES[short]
     return chr(int(next(code for code in codes if code is not None), 16))

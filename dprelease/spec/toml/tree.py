@@ -39,7 +39,7 @@ def plain_tree(value: object, depth: int = 0) -> object:
         if not all(isinstance(key, str) for key in value):
             raise OddKey
         return {
-            str(key): plain_tree(each, depth + 1) for key, each in value.items() if each is not None
+            str(key): plain_tree(part, depth + 1) for key, part in value.items() if part is not None
         }
     if isinstance(value, list | tuple):
         return _plain_list(value, depth)
@@ -57,8 +57,8 @@ def _plain_list(value: Sequence[object], depth: int) -> object:
         return TooMany(len(value))
     # The commonest values first: lists can be long.
     return [
-        each
-        if type(each) in _PLAIN
-        else (Decimal(repr(each)) if type(each) is float else plain_tree(each, depth + 1))
-        for each in value
+        element
+        if type(element) in _PLAIN
+        else (Decimal(repr(element)) if type(element) is float else plain_tree(element, depth + 1))
+        for element in value
     ]

@@ -29,7 +29,7 @@ from dprelease.model import (
 from dprelease.postprocess.estimate_columns import UNRELIABLE_AT
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
-from dprelease.privacy.sensitivity.contribution import COUNT, Contribution
+from dprelease.privacy.sensitivity import COUNT, Contribution
 from dprelease.statistics.base import Estimate, Neighbours, Released
 from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved
 

@@ -19,7 +19,7 @@ from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, lane
 from dprelease.postprocess.noise_mixture import quantile_of_mix
 from dprelease.postprocess.number_text import percent, plus_minus
 from dprelease.postprocess.quotient_intervals import shares
-from dprelease.privacy.sensitivity.contribution import Vector
+from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.base import ESTIMATE, RECORDS_FOR_EXAMPLE, Estimate, Neighbours
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 

@@ -43,7 +43,7 @@ def counted(source: Source, column: str, keys: tuple[str, ...], number: str) -> 
     return tables[0]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_names_and_keys_in_parquet(tmp_path: Path, odd: str) -> None:
     path = tmp_path / "odd.parquet"
@@ -54,6 +54,7 @@ def test_odd_names_and_keys_in_parquet(tmp_path: Path, odd: str) -> None:
 
 
 # no field of one line holds a line feed, and no name of a file a NUL
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("odd", [each for each in ODD if not {"\n", "\0"} & set(each)])
 def test_odd_null_texts_and_paths_of_csv(tmp_path: Path, odd: str) -> None:
     folder = tmp_path / odd.replace("/", "_")

@@ -27,12 +27,15 @@ from dprelease.model.privacy_events import (
 )
 from dprelease.model.shift import general, single
 from dprelease.privacy import composition as accounting
-from dprelease.privacy import loss_distributions, residual_planner, zcdp
+from dprelease.privacy import (
+    discrete_gaussian,
+    loss_distributions,
+    partition_selection,
+    residual_planner,
+    zcdp,
+)
 from dprelease.privacy.bounded_range import rho_of_range
-from dprelease.privacy.gaussian import continuous
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
-from dprelease.privacy.partition_selection import threshold
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 
 Number = F | float | int
 Found = Callable[[], Number | tuple[Number, ...]]
@@ -61,8 +64,8 @@ def smallest_tail(scale: int) -> int:
 
 
 def hidden(epsilon: str, delta: F, groups: int = 1) -> int:
-    scale = groups / F(epsilon)
-    return threshold.least_threshold_laplace(scale, Contribution(groups, groups, 1), delta)
+    limits = Contribution(groups, groups, 1)
+    return partition_selection.least_threshold_laplace(groups / F(epsilon), limits, delta)
 
 
 def unit(digits: str) -> F:
@@ -110,13 +113,17 @@ NOISE: list[tuple[str, str, Found]] = [
     ),
 ]
 GAUSSIANS: list[tuple[str, str, Found]] = [
-    ("sigma squared (1, 1e-5)", "13.9176", lambda: continuous.guess_mu(1, 1e-5) ** -2),
-    ("sigma (1, 1e-5)", "3.73063163", lambda: 1 / continuous.guess_mu(1, 1e-5)),
-    ("sigma (.5, 1e-6)", "8.05761848", lambda: 1 / continuous.guess_mu(0.5, 1e-6)),
-    ("sigma (10, 1e-6)", "0.541086832", lambda: 1 / continuous.guess_mu(10, 1e-6)),
-    ("mu (1, 1e-6)", "0.2367043807", lambda: continuous.guess_mu(1, 1e-6)),
-    ("delta (mu=1, 1)", "0.1269367375", lambda: continuous.delta_of(F(1), F(1))),
-    ("epsilon (mu=1, 1e-6)", "4.8865541175", lambda: continuous.epsilon_of(F(1), D6)),
+    ("sigma squared (1, 1e-5)", "13.9176", lambda: discrete_gaussian.guess_mu(1, 1e-5) ** -2),
+    ("sigma (1, 1e-5)", "3.73063163", lambda: 1 / discrete_gaussian.guess_mu(1, 1e-5)),
+    ("sigma (.5, 1e-6)", "8.05761848", lambda: 1 / discrete_gaussian.guess_mu(0.5, 1e-6)),
+    ("sigma (10, 1e-6)", "0.541086832", lambda: 1 / discrete_gaussian.guess_mu(10, 1e-6)),
+    ("mu (1, 1e-6)", "0.2367043807", lambda: discrete_gaussian.guess_mu(1, 1e-6)),
+    ("delta (mu=1, 1)", "0.1269367375", lambda: discrete_gaussian.continuous_delta(F(1), F(1))),
+    (
+        "delta (mu=1, 4.8865541175)",
+        "1.000000000e-6",
+        lambda: discrete_gaussian.continuous_delta(F(1), F("4.8865541175")),
+    ),
 ]
 CONCENTRATED: list[tuple[str, str, Found]] = [
     ("epsilon of rho .5", "5.2215344445", lambda: zcdp.epsilon_of(F(1, 2), D6)),
@@ -194,14 +201,14 @@ def test_advanced_composition() -> None:
 def test_analytic_sigma_is_certain_and_least(epsilon: str, delta: str, sigma: str) -> None:
     """The search for it is in floats; this is the enclosed curve on either side of the digits."""
     below, above = F(sigma) - unit(sigma) / 2, F(sigma) + unit(sigma) / 2
-    assert continuous.delta_of(below**-2, F(epsilon)) > F(delta)
-    assert continuous.delta_of(above**-2, F(epsilon)) < F(delta)
+    assert discrete_gaussian.continuous_delta(below**-2, F(epsilon)) > F(delta)
+    assert discrete_gaussian.continuous_delta(above**-2, F(epsilon)) < F(delta)
 
 
 def test_integers_need_more_than_the_continuous_sigma() -> None:
     assert discrete_gaussian.delta_of(F("4.2247") ** 2, ONE, F(1)) > D6
     assert discrete_gaussian.delta_of(F("4.231") ** 2, ONE, F(1)) <= D6
-    assert continuous.delta_of(F("4.2247") ** -2, F(1)) <= D6
+    assert discrete_gaussian.continuous_delta(F("4.2247") ** -2, F(1)) <= D6
 
 
 # --- losses composed numerically ----------------------------------------------------------------

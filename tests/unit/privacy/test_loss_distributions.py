@@ -26,9 +26,8 @@ from dprelease.model.privacy_events import (
     Pure,
     Range,
 )
-from dprelease.privacy import zcdp
+from dprelease.privacy import discrete_gaussian, zcdp
 from dprelease.privacy.composition import LEAST_EPSILON, MARGINS, advanced, numerical
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
 from dprelease.privacy.loss_distributions import epsilon_of
 
 ONE = shifts.single(1)

@@ -131,7 +131,7 @@ IS_DATA: list[tuple[str, str, Make]] = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("data", "named", "make"), IS_DATA)
 def test_what_is_the_data_is_refused(
     text: Callable[..., str], complaints: Spoil, tmp_path: Path, key: str,
@@ -166,6 +166,7 @@ IS_ANOTHER_PERIOD: list[tuple[str, str, Make]] = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("data", "named", "make"), IS_ANOTHER_PERIOD)
 def test_data_of_another_period_are_refused(
     text: Callable[..., str], complaints: Spoil, tmp_path: Path, key: str,
@@ -398,7 +399,7 @@ def test_links_in_a_circle_are_walked_once(
     load_text(text("k.txt", f"in/{'*a' * 60}.csv"))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("data", ["in", "in/*", "in/**/x.csv", "in/**", "**/" * 300 + "x.csv"])
 def test_looking_for_the_data_has_an_end_that_does_not_depend_on_the_spec(
     text: Callable[..., str], complaints: Spoil, load_text: Load, tmp_path: Path,

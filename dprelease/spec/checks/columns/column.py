@@ -28,7 +28,7 @@ from dprelease.spec.schema.models import ColumnSection
 from dprelease.spec.schema.structure import Part
 
 
-class Known(NamedTuple):
+class DeclaredColumn(NamedTuple):
     """A declared column, as far as it could be read.
 
     ``unbounded`` and ``keyless`` say that it surely declares no bounds, or no public groups.
@@ -41,7 +41,7 @@ class Known(NamedTuple):
 
 def resolve_columns(
     parts: Mapping[str, Part[ColumnSection]], lists: Lists, reporter: Reporter
-) -> dict[str, Known | None]:
+) -> dict[str, DeclaredColumn | None]:
     """Make every declared column; None stands for a column whose type isn't known."""
     check_names(parts, reporter)
     types = {
@@ -69,7 +69,7 @@ class _Resolver:
         self.lists = lists
         self.reporter = reporter
 
-    def resolve(self, base_types: Mapping[str, ColumnType]) -> Known:
+    def resolve(self, base_types: Mapping[str, ColumnType]) -> DeclaredColumn:
         grid, chosen = read_grid(self.kind, self.part, self.reporter)
         keys, edges = self._keys(), self._edges()
         other = self._other(keys, edges)
@@ -87,7 +87,7 @@ class _Resolver:
             nulls_stated=self.model.nulls is not None,
         )
         half = self.model.lower is None or self.model.upper is None
-        return Known(
+        return DeclaredColumn(
             column,
             column.grid is None and half and self.part.sound("lower", "upper"),
             not self._declares_groups() and self.part.sound("keys", "keys_file", "bins"),
@@ -261,8 +261,8 @@ _LONGEST = 80  # of a header that is shown
 
 
 def find_column(
-    name: str, columns: Mapping[str, Known | None], path: Path, reporter: Reporter
-) -> Known | None:
+    name: str, columns: Mapping[str, DeclaredColumn | None], path: Path, reporter: Reporter
+) -> DeclaredColumn | None:
     """Look a declared column up; complain and give None when there is none."""
     if name not in columns:
         close = nearest(name, columns)

@@ -237,7 +237,7 @@ def bin_label(kind: ColumnType, edges: Sequence[str], value: str) -> str | None:
 def _unique(
     values: Sequence[object], read: Callable[[object], str], complain: Complain
 ) -> tuple[str, ...]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     wrong = 0
     for position, value in enumerate(values):
         if wrong > _MOST_WRONG:
@@ -249,10 +249,10 @@ def _unique(
             wrong += 1
             continue
         compared = normal(text)
-        if compared in found:
+        if compared in texts:
             wrong += 1
-            same = f" ({ENCODED})" if found[compared] != text else ""
+            same = f" ({ENCODED})" if texts[compared] != text else ""
             complain(position, Refused(f"{show(text)} is declared twice{same}", "keep one", "E211"))
             continue
-        found[compared] = text
-    return tuple(found.values())
+        texts[compared] = text
+    return tuple(texts.values())

@@ -43,7 +43,7 @@ class Lists:
         self._barred = barred
         self._outside = outside
         self._looks = 0
-        self.found: list[ListFile] = []
+        self.files: list[ListFile] = []
 
     def read(self, key: str, name: str, file: str, code: str) -> Lines:
         """Read the lines of the file that a key of a column or query names, and note it as found.
@@ -65,7 +65,7 @@ class Lists:
             except OSError:  # a folder that goes while it is looked at
                 raise unreadable(key, path) from None
             lines = read_lines(key, path, stream, code)
-        self.found.append(ListFile(key, name, file, lines.sha256))
+        self.files.append(ListFile(key, name, file, lines.sha256))
         return lines
 
     def check_opened(self, key: str, file: str, opened: os.stat_result, real: str) -> None:
@@ -118,17 +118,17 @@ def _opened(real: str) -> BinaryIO:
     raise OSError("no file: a pipe would be waited for")
 
 
-def _looks(pattern: str, found: os.stat_result, real: str) -> Iterator[bool]:
+def _looks(pattern: str, opened: os.stat_result, real: str) -> Iterator[bool]:
     """Say of each place of a pattern whether it is an open file, or a folder that the file is in.
 
     Device and inode decide, so that links don't matter, nor by which path a file was reached.
     ``real`` is its path without links: of a folder that may not be listed its parts are tried.
     Upper and lower case don't matter where a part is no literal name.
     """
-    left = [(os.sep, tuple(pattern.strip(os.sep).split(os.sep)))]
+    places = [(os.sep, tuple(pattern.strip(os.sep).split(os.sep)))]
     seen = set()
-    while left:
-        place, rest = left.pop()
+    while places:
+        place, rest = places.pop()
         yield False
         try:
             status = os.stat(place)
@@ -140,11 +140,11 @@ def _looks(pattern: str, found: os.stat_result, real: str) -> Iterator[bool]:
         seen.add(here)
         folder = stat.S_ISDIR(status.st_mode)
         if not rest:
-            yield os.path.samestat(status, found)
+            yield os.path.samestat(status, opened)
             if folder:
-                yield from _inside(place, found, real)
+                yield from _inside(place, opened, real)
         elif folder:
-            left += _next(place, rest, real)
+            places += _next(place, rest, real)
 
 
 def _next(place: str, rest: tuple[str, ...], real: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -172,17 +172,17 @@ def _names(folder: str, real: str) -> Iterable[str]:
         return ()
 
 
-def _inside(folder: str, found: os.stat_result, real: str) -> Iterator[bool]:
+def _inside(folder: str, opened: os.stat_result, real: str) -> Iterator[bool]:
     yield holds(folder, real)
     for place, _, names in os.walk(folder):
         yield False
         for name in names:
-            yield _is(os.path.join(place, name), found)
+            yield _is(os.path.join(place, name), opened)
 
 
-def _is(path: str, found: os.stat_result) -> bool:
+def _is(path: str, opened: os.stat_result) -> bool:
     try:
-        return os.path.samestat(os.stat(path), found)
+        return os.path.samestat(os.stat(path), opened)
     except OSError:
         return False
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from dprelease.model import Accuracy, Candidates, Column, Group
 from dprelease.model import Part as RatioPart
-from dprelease.spec.checks.queries.query_context import Asked
+from dprelease.spec.checks.queries.query_context import SpecQuery
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.fields import FIXED, Quantiles
 
@@ -24,57 +24,57 @@ class Details(NamedTuple):
     denominator: RatioPart | None = None
 
 
-def read_details(asked: Asked, column: Column | None) -> Details | None:
+def read_details(query: SpecQuery, column: Column | None) -> Details | None:
     """Read what the statistic of a query takes besides a column; None when it is not usable.
 
     Missing keys have had their complaints.
     """
-    model, statistic = asked.model, asked.model.statistic
-    found: Details | None = Details()
+    model, statistic = query.model, query.model.statistic
+    details: Details | None = Details()
     if statistic == "ratio":
-        found = _ratio(asked)
+        details = _ratio(query)
     elif statistic == "proportion":
-        found = _proportion(asked)
+        details = _proportion(query)
     elif statistic == "best":
-        found = _best(asked)
+        details = _best(query)
     elif statistic == "top_k":
-        found = Details(picks=model.k) if model.k is not None else None
+        details = Details(picks=model.k) if model.k is not None else None
     elif statistic == "quantile":
-        found = _quantiles(asked, column, model.q)
+        details = _quantiles(query, column, model.q)
     elif statistic in FIXED:
-        found = _quantiles(asked, column, (FIXED[statistic],))
-    return found
+        details = _quantiles(query, column, (FIXED[statistic],))
+    return details
 
 
 # Imported where they are needed: most specs ask for none of these.
 
 
-def _ratio(asked: Asked) -> Details | None:
-    numerator, denominator = read_part(asked, "numerator"), read_part(asked, "denominator")
+def _ratio(query: SpecQuery) -> Details | None:
+    numerator, denominator = read_part(query, "numerator"), read_part(query, "denominator")
     if numerator is None or denominator is None:
         return None
     return Details(numerator=numerator, denominator=denominator)
 
 
-def _proportion(asked: Asked) -> Details | None:
-    parts = read_proportion(asked)
+def _proportion(query: SpecQuery) -> Details | None:
+    parts = read_proportion(query)
     return Details(numerator=parts[0], denominator=parts[1]) if parts else None
 
 
-def _best(asked: Asked) -> Details | None:
+def _best(query: SpecQuery) -> Details | None:
     from dprelease.spec.checks.queries.candidates import read_best
 
-    candidates = read_best(asked)
+    candidates = read_best(query)
     return Details(candidates=candidates) if candidates else None
 
 
-def _quantiles(asked: Asked, column: Column | None, wanted: Quantiles | None) -> Details | None:
-    model, points = asked.model, None
+def _quantiles(query: SpecQuery, column: Column | None, wanted: Quantiles | None) -> Details | None:
+    model, points = query.model, None
     given = model.candidates is not None or model.candidates_file is not None
     if column is not None and column.grid is not None and given:
         from dprelease.spec.checks.queries.candidates import read_points
 
-        points = read_points(asked, column, column.grid)
+        points = read_points(query, column, column.grid)
         if points is None:
             return None
     return Details(wanted, points) if wanted is not None else None
@@ -83,40 +83,40 @@ def _quantiles(asked: Asked, column: Column | None, wanted: Quantiles | None) ->
 Key = Literal["numerator", "denominator"]
 
 
-def read_part(asked: Asked, key: Key) -> RatioPart | None:
+def read_part(query: SpecQuery, key: Key) -> RatioPart | None:
     """Make the numerator or denominator of a ratio; None with a complaint."""
-    half = asked.model.numerator if key == "numerator" else asked.model.denominator
+    half = query.model.numerator if key == "numerator" else query.model.denominator
     if half is None:
         return None
     section = half.section
     where = None
     if section.where is not None:
-        where = asked.condition(section.where, key, *(() if half.short else ("where",)))
+        where = query.condition(section.where, key, *(() if half.short else ("where",)))
     if section.statistic == "count" and section.column is not None:
-        message, path = f"a count takes no column in the {key}", asked.path(key, "column")
+        message, path = f"a count takes no column in the {key}", query.path(key, "column")
         hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
-        asked.context.reporter.complain("E217", message, path, hint)
+        query.context.reporter.complain("E217", message, path, hint)
         return None
     if section.column is None:
         if section.statistic != "sum":
             return RatioPart(None, where)
-        message, path = f"the sum in the {key} has no `column`", asked.path(key)
-        asked.context.reporter.complain("E110", message, path, 'column = "..."', "key")
+        message, path = f"the sum in the {key} has no `column`", query.path(key)
+        query.context.reporter.complain("E110", message, path, 'column = "..."', "key")
         return None
-    known = asked.find(section.column, key, "column")
-    if known is None:
+    declared = query.find(section.column, key, "column")
+    if declared is None:
         return None
-    asked.check_numeric(known, "sum", key, "column")
-    return RatioPart(known.column, where)
+    query.check_numeric(declared, "sum", key, "column")
+    return RatioPart(declared.column, where)
 
 
-def read_proportion(asked: Asked) -> tuple[RatioPart, RatioPart] | None:
+def read_proportion(query: SpecQuery) -> tuple[RatioPart, RatioPart] | None:
     """Make both parts of a proportion: the records for which `where` is true, and all."""
-    text = asked.model.where
+    text = query.model.where
     if text is None:
-        asked.miss("where", "the condition whose share of the records is asked for")
+        query.miss("where", "the condition whose share of the records is asked for")
         return None
-    where = asked.condition(text, "where")
+    where = query.condition(text, "where")
     return (RatioPart(None, where), RatioPart()) if where is not None else None
 
 
@@ -127,13 +127,13 @@ BY_RECORDS = frozenset({"mean", "proportion", "variance", "stddev", "ratio"})
 USUAL = Fraction(95, 100)
 
 
-def read_target(asked: Asked) -> Accuracy | None:
+def read_target(query: SpecQuery) -> Accuracy | None:
     """Give the accuracy that a query wants; complain of one that can't be told."""
-    section, statistic = asked.model.accuracy, asked.model.statistic
+    section, statistic = query.model.accuracy, query.model.statistic
     if section is None or section.within is None:
         return None
     if statistic in BY_RECORDS and section.records is None:
-        asked.complain(
+        query.complain(
             "accuracy",
             "E240",
             f"the noise of a {statistic} depends on how many records are behind it",
@@ -141,7 +141,7 @@ def read_target(asked: Asked) -> Accuracy | None:
         )
         return None
     if statistic not in BY_RECORDS and section.records is not None:
-        asked.complain(
+        query.complain(
             "accuracy",
             "E240",
             f"the noise of {statistic} does not depend on the number of records",

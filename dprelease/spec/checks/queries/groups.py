@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dprelease.model import Column, ColumnType, Group, KeySelection
 from dprelease.spec.checks.columns.domains import bin_label, bin_labels, read_bins
-from dprelease.spec.checks.queries.query_context import Asked
+from dprelease.spec.checks.queries.query_context import SpecQuery
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import counted, show
 
@@ -48,95 +48,95 @@ _PUBLIC = "keys, keys_file or bins"
 _SELECTED = "partition_selection = { delta = 1e-8 } shows those of many units"
 
 
-def read_groups(asked: Asked) -> tuple[Group, ...] | None:
+def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
     """Make the groups of `by`; None when one of them is not usable."""
     groups: list[Group] = []
-    usable = "by" not in asked.part.bad
+    usable = "by" not in query.part.bad
     seen: set[str] = set()
-    for number, name in enumerate(asked.model.by or ()):
+    for number, name in enumerate(query.model.by or ()):
         if name in seen:
-            path = asked.path("by", number)
-            asked.context.reporter.complain(
+            path = query.path("by", number)
+            query.context.reporter.complain(
                 "E231", f"{show(name)} is named twice", path, "keep one"
             )
             usable = False
             continue
         seen.add(name)
-        group = _group(asked, name, number)
+        group = _group(query, name, number)
         if group is None:
             usable = False
         else:
             groups.append(group)
     if not usable:
         return None
-    if asked.model.partition_selection is not None and not any(each.private for each in groups):
+    if query.model.partition_selection is not None and not any(made.private for made in groups):
         message = "partition_selection, but no group has private keys"
         hint = "leave it out: public keys are shown, whoever has them"
-        asked.complain("partition_selection", "E111", message, hint)
+        query.complain("partition_selection", "E111", message, hint)
     return tuple(groups)
 
 
-def read_selection(asked: Asked) -> KeySelection | None:
+def read_selection(query: SpecQuery) -> KeySelection | None:
     """Give what the query says of the selection of private keys."""
-    section = asked.model.partition_selection
+    section = query.model.partition_selection
     if section is None or section.delta is None:
         return None
     return KeySelection(section.delta, section.epsilon)
 
 
-def _group(asked: Asked, name: str, number: int) -> Group | None:
-    if not asked.check_shared(name, "by", number):  # before it is asked to be declared
+def _group(query: SpecQuery, name: str, number: int) -> Group | None:
+    if not query.check_shared(name, "by", number):  # before it is asked to be declared
         return None
-    known = asked.find(name, "by", number)
-    if known is None:
+    declared = query.find(name, "by", number)
+    if declared is None:
         return None
-    group = make_group(known.column)
-    if group is not None or not known.keyless:
+    group = make_group(declared.column)
+    if group is not None or not declared.keyless:
         return group
-    if asked.model.partition_selection is not None:
-        column = known.column
+    if query.model.partition_selection is not None:
+        column = declared.column
         return Group(name, column.type, (), null_label=column.null_value, private=True)
-    if asked.part.sound("partition_selection"):
+    if query.part.sound("partition_selection"):
         message = f"{show(name)} has no public keys, so which groups appear would leak"
-        asked.complain("by", "E202", message, f"{_PUBLIC}; or {_SELECTED}")
+        query.complain("by", "E202", message, f"{_PUBLIC}; or {_SELECTED}")
     return None
 
 
-def own_group(asked: Asked, column: Column) -> Group | None:
+def own_group(query: SpecQuery, column: Column) -> Group | None:
     """Make the group of a query's own column: that of a histogram, or the values to choose from."""
-    model = asked.model
-    if not asked.check_shared(column.name, "column"):
+    model = query.model
+    if not query.check_shared(column.name, "column"):
         return None
     if column.name in (model.by or ()):
         message = f"{show(column.name)} is in by and the column of the {model.statistic}"
-        asked.complain("column", "E217", message, "take it out of by")
+        query.complain("column", "E217", message, "take it out of by")
         return None
     edges = None
     if model.bins is not None:
         try:
             edges = read_bins(column.type, model.bins)
         except Refused as refused:
-            asked.complain("bins", refused.code, refused.message, refused.hint)
+            query.complain("bins", refused.code, refused.message, refused.hint)
             return None
         if column.other in bin_labels(edges):
             message = f"other {show(column.other)} of the column is also a bin"
-            asked.complain("bins", "E212", message, "choose another label")
+            query.complain("bins", "E212", message, "choose another label")
             return None
     group = make_group(column, edges)
-    known = asked.context.columns[column.name]
-    if group is None and known is not None and known.keyless and "bins" not in asked.part.bad:
+    declared = query.context.columns[column.name]
+    if group is None and declared is not None and declared.keyless and "bins" not in query.part.bad:
         leak = "so which groups appear would leak"
         if model.statistic != "histogram":
             leak = f"so {model.statistic} has nothing public to choose from"
         message = f"{show(column.name)} has no public keys, {leak}"
-        asked.complain("column", "E202", message, "keys or keys_file, or bins for numbers")
+        query.complain("column", "E202", message, "keys or keys_file, or bins for numbers")
     return group
 
 
-def check_picks(asked: Asked, axis: Group) -> None:
+def check_picks(query: SpecQuery, axis: Group) -> None:
     """Complain when more values are asked for than there are."""
-    picks = asked.model.k
-    if asked.model.statistic == "top_k" and picks is not None and picks > len(axis.labels):
+    picks = query.model.k
+    if query.model.statistic == "top_k" and picks is not None and picks > len(axis.labels):
         values = counted(len(axis.labels), "public value")
         message = f"k is {picks}, but {show(axis.column)} has {values}"
-        asked.complain("k", "E233", message, f"at most k = {len(axis.labels)}")
+        query.complain("k", "E233", message, f"at most k = {len(axis.labels)}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dprelease.model import NUMERIC_TYPES, ColumnType, Expression
-from dprelease.spec.checks.columns.column import Known, find_column
+from dprelease.spec.checks.columns.column import DeclaredColumn, find_column
 from dprelease.spec.checks.columns.list_files import Lists
 from dprelease.spec.checks.expressions import read_expression
 from dprelease.spec.complaints.places import Path
@@ -27,14 +27,14 @@ class QueryContext(NamedTuple):
     ``lists`` reads the files of candidates.
     """
 
-    columns: Mapping[str, Known | None]
+    columns: Mapping[str, DeclaredColumn | None]
     base_types: Mapping[str, ColumnType]
     reporter: Reporter
     unit_column: str | None
     lists: Lists
 
 
-class Asked(NamedTuple):
+class SpecQuery(NamedTuple):
     """One query, and the checks that all kinds of statistics share."""
 
     part: Part[QuerySection]
@@ -59,7 +59,7 @@ class Asked(NamedTuple):
             message = f"{self.model.statistic} has no `{key}`"
             self.context.reporter.complain("E110", message, self.part.path, hint, "key")
 
-    def find(self, name: str, *keys: str | int) -> Known | None:
+    def find(self, name: str, *keys: str | int) -> DeclaredColumn | None:
         """Look up a declared column that is named at a key; complain if there is none."""
         return find_column(name, self.context.columns, self.path(*keys), self.context.reporter)
 
@@ -77,16 +77,16 @@ class Asked(NamedTuple):
         self.context.reporter.complain("E237", message, self.path(*keys), UNIT_HINT)
         return False
 
-    def check_numeric(self, known: Known, statistic: str, *keys: str | int) -> None:
+    def check_numeric(self, declared: DeclaredColumn, statistic: str, *keys: str | int) -> None:
         """Complain when a statistic can't do arithmetic with a column."""
-        column, reporter = known.column, self.context.reporter
+        column, reporter = declared.column, self.context.reporter
         if column.type not in NUMERIC_TYPES:
             hint = "histogram counts its values"
             if column.type is not ColumnType.STRING:
                 hint = "derive a number by an expression, such as days since a date"
             message = f"{statistic} of {show(column.name)}, which is a {column.type.value}"
             reporter.complain("E217", message, self.path(*keys), hint)
-        elif known.unbounded:
+        elif declared.unbounded:
             reporter.complain(
                 "E201",
                 f"{statistic} of {show(column.name)} needs lower and upper",

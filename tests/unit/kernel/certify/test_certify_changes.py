@@ -258,7 +258,7 @@ CASES = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("name", "cells", "limits", "replaced"), CASES)
 def test_the_worst_change_is_that_of_all_units(
     name: str, cells: int, limits: tuple[int, int, int], replaced: bool

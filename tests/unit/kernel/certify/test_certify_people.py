@@ -150,7 +150,7 @@ def test_every_plan_is_certified_and_none_with_less_noise(
 LIMITS = [(1, 1, 1), (5, 2, 3), (12, 3, 12)]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("statistic", sorted(set(ASKED) - {"ratio"}))
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("groups", [0, 3])
@@ -169,7 +169,7 @@ def test_no_understatement_is_certified(
     assert refused(claims_less(made, rho=step.loss.rho * Fraction(99, 100)))
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.one_in(13)
 @pytest.mark.parametrize("statistic", sorted(ADDITIVE))
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("limits", [(5, 1, 5), (5, 2, 3), (9, 4, 3)])

@@ -242,6 +242,7 @@ def flip_tree(distances: list[int], rate: F, monkeypatch: pytest.MonkeyPatch) ->
     return law, 1 - sum(law.values())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("distances", "rate"),
     [([0, 1], F(1)), ([0, 1, 3], F(7, 10)), ([2, 0, 4], F(3, 10)), ([0, 2, 1, 3], F(2))],

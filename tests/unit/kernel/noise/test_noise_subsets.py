@@ -151,6 +151,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law.labels}-{law.size}")
 @pytest.mark.parametrize("size", [0, 1, (1 << 16) + 3])
 def test_shapes_types_and_order(law: SubsetLaw, size: int, hashed) -> None:

@@ -1,4 +1,4 @@
-"""How far the rows of one unit can move a table of cells, for units with several rows.
+"""Sensitivity: how far the rows of one unit can move a table of cells.
 
 A unit (a person, say) has at most R rows in all, in at most G cells, at most B rows in one cell.
 Neighbours differ by one unit: it comes or goes with all its rows (``added``), or another one takes
@@ -18,26 +18,109 @@ attained.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from dprelease.model import Sensitivity
 from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero
-from dprelease.privacy.sensitivity import derivations as words
-from dprelease.privacy.sensitivity.unit_rows import COUNT, Contribution, Row, Scalar, Vector
 
-__all__ = [
-    "COUNT",
-    "Contribution",
-    "Row",
-    "Scalar",
-    "Vector",
-    "added",
-    "added_distinct",
-    "added_units",
-    "replaced",
-    "replaced_distinct",
-    "replaced_units",
-]
 
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """At most ``rows`` rows of a unit in all, in ``groups`` cells, ``per_group`` in one cell.
+
+    Limits that others make unreachable are lowered to what can be reached, so that two equal
+    sets of rules are equal objects. ValueError unless all are at least 1.
+    """
+
+    rows: int
+    groups: int
+    per_group: int
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.groups, self.per_group) < 1:
+            raise ValueError("a unit has at least one row in one cell")
+        per_group, groups = min(self.per_group, self.rows), min(self.groups, self.rows)
+        object.__setattr__(self, "per_group", per_group)
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "rows", min(self.rows, groups * per_group))
+
+    @property
+    def squares(self) -> int:
+        """S, the largest sum over cells of the squared number of the unit's rows."""
+        full, rest = divmod(self.rows, self.per_group)
+        return full * self.per_group**2 + rest**2
+
+    @property
+    def is_one_row(self) -> bool:
+        """Whether a unit is a single row."""
+        return self.rows == 1
+
+    def within(self, cells: int) -> Contribution:
+        """The same rules where there are only so many cells."""
+        return Contribution(self.rows, min(self.groups, cells), self.per_group)
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A row adds one integer between ``lower`` and ``upper`` to its cell: a count, a sum.
+
+    ``noun`` is what is changed, for derivations.
+    """
+
+    lower: int
+    upper: int
+    noun: str = "sum"
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise ValueError("the lower bound is above the upper one")
+
+    @property
+    def magnitude(self) -> int:
+        """M, the most that a row can add or take."""
+        return max(abs(self.lower), abs(self.upper))
+
+    def change(self, entering: int, leaving: int) -> int:
+        """How far a cell moves when up to so many rows enter and up to so many others leave.
+
+        Upward at most entering * max(upper, 0) + leaving * max(-lower, 0), downward the other
+        way round; rows that help neither may be missing. Attained.
+        """
+        rise, fall = max(self.upper, 0), max(-self.lower, 0)
+        return max(entering * rise + leaving * fall, entering * fall + leaving * rise)
+
+
+COUNT = Scalar(1, 1, "count")
+"""A count of rows: each adds exactly 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A row adds ``width`` integers to its cell, of these norms at most: a mean's two sums.
+
+    ``signed`` if they can be below 0. A mean over K steps has (K, K^2, 2), a variance
+    (K^2, K^4, 3): integers >= 0 that sum to K, or K^2, in which one can be everything.
+    """
+
+    l1: int
+    l2_squared: int
+    width: int
+    signed: bool = False
+    noun: str = "sum"
+
+    def __post_init__(self) -> None:
+        if self.width < 2:
+            raise ValueError("one integer is a Scalar")
+        if self.l1 < 0 or not self.l1 <= self.l2_squared <= self.l1**2:
+            raise ValueError("integers have l1 <= l2_squared <= l1^2")
+
+    @property
+    def touched(self) -> int:
+        """How many integers of its cell one row can change."""
+        return min(self.width, self.l1)
+
+
+Row = Scalar | Vector
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -49,7 +132,7 @@ def added(contribution: Contribution, row: Row, cells: int, unit: str = "unit") 
     vector that can put all of its L1 norm into one entry, with all rows alike.
     """
     limits = contribution.within(cells)
-    text = words.added_text(limits, row, unit)
+    text = _added_text(limits, row, unit)
     if isinstance(row, Scalar):
         size = row.magnitude
         shift = _shift(size**2 * limits.squares, limits.groups, _added_shapes(limits, size))
@@ -76,12 +159,12 @@ def replaced(
     in the same cells by vectors of width 2 and more that can put all into any one entry.
     """
     limits = contribution.within(cells)
-    text = words.replaced_text(limits, row, cells, unit)
+    text = _replaced_text(limits, row, cells, unit)
     if isinstance(row, Vector):
         return _stated(2 * limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)
     if cells == 1 and contribution.is_one_row and not outside:
         size = row.upper - row.lower
-        return _stated(size, single(size), words.moved_text(row, size, unit))
+        return _stated(size, single(size), _moved_text(row, size, unit))
     squared = max(_overlaps(limits, cells, lambda u, v: row.change(u, v) ** 2))
     coordinates = min(2 * limits.groups, cells)
     shift = _shift(squared, coordinates, _replaced_shapes(limits, row, coordinates))
@@ -94,7 +177,7 @@ def added_units(contribution: Contribution, cells: int, unit: str = "unit") -> S
     return _stated(
         groups,
         _shift(groups, groups, _ones(groups)),
-        f"a {unit} is in {words.counted_text(groups)}",
+        f"a {unit} is in {_counted_text(groups)}",
     )
 
 
@@ -109,12 +192,12 @@ def replaced_units(
     groups = contribution.within(cells).groups
     changed = min(2 * groups, cells)
     if cells == 1 and not outside:
-        same = f"replacing a {unit} leaves the number of {words.many(unit)} as it is"
+        same = f"replacing a {unit} leaves the number of {_plural(unit)} as it is"
         return _stated(0, zero(), same)
     return _stated(
         changed,
         _shift(changed, changed, _ones(changed)),
-        f"a replaced {unit} leaves or enters {words.counted_text(changed)}",
+        f"a replaced {unit} leaves or enters {_counted_text(changed)}",
     )
 
 
@@ -177,11 +260,11 @@ def _replaced_shapes(limits: Contribution, row: Scalar, coordinates: int) -> Sha
     if coordinates == 1:
         return ((row.change(most, most),),)
     if limits.groups == 1:
-        apart = most * row.magnitude
+        in_two = most * row.magnitude
         # A unit of one row has it for certain, so that in its cell nothing moves but its value.
-        together = row.upper - row.lower if limits.is_one_row else row.change(most, most)
-        alone = limits.is_one_row or together > apart
-        return ((apart, apart), (together,)) if together and alone else ((apart, apart),)
+        in_one = row.upper - row.lower if limits.is_one_row else row.change(most, most)
+        only_one = limits.is_one_row or in_one > in_two
+        return ((in_two, in_two), (in_one,)) if in_one and only_one else ((in_two, in_two),)
     if coordinates > 2 or not _few_fillings(limits):
         return ()
     every = {
@@ -239,3 +322,65 @@ def _overlaps(limits: Contribution, cells: int, moved: Callable[[int, int], int]
                 + (has_rest - rests - u_on_v) * moved(rest, 0)
                 + (has_rest - rests - v_on_u) * moved(0, rest)
             )
+
+
+# --- derivations: the bounds in words, one sentence each, for the report -----------------------
+
+
+def _some(number: int, noun: str) -> str:
+    """Give a number with its noun: 1 row, 2 rows."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _cells(number: int) -> str:
+    """Give a bound on a number of cells: one cell, at most 2 cells."""
+    return "one cell" if number == 1 else f"at most {number:,} cells"
+
+
+def _plural(unit: str) -> str:
+    """Give the plural of a unit: records, people."""
+    return "people" if unit == "person" else f"{unit}s"
+
+
+def _effect(row: Row) -> str:
+    """Say what one row does to its cell."""
+    if isinstance(row, Vector):
+        return f"the {row.noun}s of one cell by at most {row.l1:,} together"
+    least = "" if row.lower == row.upper else "at most "
+    return f"one {row.noun} by {least}{row.magnitude:,}"
+
+
+def _added_text(limits: Contribution, row: Row, unit: str) -> str:
+    """Say how far one unit more or less can move the table."""
+    if limits.is_one_row:
+        return f"one {unit} more or less changes {_effect(row)}"
+    where = _cells(limits.groups)
+    if limits.groups > 1:
+        where += f", at most {limits.per_group:,} in one"
+    return (
+        f"a {unit} has at most {_some(limits.rows, 'row')} in {where}; each changes {_effect(row)}"
+    )
+
+
+def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) -> str:
+    """Say how far a replaced unit can move the table."""
+    changed = min(2 * limits.groups, all_cells)
+    if limits.is_one_row:
+        return f"a replaced {unit} leaves or enters {_cells(changed)}, and changes {_effect(row)}"
+    where = _cells(changed) if changed == 1 else f"{_cells(changed)} in all"
+    return (
+        f"a replaced {unit} takes at most {_some(limits.rows, 'row')} away and brings as many, "
+        f"in {where}; each changes {_effect(row)}"
+    )
+
+
+def _counted_text(number: int) -> str:
+    """Say in how many cells a unit counts once."""
+    return f"{_cells(number)}, and counts once in {'it' if number == 1 else 'each'}"
+
+
+def _moved_text(row: Scalar, size: int, unit: str) -> str:
+    """Say how far a replaced row can move the only cell, which it can't leave."""
+    if size == 0:
+        return f"replacing a {unit} leaves the {row.noun} as it is"
+    return f"a replaced {unit} moves the {row.noun} by at most upper - lower = {size:,}"

@@ -1,4 +1,4 @@
-"""Which keys of the data may be shown: those whose noisy count reaches a threshold T.
+"""Partition selection: a key of the data is shown if its noisy count reaches a threshold T.
 
 Mechanism. Every key that occurs in the data gets its exact count plus independent noise Z, a
 discrete Laplace or Gaussian law. If the sum is at least T the key is released together with this
@@ -61,23 +61,114 @@ noise asks for fewer from three groups a unit on, under replace-one from two:
                              Gaussian  40   58   71   83   93  120  172   249
     replace-one   (1, 1e-6)  Laplace   28   57   87  118  149  245  511  1064
                              Gaussian  30   43   54   62   70   89  128   185
+
+*New keys.* Of m new keys with n_1, ..., n_m rows of one unit one is shown with the chance
+1 - prod(1 - P(Z >= T - n_i)). P(Z >= T - n) is convex in n as long as T - n >= 1, since the law
+falls from 0 on, and so is g(n) = -ln(1 - P(Z >= T - n)), a convex rising function of it. So the
+chance is largest at a corner of 1 <= n_i <= B, sum n_i <= R: as many keys as possible have B rows,
+one has what is left, and all others 1.
+
+Nor need every m be tried. Up to R/B keys, all are full and more are worse. From there on R - m
+rows are shared out beyond the first of each key, in parts of B - 1 and a rest; between two m where
+nothing is the rest the sum of all g is convex in m, and where it is nothing linear. So it is
+largest at one of the ends, or at the first or last m without a rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.model.shift import Shift, general, pair, zero
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
-from dprelease.privacy.interval_arithmetic import ln_bounds, sqrt_bounds
-from dprelease.privacy.partition_selection.show_probability import NewKeys
-from dprelease.privacy.sensitivity.contribution import COUNT, Contribution, added
+from dprelease.privacy import discrete_gaussian, lattice_sums
+from dprelease.privacy.interval_arithmetic import (
+    ONE,
+    ZERO,
+    exp_bounds,
+    ln_bounds,
+    normal_bounds,
+    round_up,
+    sqrt_bounds,
+)
+from dprelease.privacy.sensitivity import COUNT, Contribution, added
 
 # Shares of delta left to hidden keys where the noise that takes all of it leaves T too high.
 SHARES = tuple(Fraction(n, 100) for n in (1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60))
+
+# Below, the sum of chances is as good as their union, which would lose digits.
+_TINY = Fraction(1, 10**30)
+
+
+@dataclass(frozen=True)
+class NewKeys:
+    """Keys that one unit alone brings into the table, under one noise and threshold."""
+
+    noise: Noise
+    threshold: int
+    limits: Contribution
+
+    def shown(self, new: int) -> Fraction:
+        """Upper bound of the chance that one of at most ``new`` of them is shown: r_m."""
+        if new == 0:
+            return ZERO
+        return max(self.exactly(number) for number in _worst(self.limits, new))
+
+    def exactly(self, new: int) -> Fraction:
+        """Upper bound of the chance that one of exactly ``new`` keys is shown."""
+        chances = [
+            (tail(self.noise, self.threshold - size), number)
+            for size, number in _sizes(self.limits, new)
+        ]
+        union = sum((chance * number for chance, number in chances), ZERO)
+        if union <= _TINY:
+            return round_up(union, 60)
+        if any(chance >= 1 for chance, _ in chances):
+            return ONE
+        logs = sum((ln_bounds(1 - chance)[0] * number for chance, number in chances), ZERO)
+        return round_up(min(union, 1 - exp_bounds(logs)[0]), 60)
+
+
+def _worst(limits: Contribution, new: int) -> set[int]:
+    """Numbers of new keys up to ``new``, one of which is the worst."""
+    rows, most = limits.rows, limits.per_group
+    if new <= rows // most:
+        return {new}
+    full, start = rows // most, -(-rows // most)
+    ends = {full, start, new, start + (rows - start) % (most - 1), new - (new - rows) % (most - 1)}
+    return {number for number in ends if start <= number <= new} | {full}
+
+
+def _sizes(limits: Contribution, new: int) -> list[tuple[int, int]]:
+    """Rows in each of ``new`` keys, at the worst, as (rows, number of keys)."""
+    most, spare = limits.per_group, limits.rows - new
+    full = new if most == 1 else min(new, spare // (most - 1))
+    sizes = [(most, full)]
+    if full < new:
+        sizes += [(1 + spare - full * (most - 1), 1), (1, new - full - 1)]
+    return [(size, number) for size, number in sizes if number]
+
+
+@lru_cache(maxsize=4096)
+def tail(noise: Noise, start: int) -> Fraction:
+    """Upper bound of P(Z >= start) for start >= 1, below 1."""
+    if noise.family is NoiseFamily.LAPLACE:
+        below = 1 + exp_bounds(-1 / noise.parameter)[0]
+        return round_up(exp_bounds(-start / noise.parameter)[1] / below, 70)
+    sigma2 = noise.parameter
+    if sigma2 <= lattice_sums.LIMIT_ONE:
+        weights = lattice_sums.table(sigma2)
+        return round_up(Fraction(weights.survival_high(start), weights.total_low), 70)
+    # Weights are convex beyond sigma, so there each is at most its mean over a unit around it,
+    # and falling everywhere; their sum is at least sqrt(2 pi sigma2), by Poisson's formula.
+    near = Fraction(start) - Fraction(1, 2)
+    above = near if near * near >= sigma2 else Fraction(start - 1)
+    return normal_bounds(-above / sqrt_bounds(sigma2)[1])[1]
+
+
+# --- calibration ---------------------------------------------------------------------------------
 
 
 def least_threshold_laplace(scale: Fraction, contribution: Contribution, delta: Fraction) -> int:
@@ -107,56 +198,29 @@ def calibrate_gaussian(
     _check(delta)
     shift = _others(contribution, 0, adjacency)
     sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
-    found = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
+    threshold = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
     least = _least_hidden(Noise(NoiseFamily.GAUSSIAN, sigma2), contribution, delta)
-    if found == least:
-        return sigma2, found  # wider noise only asks for more
-    choices = [] if found is None else [(found, sigma2)]
+    if threshold == least:
+        return sigma2, threshold  # wider noise only asks for more
+    choices = [] if threshold is None else [(threshold, sigma2)]
     for share in SHARES:
         sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, (1 - share) * delta)
-        found = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
-        if found is not None:
-            choices.append((found, sigma2))
+        threshold = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
+        if threshold is not None:
+            choices.append((threshold, sigma2))
     threshold, sigma2 = min(choices)
     return sigma2, threshold
-
-
-def least_threshold_gaussian(
-    sigma2: Fraction,
-    contribution: Contribution,
-    epsilon: Fraction,
-    delta: Fraction,
-    adjacency: Adjacency = Adjacency.ADD_REMOVE,
-) -> int:
-    """The least T for given noise. ValueError if the noise is too small for every T."""
-    _check(delta)
-    _checked(Noise(NoiseFamily.GAUSSIAN, sigma2))
-    found = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
-    if found is None:
-        raise ValueError("the noise is too small for the stated epsilon and delta")
-    return found
-
-
-def shown_chance(noise: Noise, threshold: int, contribution: Contribution) -> Fraction:
-    """Upper bound of r_G, the chance that some key which only one unit has is shown.
-
-    What the threshold adds to the delta of Laplace noise, and of rho-zCDP. ValueError unless the
-    threshold is above what one unit adds to a key.
-    """
-    if threshold <= contribution.per_group:
-        raise ValueError("the threshold must be above what one unit adds to a key")
-    return NewKeys(_checked(noise), threshold, contribution).shown(contribution.groups)
 
 
 def _others(limits: Contribution, new: int, adjacency: Adjacency) -> Shift:
     """How far the counts of all but the new keys can be apart."""
     groups, rows = limits.groups - new, limits.rows - new
-    left = Contribution(rows, groups, limits.per_group) if min(groups, rows) > 0 else None
-    mine = _shift_of(left) if left else zero()
+    others = Contribution(rows, groups, limits.per_group) if min(groups, rows) > 0 else None
+    mine = _shift_of(others) if others else zero()
     if adjacency is Adjacency.ADD_REMOVE:
         return mine
     whole = _shift_of(limits)
-    if left is None:
+    if others is None:
         return whole
     if limits.groups == 1:
         return pair(limits.per_group, limits.per_group)
@@ -164,8 +228,8 @@ def _others(limits: Contribution, new: int, adjacency: Adjacency) -> Shift:
 
 
 def _shift_of(limits: Contribution) -> Shift:
-    found = added(limits, COUNT, limits.groups)
-    return Shift(found.l2_squared, found.coordinates, found.shapes)
+    change = added(limits, COUNT, limits.groups)
+    return Shift(change.l2_squared, change.coordinates, change.shapes)
 
 
 # --- searches -----------------------------------------------------------------------------------

@@ -142,9 +142,9 @@ def _half_plane(table_: Table, entries: tuple[int, ...], above: Fraction, *, hig
     survival = table_.survival_high if high else table_.survival_low
     total = weights[0] * survival(numerator // divisor + 1)
     for x in range(1, len(weights)):
-        right = survival((numerator - x * step) // divisor + 1)
-        left = survival((numerator + x * step) // divisor + 1)
-        total += weights[x] * (right + left)
+        positive = survival((numerator - x * step) // divisor + 1)
+        mirrored = survival((numerator + x * step) // divisor + 1)
+        total += weights[x] * (positive + mirrored)
     if high:  # rows beyond the table, each at most a whole row
         total += 2 * table_.rest * (table_.tail_high[0] + table_.tail_high[1])
     return total
