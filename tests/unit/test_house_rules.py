@@ -290,7 +290,8 @@ REACHED_OTHERWISE = {
     "cli.app.LazyGroup.get_command", "cli.app.LazyGroup.list_commands",
     "cli.app.LazyGroup.resolve_command", "cli.budget.export", "cli.budget.show",
     "cli.budget.verify", "cli.check.check", "cli.completion.completion", "cli.estimate.estimate",
-    "cli.init.init", "cli.report.report", "cli.schema.schema", "cli.show.show",  # click's
+    "cli.diff.diff", "cli.init.init", "cli.plan.plan", "cli.report.report", "cli.run.run",
+    "cli.schema.schema", "cli.show.show",  # click's
     "release.plan.plan",  # the public API gives it by its name
 }  # fmt: skip
 # Modules that wait to be wired.
