@@ -7,7 +7,7 @@ bound that holds whatever the scores are, ``mechanisms.exponential``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -30,17 +30,36 @@ from dprelease.postprocess.estimate_columns import UNRELIABLE_AT
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
 from dprelease.privacy.sensitivity.contribution import COUNT, Contribution
-from dprelease.statistics.base import Estimate, Neighbours, Released
+from dprelease.statistics.base import BY_CHOICE, Hazard, Neighbours, Released, SpecKeys, Statistic
 from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved
 
 Positions = list[list[int | None]]
 
 
-class Choices(Estimate):
+class Choices(Statistic):
     """Names chosen among public candidates."""
 
     what = "value"
     unit_noun = "records"
+    keys = SpecKeys(column=True, chooses=True, mechanisms=BY_CHOICE)
+
+    def how_to_read(self, level: str) -> str:
+        """How far a name may fall short."""
+        return (
+            "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short "
+            f"of the best one's (of its rank's, if several are named), with {level}% certainty; "
+            "its `_flag` is empty where nothing but the name was released."
+        )
+
+    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+        """Names that were lucky."""
+        yield Hazard(
+            1,
+            "names chosen by noisy scores",
+            "what is named had a large score or luck: a name close behind may be the true first, "
+            "and a small group's name may be a guess. See how far each may fall short",
+            step.query.name,
+        )
 
     def candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates' names by position."""

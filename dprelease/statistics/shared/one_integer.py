@@ -31,17 +31,25 @@ from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import plus_minus
-from dprelease.statistics.base import Estimate
+from dprelease.statistics.base import Statistic
 
 
-class Single(Estimate):
+class Single(Statistic):
     """One integer with noise, times its unit. The half-width is the same for every cell."""
 
     what = "number"
+    one_number = True
 
     def meaning(self, query: Query) -> str:
         """What is estimated, in a few words."""
         return self.what
+
+    def relative_error(
+        self, half: float | None, at_one: float | None, middle: float | None, units: str
+    ) -> tuple[float, str] | None:
+        """Beside a count of 1."""
+        counted = self.counts.format(units=units)
+        return (half, f"of the count of {counted}") if self.counts and half is not None else None
 
     def columns(
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
