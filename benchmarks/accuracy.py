@@ -22,8 +22,7 @@ import duckdb
 import numpy as np
 
 import dprelease
-from dprelease.kernel.noise import SystemEntropy
-from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise import SystemEntropy, sample
 from dprelease.model import Noise, NoiseFamily
 
 CELLS, RECORDS = 20_000, 100  # of each cell

@@ -18,8 +18,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise import SystemEntropy
-from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise import SystemEntropy, sample
 from dprelease.kernel.noise.selection.exponential import (
     Draw,
     choose,

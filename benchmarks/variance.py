@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.kernel.noise import SystemEntropy
-from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise import SystemEntropy, sample
 from dprelease.model import (
     Adjacency,
     Column,

@@ -84,7 +84,7 @@ def _without(finding: Finding, code: str) -> tuple[Complaint, ...]:
 
 def warnings_of(plan: Plan) -> tuple[Complaint, ...]:
     """Warn of what only the plan shows."""
-    from dprelease.report.wording.extremes import plan_warnings
+    from dprelease.report.facts.explanations import plan_warnings
 
     return plan_warnings(plan)
 

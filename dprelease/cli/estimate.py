@@ -14,7 +14,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 if TYPE_CHECKING:
     from dprelease.local.estimates import Estimates
     from dprelease.model.local_tables import RecordStep
-    from dprelease.report.local.parse import Stated
+    from dprelease.report.facts.record_laws import Stated
 
 SHOWN_UNASKED = 3
 MOST_CELLS = 1_000_000

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.report.local.parse import Stated, steps_from_report
+from dprelease.report.facts.record_laws import Stated, steps_from_report
 
 REPORT = "report.json"
 _LARGEST = 256 * 1024 * 1024

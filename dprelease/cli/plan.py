@@ -48,8 +48,8 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     from dprelease.cli.views.standing import standing_of
     from dprelease.release.saved_plan import digest_of, save
+    from dprelease.report.facts.explanations import plan_warnings
     from dprelease.report.plan_json import describe, what_if_facts
-    from dprelease.report.wording.extremes import plan_warnings
 
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     planned = dprelease.plan(release, output=output)
@@ -65,8 +65,8 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
             remark(f"saved    {out}")
     if html is not None:
         from dprelease.cli.report import write_file
+        from dprelease.report.facts.release_facts import planned_facts
         from dprelease.report.html.page import render_plan_html
-        from dprelease.report.report_json import planned_facts
 
         write_file(html, render_plan_html(planned_facts(planned), described))
         if not quiet:

@@ -85,7 +85,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
 def _tell(result: Result, as_json: bool, quiet: bool) -> None:
     """Say what happened. That it can't be said doesn't undo it: something was released."""
     from dprelease.cli.views.run_outcome import tell_json, tell_text
-    from dprelease.report.wording.extremes import plan_warnings
+    from dprelease.report.facts.explanations import plan_warnings
 
     try:
         if not quiet:

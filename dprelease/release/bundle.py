@@ -22,10 +22,10 @@ from dprelease.output.staging import Content
 from dprelease.output.tables import RecordFile, file_name, write_table
 from dprelease.postprocess.estimate_columns import blank_tables
 from dprelease.release.payload import Sealed
+from dprelease.report.facts.release_facts import Outcome, build, table_facts
 from dprelease.report.formats import file_of, render
 from dprelease.report.numbers import upward
 from dprelease.report.public import PublicReport
-from dprelease.report.report_json import Outcome, build, table_facts
 from dprelease.statistics.shared.read_release import columns_of
 
 

@@ -24,8 +24,7 @@ from dprelease.ledger import run_id
 from dprelease.ledger.identity import canonical_json
 from dprelease.model import Plan
 from dprelease.model.plan_json import plan_json, step_json
-from dprelease.report.wording.approved_plan import approval_facts
-from dprelease.report.wording.list_files import list_facts
+from dprelease.report.facts.release_facts import approval_facts, list_facts
 
 SCHEMA = "dprelease/plan/1"
 

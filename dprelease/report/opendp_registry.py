@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dprelease.report.local.reading import error_of
 from dprelease.report.markdown.review import statistic_words
 from dprelease.report.numbers import written
+from dprelease.report.sections.record_tables import error_of
 
 Facts = Mapping[str, Any]
 

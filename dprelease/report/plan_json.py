@@ -8,13 +8,12 @@ from fractions import Fraction
 from dprelease.model import Plan
 from dprelease.planning.planner import what_if
 from dprelease.postprocess.number_text import as_budget
-from dprelease.report.local.wording import record_facts, record_words
+from dprelease.report.facts.explanations import plan_warnings
+from dprelease.report.facts.record_words import record_facts, record_words
+from dprelease.report.facts.release_facts import approval_facts, list_facts
+from dprelease.report.facts.units import unit_facts
 from dprelease.report.numbers import text, upward
 from dprelease.report.query_json import accounting_facts, query_facts
-from dprelease.report.wording.approved_plan import approval_facts
-from dprelease.report.wording.extremes import plan_warnings
-from dprelease.report.wording.list_files import list_facts
-from dprelease.report.wording.units import unit_facts
 from dprelease.statistics.shared import read_release as reading
 
 
@@ -82,7 +81,7 @@ def _answers(found: Plan | None) -> dict[str, dict[str, object]] | None:
     """The expected error of an answer, by table and column."""
     if found is None:
         return None
-    from dprelease.report.local.errors import error_facts
+    from dprelease.report.facts.record_tables import error_facts
 
     interval = found.release.output.interval
     return {

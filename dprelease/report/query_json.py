@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from dprelease.model import Form, NoiseFamily, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
+from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
 from dprelease.report.numbers import root, text, upward
-from dprelease.report.wording.explanations import candidates_of, explained, threshold_facts
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import read_release as reading
 

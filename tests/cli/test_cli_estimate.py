@@ -32,7 +32,7 @@ from dprelease.model import (
     StoredTable,
     SubsetLaw,
 )
-from dprelease.report.local.facts import perturb_facts
+from dprelease.report.facts.record_tables import perturb_facts
 
 ROWS = 800
 

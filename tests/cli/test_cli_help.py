@@ -152,6 +152,7 @@ def test_help_loads_nothing_heavy(folder):
         "dprelease.cli.files",
         "dprelease.cli.github",
         "dprelease.cli.guard",
+        "dprelease.cli.views",
         "dprelease.cli.views.numbers",
         "dprelease.cli.options",
         *(f"dprelease.cli.{command}" for command in COMMANDS),

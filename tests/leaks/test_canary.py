@@ -268,8 +268,12 @@ def odd_text() -> Exception:
 
 
 # Where something fails: structure, engine, noise, seal, report, files, last words.
-STEPS = ["pipeline._inspect", "pipeline._aggregate", "pipeline.privatize", "pipeline.to_bytes",
-         "pipeline.assemble", "pipeline.publish", "cli.run._tell"]  # fmt: skip
+STEPS = [
+    *(f"release.run.{step}" for step in ("_inspect", "_aggregate", "privatize", "to_bytes")),
+    "release.run.assemble",
+    "release.run.publish",
+    "cli.run._tell",
+]
 ERRORS: dict[str, Callable[[], BaseException]] = {
     "ValueError": lambda: ValueError(TEXT),
     "OSError": lambda: OSError(5, TEXT, TEXT),

@@ -115,6 +115,8 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("W801", "output.released_tables", "a released table that is not as it was released"),
     # W3xx: the plan works, but deserves a second look
     Code(
-        "W301", "report.wording.extremes", "a minimum or maximum that says nothing in small groups"
+        "W301",
+        "report.facts.explanations",
+        "a minimum or maximum that says nothing in small groups",
     ),
 )

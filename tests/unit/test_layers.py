@@ -336,9 +336,9 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
             "dprelease.engines.late imports dprelease.kernel.noise.entropy",
         ),
         (
-            "dprelease.report.report_json",
+            "dprelease.report.facts.release_facts",
             "if TYPE_CHECKING:\n    import dprelease.engines as e",
-            "dprelease.report.report_json imports dprelease.engines",
+            "dprelease.report.facts.release_facts imports dprelease.engines",
         ),
         (
             "dprelease.kernel.noise.distributions.laws",

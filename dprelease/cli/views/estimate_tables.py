@@ -12,7 +12,7 @@ from dprelease.cli.views.numbers import rounded_up
 from dprelease.local.estimates import Cross, Estimates, Mean, Shares
 from dprelease.local.intervals import Figure
 from dprelease.model.local_tables import RecordStep
-from dprelease.report.local.parse import Stated
+from dprelease.report.facts.record_laws import Stated
 from dprelease.report.numbers import upward
 
 GAP = "  "

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.cli.views.numbers import rounded_up
 from dprelease.cli.views.tables import new_table
-from dprelease.report.local.columns import percent
-from dprelease.report.local.reading import (
+from dprelease.report.facts.record_words import percent
+from dprelease.report.sections.record_tables import (
     amount,
     answer_of,
     error_of,

@@ -15,7 +15,7 @@ from dprelease.cli.console import answer, folded
 from dprelease.cli.views.ledger_lines import ledger_lines
 from dprelease.cli.views.numbers import rounded_up
 from dprelease.cli.views.tables import new_table, rendered
-from dprelease.report.wording.list_files import list_rows
+from dprelease.report.facts.release_facts import list_rows
 
 if TYPE_CHECKING:
     from rich.table import Table

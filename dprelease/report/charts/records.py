@@ -7,7 +7,7 @@ from typing import Any
 
 from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut, isolated
 from dprelease.report.charts.scales import linear, ticks_of
-from dprelease.report.local.reading import Estimated, error_of
+from dprelease.report.sections.record_tables import Estimated, error_of
 
 Facts = Mapping[str, Any]
 

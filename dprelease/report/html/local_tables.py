@@ -8,7 +8,7 @@ from typing import Any
 
 from dprelease.report.charts.drawing import Chart
 from dprelease.report.charts.records import floor_chart, frequency_chart
-from dprelease.report.local.reading import (
+from dprelease.report.sections.record_tables import (
     COLUMNS_HEAD,
     Estimated,
     Row,

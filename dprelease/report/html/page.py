@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dprelease.report.charts.beliefs import band_chart, people_chart, percent
 from dprelease.report.charts.budget import budget_chart, ledger_chart, spending_chart
 from dprelease.report.charts.noises import dots_chart, error_chart
+from dprelease.report.facts.release_facts import HEAD, held_rows, list_rows
 from dprelease.report.html.rows import (
     accounting_rows,
     column_rows,
@@ -27,10 +28,7 @@ from dprelease.report.html.tables import shown_tables
 from dprelease.report.markdown.review import costs, statistic_words
 from dprelease.report.numbers import shortened, written
 from dprelease.report.public import PublicReport
-from dprelease.report.wording.approved_plan import held_rows
-from dprelease.report.wording.errata import errata_words
-from dprelease.report.wording.how_to_read import reading_words
-from dprelease.report.wording.list_files import HEAD, list_rows
+from dprelease.report.sections.how_to_read import errata_words, reading_words
 
 if TYPE_CHECKING:
     from jinja2 import Template

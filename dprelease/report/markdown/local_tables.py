@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dprelease.report.local.reading import (
+from dprelease.report.markdown.escape import cell, grid
+from dprelease.report.sections.record_tables import (
     COLUMNS_HEAD,
     column_rows,
     estimated,
@@ -14,7 +15,6 @@ from dprelease.report.local.reading import (
     record_reading,
     trust_words,
 )
-from dprelease.report.markdown.escape import cell, grid
 
 Facts = Mapping[str, Any]
 

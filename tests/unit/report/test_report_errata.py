@@ -3,7 +3,7 @@
 import pytest
 from report_specs import DELTA, PEOPLE
 
-from dprelease.report.wording.errata import errata_words
+from dprelease.report.sections.how_to_read import errata_words
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from report_specs import PEOPLE, spec
 
 from dprelease.model import Plan
 from dprelease.release.bundle import Publication
+from dprelease.report.facts.explanations import MANY, plan_warnings
 from dprelease.report.plan_json import describe
-from dprelease.report.wording.extremes import MANY, plan_warnings
 from dprelease.spec import load
 from dprelease.statistics.registry import STATISTICS
 
@@ -115,7 +115,7 @@ def test_a_large_number_is_a_warning(
 def test_the_limit_is_exact(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned(extreme("min"))
     for limit, warnings in ((needed(plan), 0), (needed(plan) - 1, 1)):
-        monkeypatch.setattr("dprelease.report.wording.extremes.MANY", limit)
+        monkeypatch.setattr("dprelease.report.facts.explanations.MANY", limit)
         assert len(plan_warnings(plan)) == warnings
 
 

@@ -9,10 +9,10 @@ from pages import parsed, problems
 from report_specs import DELTA, PEOPLE, SELECTED
 
 from dprelease.model import OutputColumn, OutputTable
+from dprelease.report.facts.release_facts import planned_facts
 from dprelease.report.html.page import PAGE, render_html, render_plan_html
 from dprelease.report.plan_json import describe
 from dprelease.report.public import PublicReport
-from dprelease.report.report_json import planned_facts
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
 

@@ -12,9 +12,9 @@ import dprelease
 from dprelease.ledger import run_id
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import digest_of
+from dprelease.report.facts.release_facts import planned_facts
 from dprelease.report.html.page import render_plan_html
 from dprelease.report.plan_json import describe
-from dprelease.report.report_json import planned_facts
 from dprelease.report.rerender import rendered_again
 from dprelease.spec import load
 

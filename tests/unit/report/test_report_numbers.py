@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dprelease.model import Loss
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed, places_for
 from dprelease.postprocess.number_text import number, plus_minus
+from dprelease.report.facts.units import beliefs, group_privacy, posterior
 from dprelease.report.markdown.escape import cell
 from dprelease.report.numbers import root, text, upward, written
-from dprelease.report.wording.meaning import beliefs, group_privacy, posterior
 
 POSITIVE = st.fractions(min_value=Fraction(1, 10**12), max_value=10**15)
 

@@ -16,13 +16,13 @@ from test_report_again import REGISTRY, SCHEMA
 
 from dprelease.errors import Failure
 from dprelease.planning.planner import make_plan
+from dprelease.report.facts.record_laws import steps_from_report
+from dprelease.report.facts.release_facts import planned_facts
 from dprelease.report.formats import FORMATS, file_of, render
 from dprelease.report.html.page import render_html, render_plan_html
-from dprelease.report.local.parse import steps_from_report
 from dprelease.report.opendp_registry import registry_entry, registry_yaml
 from dprelease.report.plan_json import describe, what_if_facts
 from dprelease.report.public import PublicReport
-from dprelease.report.report_json import planned_facts
 from dprelease.report.rerender import rendered_again
 from dprelease.spec import load
 

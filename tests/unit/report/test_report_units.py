@@ -10,8 +10,8 @@ from report_specs import PEOPLE, spec
 
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.planning.planner import make_plan
+from dprelease.report.facts.units import posterior
 from dprelease.report.plan_json import describe
-from dprelease.report.wording.meaning import posterior
 from dprelease.spec import load
 
 COUNT = {"statistic": "count", "by": ["region"]}

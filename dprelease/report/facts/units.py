@@ -1,14 +1,17 @@
-"""What is protected, in words: a row, or a person with all rows of one value of a column.
+"""The unit of privacy in words, and what a privacy loss means for it in numbers.
 
-"Person" stands for whatever the column names (a patient, a household, a firm); the guarantee says
-which, in the curator's words.
+A unit is a row, or a person with all rows of one value of a column. "Person" stands for whatever
+the column names (a patient, a household, a firm); the guarantee says which, in the curator's words.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
-from dprelease.model import Adjacency, Privacy, Release
+from dprelease.model import Adjacency, Loss, Privacy, Release
+from dprelease.report.numbers import upward
 
 NEIGHBOURS = {
     Adjacency.ADD_REMOVE: "two tables are neighbours when one has a single row more than the other",
@@ -109,3 +112,53 @@ def bounding_words(release: Release) -> list[str]:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+PRIORS = (0.01, 0.1, 0.5, 0.9)
+GROUPS = (1, 2, 5, 10)
+
+
+def posterior(prior: float, epsilon: float) -> tuple[float, float]:
+    """Bounds on what an observer may believe afterwards who believed ``prior`` before.
+
+    Pure epsilon: pi / (pi + (1 - pi) e^eps) to pi / (pi + (1 - pi) e^-eps).
+    """
+    low = prior / (prior + (1 - prior) * math.exp(min(epsilon, 700.0)))
+    high = prior / (prior + (1 - prior) * math.exp(-epsilon))
+    return low, high
+
+
+def beliefs(about: str, loss: Loss, steps: int) -> dict[str, object]:
+    """Tabulate prior and posterior beliefs about something that takes ``steps`` neighbours.
+
+    Rounded outward to 4 decimals; but for the stated delta.
+    """
+    epsilon, delta = together(loss.epsilon, loss.delta, steps)
+    rows = []
+    for prior in PRIORS:
+        low, high = posterior(prior, float(epsilon))
+        rows.append(
+            {
+                "prior": prior,
+                "posterior_low": math.floor(low * 1e4) / 1e4,
+                "posterior_high": math.ceil(high * 1e4) / 1e4,
+            }
+        )
+    return {"about": about, "epsilon": upward(epsilon), "delta": delta, "rows": rows}
+
+
+def together(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, float]:
+    """Loss between tables ``steps`` neighbours apart: k epsilon, delta times a growing sum."""
+    if not delta:
+        return epsilon * steps, 0.0
+    grown = sum(math.exp(min(float(epsilon) * i, 700.0)) for i in range(steps))
+    return epsilon * steps, min(1.0, float(delta) * grown)
+
+
+def group_privacy(epsilon: Fraction, delta: Fraction) -> list[dict[str, object]]:
+    """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1)."""
+    rows: list[dict[str, object]] = []
+    for size in GROUPS:
+        grown, failing = together(epsilon, delta, size)
+        rows.append({"units": size, "epsilon": upward(grown), "delta": failing or 0})
+    return rows

@@ -1,21 +1,26 @@
-"""The report as one dict of JSON values: everything the renderers may say."""
+"""The facts of a release: everything that a report may say of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
-from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
-from dprelease.report.local.wording import record_facts, record_words
+from dprelease.model import Adjacency, Column, Form, OutputTable, Plan, Release, StoredTable
+from dprelease.report.facts.explanations import plan_warnings
+from dprelease.report.facts.hazards import hazards
+from dprelease.report.facts.record_words import record_facts, record_words
+from dprelease.report.facts.units import (
+    beliefs,
+    bounding_words,
+    group_privacy,
+    protected,
+    unit_facts,
+    unit_of,
+)
 from dprelease.report.numbers import text, upward, written
 from dprelease.report.query_json import MECHANISM_WORDS, accounting_facts, query_facts
-from dprelease.report.wording.extremes import plan_warnings
-from dprelease.report.wording.hazards import hazards
-from dprelease.report.wording.list_files import list_facts
-from dprelease.report.wording.meaning import beliefs, group_privacy
-from dprelease.report.wording.processing import processing
-from dprelease.report.wording.units import bounding_words, protected, unit_facts, unit_of
 from dprelease.statistics.shared.read_release import views
 
 
@@ -240,3 +245,136 @@ def _private(plan: Plan) -> frozenset[str]:
     return frozenset(
         group.column for step in plan.steps for group in step.query.groups if group.private
     )
+
+
+def processing(plan: Plan, records: Sequence[str] = ()) -> list[str]:
+    """Say how values are bounded, rounded, left out, and how figures are read from noisy ones.
+
+    ``records`` is what there is to say of record-level tables.
+    """
+    said = [*(_figures(plan) if plan.reads else ()), *records]
+    if plan.release.data.source.format == "csv":
+        said.append(
+            "A CSV record is one line. A line that cannot be read as a record counts as a record "
+            "without values."
+        )
+    return said
+
+
+def _figures(plan: Plan) -> list[str]:
+    used = {step.query.statistic for step in views(plan)}
+    said = [
+        "Values outside a column's bounds count as the nearest bound; that biases sums and means "
+        "where many lie outside.",
+        "Values are rounded to the column's step before they are added up.",
+        "Nulls and unreadable values follow the column's `nulls`; values outside the declared "
+        "groups follow `other`, and are left out of the table where there is none.",
+        "Means are read from two noisy sums; they and their counts are post-processing of these.",
+    ]
+    if used & {"variance", "stddev"}:
+        said.append(
+            "Variances and standard deviations are those of the population (divided by the number "
+            "of values), read with the mean and that number from three noisy sums."
+        )
+    if used & {"proportion", "ratio"}:
+        said.append(
+            "Shares and ratios are read from two noisy figures; a record of which a condition is "
+            "null does not fulfil it."
+        )
+    if any(step.form is Form.QUANTILES for step in views(plan)):
+        said.append("Quantiles are values of the column's grid; nulls have no rank.")
+    if "best" in used:
+        said.append("Scores above `score_upper` count as that, scores below 0 and null ones as 0.")
+    return said
+
+
+HEAD = ("file", "named by", "its lines", "SHA-256")
+_LINES = {
+    "keys_file": "each is published, as a label",
+    "candidates_file": "each may be published, as what the query chooses",
+}
+
+
+def list_facts(release: Release) -> dict[str, list[dict[str, str]]]:
+    """State each list file; nothing where there are none."""
+    facts = [
+        {
+            "key": each.key,
+            "name": each.name,
+            "file": each.file,
+            "lines": _LINES[each.key],
+            "sha256": each.sha256,
+        }
+        for each in release.lists
+    ]
+    return {"lists": facts} if facts else {}
+
+
+def list_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Give one row of ``HEAD`` for each list file of a report or plan."""
+    return [
+        (each["file"], f"{each['key']} of {each['name']}", each["lines"], each["sha256"])
+        for each in report.get("lists", ())
+    ]
+
+
+LEFT_OPEN = (
+    "what the data hold, and what is charged to the ledger until then",
+    "the machine and the folder: relative paths start at the spec, so that a copy of the spec "
+    "elsewhere has another ledger",
+    "when it is run, and that a charge which a failure has used up is charged again",
+    "[release] approved_by, comments, and the order of keys in the spec",
+)
+
+
+def approval_facts(release: Release) -> dict[str, object]:
+    """State both in JSON values. What is held has the names of the spec's keys.
+
+    Paths are as the spec writes them, or as they were given instead: the same on every machine.
+    """
+    about, data, privacy = release.about, release.data, release.privacy
+    ledger, output = release.ledger, release.output
+    path = ledger.path if ledger.written_path is None else ledger.written_path
+    witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
+    caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
+    texts = ("title", "curator", "contact", "purpose", "region", "sector")
+    return {
+        "holds": {
+            "ledger.path": path,
+            "ledger.witness": f"{path}.witness" if witness is None else witness,
+            "ledger.dataset": ledger.dataset,
+            **{f"ledger.{name}": None if cap is None else text(cap) for name, cap in caps.items()},
+            "ledger.disjoint_periods": ledger.disjoint_periods,
+            "data.path": data.written_path,
+            "data.snapshot": data.snapshot,
+            "data.engine": data.engine,
+            "period": release.period,
+            "output.path": output.path if output.written_path is None else output.written_path,
+            "output.format": output.format,
+            "output.interval": text(output.interval),
+            "report.formats": list(release.report_formats),
+            "privacy.unit_description": privacy.unit_description,
+            **{f"release.{name}": getattr(about, name) for name in texts},
+            **{
+                f"columns.{name}.source": column.source
+                for name, column in release.columns.items()
+                if column.source is not None
+            },
+        },
+        "leaves_open": list(LEFT_OPEN),
+    }
+
+
+def held_rows(held: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Give what is held for people, without texts that the spec does not have."""
+    named = {**held, **{name: "none" for name in _CAPS if held[name] is None}}
+    return [(name, _shown(value)) for name, value in named.items() if value is not None]
+
+
+_CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from dprelease.report.local.columns import percent
+from dprelease.report.facts.record_words import percent
 from dprelease.report.numbers import shortened, written
 
 Facts = Mapping[str, Any]

@@ -1,0 +1,1 @@
+"""What a report states, as values: built from the plan and the run, and as JSON."""

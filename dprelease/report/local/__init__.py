@@ -1,1 +1,0 @@
-"""Record-level tables in a report."""

@@ -1,0 +1,1 @@
+"""The parts of a report: what each says is worded here, once."""

@@ -1,1 +1,0 @@
-"""Sentences of the report, made of its facts."""
