@@ -13,6 +13,7 @@ from dprelease.diff.local_tables import perturb_changes
 from dprelease.model import Accuracy, Column, Part, Plan, Query
 from dprelease.report.numbers import text
 from dprelease.report.query_json import query_facts
+from dprelease.statistics.registry import statistic_of
 
 _CLAIM = "public, and not taken from the data?"
 _ASKED = ("statistic", "column", "by", "where", "table")
@@ -208,7 +209,7 @@ def asked(query: Query) -> dict[str, Value]:
     chosen = query.candidates
     told: dict[str, Value] = {
         "quantiles": ", ".join(map(text, query.quantiles)) or None,
-        "k": query.picks if query.statistic == "top_k" else None,
+        "k": query.picks if "k" in statistic_of(query.statistic).keys.needs else None,
         "numerator": _part(query.numerator),
         "denominator": _part(query.denominator),
         "score": None if chosen is None else chosen.score.text,

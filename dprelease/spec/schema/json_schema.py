@@ -15,8 +15,6 @@ from dprelease.spec import resolve
 from dprelease.spec.checks.queries.statistic_keys import (
     INSTEAD,
     OWN_KEYS,
-    STATISTICS,
-    StatisticKeys,
 )
 from dprelease.spec.schema import fields, models, quantiles
 from dprelease.spec.schema import local_keys as perturb_keys
@@ -24,6 +22,8 @@ from dprelease.spec.schema.descriptions import SECTIONS, WORDS
 from dprelease.spec.schema.keys import Choice, Key
 from dprelease.spec.schema.sections import Section
 from dprelease.spec.toml import numbers
+from dprelease.statistics.base import SpecKeys
+from dprelease.statistics.registry import STATISTICS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "dprelease spec"
@@ -232,11 +232,12 @@ def _unit_rules() -> list[Fragment]:
 
 def _statistic_rules() -> list[Fragment]:
     return [
-        _when({"statistic": {"const": name}}, _takes(keys)) for name, keys in STATISTICS.items()
+        _when({"statistic": {"const": name}}, _takes(statistic.keys))
+        for name, statistic in STATISTICS.items()
     ]
 
 
-def _takes(keys: StatisticKeys) -> Fragment:
+def _takes(keys: SpecKeys) -> Fragment:
     needed = [*(["column"] if keys.column else []), *keys.needs]
     made: Fragment = {}
     if plain := [name for name in needed if name not in INSTEAD]:

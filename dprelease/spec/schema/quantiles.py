@@ -5,15 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TypeAlias
 
-from dprelease.spec.complaints.quoting import plain, show
+from dprelease.spec.complaints.quoting import show
 from dprelease.spec.schema.keys import Finding, Unread, each
 from dprelease.spec.toml.numbers import Refused, exact
 
 Quantiles: TypeAlias = tuple[Fraction, ...]
 
 MAX_QUANTILES = 100
-# A true minimum or maximum is one record's value: no private answer comes near it.
-FIXED = {"median": Fraction(1, 2), "min": Fraction(1, 100), "max": Fraction(99, 100)}
 
 
 def quantiles(value: object) -> Quantiles:
@@ -34,11 +32,6 @@ def quantiles(value: object) -> Quantiles:
     if twice:
         raise Unread(*twice)
     return tuple(sorted(found))
-
-
-def quantile_suffix(quantile: Fraction) -> str:
-    """Name a quantile in a column's name, in hundredths: ``_q10``, ``_q12_5``."""
-    return f"_q{(plain(100 * quantile) or '').replace('.', '_')}"
 
 
 def _quantile(value: object) -> Fraction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,10 +13,9 @@ from hypothesis import strategies as st
 
 import dprelease.spec
 from dprelease.errors import Place
-from dprelease.model import ColumnType, Query, Source
+from dprelease.model import ColumnType, Source
 from dprelease.spec.checks.columns.values import canonical
 from dprelease.spec.checks.files.paths import absolute, fixed_part, holds, reads
-from dprelease.spec.checks.queries.statistic_keys import LATER_STATISTICS, STATISTICS, suffixes_of
 from dprelease.spec.complaints.codes import CODE_TABLE, CODES
 from dprelease.spec.complaints.did_you_mean import nearest
 from dprelease.spec.complaints.quoting import listed, plain, show
@@ -25,7 +23,7 @@ from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.toml.numbers import Refused, budget, exact, probability
 from dprelease.spec.toml.positions import find_positions
-from dprelease.statistics import registry
+from dprelease.statistics.registry import STATISTICS
 
 
 def test_codes_are_unique_sorted_and_all_of_them_are_used():
@@ -38,17 +36,6 @@ def test_codes_are_unique_sorted_and_all_of_them_are_used():
         if file.name != "codes.py":
             used |= set(re.findall(r'"([EW][0-9]{3})"', file.read_text()))
     assert used == set(codes)
-
-
-def test_the_statistics_are_those_of_the_registry():
-    assert set(STATISTICS) == set(registry.STATISTICS)
-    assert not LATER_STATISTICS & set(STATISTICS)
-    several = (Fraction(1, 8), Fraction(1, 2), Fraction(999, 1000))
-    for name in STATISTICS:
-        one = Query("n", name, "t", quantiles=several[:1])
-        for query in (one, replace(one, picks=3), replace(one, quantiles=several)):
-            if query.quantiles == several[:1] or name == "quantile":
-                assert suffixes_of(query) == registry.STATISTICS[name].suffixes_of(query)
 
 
 @given(st.integers(-(10**19), 10**19), st.integers(0, 14), st.integers(-3, 3))

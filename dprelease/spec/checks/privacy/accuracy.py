@@ -6,9 +6,7 @@ from fractions import Fraction
 
 from dprelease.model import Accuracy
 from dprelease.spec.checks.queries.query_context import Asked
-
-BY_RECORDS = frozenset({"mean", "proportion", "variance", "stddev", "ratio"})
-"""Statistics whose noise depends on how many records are behind a figure."""
+from dprelease.statistics.registry import STATISTICS
 
 USUAL = Fraction(95, 100)
 
@@ -18,7 +16,9 @@ def read_target(asked: Asked) -> Accuracy | None:
     section, statistic = asked.model.accuracy, asked.model.statistic
     if section is None or section.within is None:
         return None
-    if statistic in BY_RECORDS and section.records is None:
+    described = STATISTICS.get(statistic or "")
+    by_records = described is not None and described.error_by_records
+    if by_records and section.records is None:
         asked.complain(
             "accuracy",
             "E240",
@@ -26,7 +26,7 @@ def read_target(asked: Asked) -> Accuracy | None:
             "say at how many the target holds, such as records = 1000",
         )
         return None
-    if statistic not in BY_RECORDS and section.records is not None:
+    if not by_records and section.records is not None:
         asked.complain(
             "accuracy",
             "E240",

@@ -14,6 +14,7 @@ from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.schema.models import BoundingSection, PrivacySection
 from dprelease.spec.schema.structure import Part
 from dprelease.spec.toml.tree import Path
+from dprelease.statistics.registry import statistic_of
 
 LARGE = 1_000
 """More rows (or groups) of one unit than this are worth a word: 1 to 5 are usual."""
@@ -105,7 +106,7 @@ def _no_groups(section: BoundingSection, reporter: Reporter) -> None:
 
 
 def _counts_rows(query: Query) -> bool:
-    return query.statistic != "count_units"
+    return not statistic_of(query.statistic).counts_units
 
 
 def _does_nothing(bounds: _Bounds, reporter: Reporter) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from dprelease.spec.checks.queries.statistic_keys import STATISTICS
 from dprelease.spec.complaints.quoting import listed
 from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.schema.models import PrivacySection, QuerySection
 from dprelease.spec.schema.structure import Part
+from dprelease.statistics.registry import STATISTICS
 
 
 def check_budgets(
@@ -70,10 +70,10 @@ def _check_mechanism(
     if total.accounting == "pure" and model.rho is not None:
         hint = 'state epsilon, or accounting = "auto"'
         reporter.complain("E224", "rho is no pure budget", (*query.path, "rho"), hint)
-    takes = STATISTICS.get(model.statistic or "")
-    if takes is not None and model.mechanism not in takes.mechanisms:
+    statistic = STATISTICS.get(model.statistic or "")
+    if statistic is not None and model.mechanism not in statistic.keys.mechanisms:
         message = f"{model.statistic} can't use the {model.mechanism} mechanism"
-        reporter.complain("E235", message, path, f"use {listed(takes.mechanisms)}")
+        reporter.complain("E235", message, path, f"use {listed(statistic.keys.mechanisms)}")
         return
     if model.mechanism != "gaussian":
         return

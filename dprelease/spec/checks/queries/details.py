@@ -7,7 +7,8 @@ from typing import NamedTuple
 from dprelease.model import Candidates, Column, Group
 from dprelease.model import Part as RatioPart
 from dprelease.spec.checks.queries.query_context import Asked
-from dprelease.spec.schema.quantiles import FIXED, Quantiles
+from dprelease.spec.schema.quantiles import Quantiles
+from dprelease.statistics.registry import STATISTICS
 
 
 class Details(NamedTuple):
@@ -27,20 +28,23 @@ def read_details(asked: Asked, column: Column | None) -> Details | None:
 
     Missing keys have had their complaints.
     """
-    model, statistic = asked.model, asked.model.statistic
+    model, statistic = asked.model, STATISTICS.get(asked.model.statistic or "")
     found: Details | None = Details()
-    if statistic == "ratio":
+    if statistic is None:
+        return found
+    needs = statistic.keys.needs
+    if "denominator" in needs:
         found = _ratio(asked)
-    elif statistic == "proportion":
+    elif statistic.keys.where_is_numerator:
         found = _proportion(asked)
-    elif statistic == "best":
+    elif "score" in needs:
         found = _best(asked)
-    elif statistic == "top_k":
+    elif "k" in needs:
         found = Details(picks=model.k) if model.k is not None else None
-    elif statistic == "quantile":
+    elif "q" in needs:
         found = _quantiles(asked, column, model.q)
-    elif statistic in FIXED:
-        found = _quantiles(asked, column, (FIXED[statistic],))
+    elif statistic.fixed_quantile is not None:
+        found = _quantiles(asked, column, (statistic.fixed_quantile,))
     return found
 
 

@@ -15,6 +15,7 @@ from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import Part
 from dprelease.spec.toml.tree import Path
+from dprelease.statistics.registry import statistic_of
 
 UNIT_HINT = "count_units counts the units; group by what many of them share"
 
@@ -100,7 +101,7 @@ class Asked(NamedTuple):
             hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
             reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
         elif (
-            statistic in {"variance", "stddev"}
+            statistic_of(statistic).keys.squares
             and column.grid is not None
             and column.grid.magnitude > LARGEST_SQUARED
         ):

@@ -8,6 +8,7 @@ from dprelease.spec.checks.queries.groups import make_group
 from dprelease.spec.checks.queries.query_context import Asked
 from dprelease.spec.complaints.quoting import counted, show
 from dprelease.spec.toml.numbers import Refused
+from dprelease.statistics.registry import STATISTICS
 
 
 def own_group(asked: Asked, column: Column) -> Group | None:
@@ -34,7 +35,7 @@ def own_group(asked: Asked, column: Column) -> Group | None:
     known = asked.context.columns[column.name]
     if group is None and known is not None and known.keyless and "bins" not in asked.part.bad:
         leak = "so which groups appear would leak"
-        if model.statistic != "histogram":
+        if STATISTICS[model.statistic or ""].keys.chooses:
             leak = f"so {model.statistic} has nothing public to choose from"
         message = f"{show(column.name)} has no public keys, {leak}"
         asked.complain("column", "E202", message, "keys or keys_file, or bins for numbers")
@@ -44,7 +45,8 @@ def own_group(asked: Asked, column: Column) -> Group | None:
 def check_picks(asked: Asked, axis: Group) -> None:
     """Complain when more values are asked for than there are."""
     picks = asked.model.k
-    if asked.model.statistic == "top_k" and picks is not None and picks > len(axis.labels):
+    takes = STATISTICS[asked.model.statistic or ""].keys
+    if "k" in takes.needs and picks is not None and picks > len(axis.labels):
         values = counted(len(axis.labels), "public value")
         message = f"k is {picks}, but {show(axis.column)} has {values}"
         asked.complain("k", "E233", message, f"at most k = {len(axis.labels)}")
