@@ -78,11 +78,11 @@ class Ledger(OpenLedger):
         terms = Terms(loss, parts if parts is not None else whole(loss), period, disjoint)
         content = charge_content(dataset, release, terms, caps, detail)
         with self._writing(charged=False) as book:
-            known = book.runs.get(run_id)
-            if known is not None:
-                if known.loss != loss:
-                    raise other_cost(release, known.loss, loss, place)
-                return reservation_of(book, known, fresh=False)
+            charged_run = book.runs.get(run_id)
+            if charged_run is not None:
+                if charged_run.loss != loss:
+                    raise other_cost(release, charged_run.loss, loss, place)
+                return reservation_of(book, charged_run, fresh=False)
             check_guarantee(book.account(dataset), detail, place)
             check_caps(book.account(dataset), terms, caps, place)
             self._append(book.head, Kind.CHARGE, run_id, content)
@@ -153,9 +153,9 @@ class Ledger(OpenLedger):
             if self._connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
                 raise not_a_ledger(self.path, "its pages are damaged")
             book = self._book()
-            for each in book.runs.values():
-                if each.seal is not None:
-                    self._payload(each.seal)
+            for run in book.runs.values():
+                if run.seal is not None:
+                    self._payload(run.seal)
             return book.head
 
     @classmethod

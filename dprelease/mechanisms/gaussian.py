@@ -10,8 +10,7 @@ from fractions import Fraction
 
 from dprelease.model import Loss, Noise, NoiseFamily
 from dprelease.model.shift import Shift
-from dprelease.privacy import zcdp
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
+from dprelease.privacy import discrete_gaussian, zcdp
 
 _NO_NOISE = Noise(NoiseFamily.NONE, Fraction(0))
 _NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))

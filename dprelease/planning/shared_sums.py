@@ -24,7 +24,7 @@ from dprelease.model import (
     Reading,
     Sensitivity,
 )
-from dprelease.privacy.sensitivity.contribution import Vector
+from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.base import Neighbours, Released, SharedSums, Sharing, quantity
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved

@@ -29,7 +29,7 @@ from dprelease.model.privacy_events import (
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
 from dprelease.planning.shared_releases import units_of
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.base import Neighbours, Released
 from dprelease.statistics.registry import statistic_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dprelease.model import Loss, Query, Release
-from dprelease.privacy.composition import Cost, compose
+from dprelease.privacy.composition import MARGINS, Cost, compose
 from dprelease.statistics.registry import key_selector
 
 STATED_DELTA = Fraction(1, 10**6)
@@ -16,12 +16,16 @@ STATED_DELTA = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say."""
+    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say.
+
+    Numerical composition is claimed with this ``margin``.
+    """
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction
     accounting: str
+    margin: Fraction = MARGINS[0]
 
     @property
     def open(self) -> bool:
@@ -43,7 +47,7 @@ class Total:
         plain = self.accounting in {"auto", "plain"} and (self.rho is None or self.delta == 0)
         if plain and fits and all(cost.loss.delta == 0 for cost in costs):
             return compose(costs, Fraction(0), "pure")
-        return compose(costs, self.delta, self.accounting)
+        return compose(costs, self.delta, self.accounting, self.margin)
 
     def without(self, loss: Loss) -> Total:
         """What is left of it beside a loss that adds up with all others; may be negative."""

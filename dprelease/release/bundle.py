@@ -94,45 +94,45 @@ class Publication:
 def assemble(
     plan: Plan,
     reservation: Reservation,
-    kept: Sealed,
+    sealed: Sealed,
     released_at: str,
     runs: Iterable[Run] = (),
 ) -> Publication:
     """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
     release = plan.release
-    tables = tuple(tables_of(plan, kept.noisy))
+    tables = tuple(tables_of(plan, sealed.noisy))
     written = [write_table(table, release.output.format) for table in tables]
-    records = _records(plan, kept)
+    records = _records(plan, sealed)
     outcome = Outcome(
         run_id=reservation.run_id,
         released_at=released_at,
         ledger=ledger_facts(plan, reservation) | {"history": _history(reservation.run, runs)},
-        versions=kept.versions,
-        files={each.file: each.sha256 for each in written}
-        | {each.file: each.sha256 for each in records},
-        tables=tuple(table_facts(each.table, each.file) for each in written),
+        versions=sealed.versions,
+        files={table.file: table.sha256 for table in written}
+        | {table.file: table.sha256 for table in records},
+        tables=tuple(table_facts(table.table, table.file) for table in written),
         remarks=tuple(_remarks(plan, tables)),
-        records=kept.records,
+        records=sealed.records,
     )
     report = build(plan, outcome)
-    in_files = {each.file: as_in_file(each.table, each.format) for each in written}
+    in_files = {table.file: as_in_file(table.table, table.format) for table in written}
     public = PublicReport(report, in_files)
     others = {file_of(form): render(public, form) for form in release.report_formats}
-    files: dict[str, Content] = {each.file: each.content for each in written}
-    files |= {each.file: each.stored for each in records}
+    files: dict[str, Content] = {table.file: table.content for table in written}
+    files |= {table.file: table.stored for table in records}
     files |= others
     files["datapackage.json"] = datapackage_bytes(release, [*written, *records], others)
     return Publication(tables, report, files, tuple(records))
 
 
-def _records(plan: Plan, kept: Sealed) -> list[RecordFile]:
+def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     if not plan.records:
         return []
     # Imported here for start-up: most releases have no table of records.
     from dprelease.local.cells import described
 
     return [
-        RecordFile(described(step, plan.release.about), kept.records[step.perturb.name])
+        RecordFile(described(step, plan.release.about), sealed.records[step.perturb.name])
         for step in plan.records
     ]
 
@@ -188,14 +188,16 @@ def _history(run: Run, runs: Iterable[Run]) -> list[dict[str, object]]:
     Of very many the last. Neither names nor numbers of other releases: only when each was charged,
     and the total so far, under the caps of this run.
     """
-    known = sorted(runs, key=lambda each: each.seq)
-    before = [each for each in known if each.dataset == run.dataset and each.seq <= run.seq]
-    totals = running([each.terms for each in before], run.caps)
-    told: list[dict[str, object]] = [
-        {"entry": each.seq, "at": each.charged_at, "epsilon": upward(total.epsilon)}
-        for each, (_, total) in zip(before, totals, strict=True)
+    ordered = sorted(runs, key=lambda charge: charge.seq)
+    before = [
+        charge for charge in ordered if charge.dataset == run.dataset and charge.seq <= run.seq
     ]
-    return told[-MOST_CHARGES:]
+    totals = running([charge.terms for charge in before], run.caps)
+    charges: list[dict[str, object]] = [
+        {"entry": charge.seq, "at": charge.charged_at, "epsilon": upward(total.epsilon)}
+        for charge, (_, total) in zip(before, totals, strict=True)
+    ]
+    return charges[-MOST_CHARGES:]
 
 
 def ledger_facts(plan: Plan, reservation: Reservation) -> dict[str, object]:

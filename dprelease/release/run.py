@@ -2,7 +2,7 @@
 
 Order is the guarantee: plan, certify, look at the structure of the data, charge (durable), only
 then read values, add noise, seal, publish. What stops it from outside after the charge can be
-repeated at no cost, and a repeated run gives the sealed numbers again. ``drawing`` says what
+repeated at no cost, and a repeated run gives the sealed numbers again. ``single_draw`` says what
 happens if it fails by itself while noise is drawn.
 """
 
@@ -34,11 +34,11 @@ from dprelease.release.payload import Sealed, from_bytes, to_bytes, versions
 from dprelease.release.plan import certified_plan
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
-from dprelease.release.single_draw import Look, SpoiltLook, burn
+from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.report.formats import ready
 from dprelease.report.query_json import query_facts
 from dprelease.spec import load
-from dprelease.spec.checks.files.relocation import relocated
+from dprelease.spec.checks.paths import relocated
 
 Progress = Callable[[str], None]
 
@@ -88,11 +88,11 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
             payload = book.sealed(name) if reservation.state is State.SEALED else None
             if payload is None:
                 source = entropy or SystemEntropy()
-                kept = _drawn_once(book, certified, reservation, engine, source, tell)
+                sealed = _drawn_once(book, certified, reservation, engine, source, tell)
             else:
-                kept = from_bytes(certified.plan, payload)
+                sealed = from_bytes(certified.plan, payload)
             tell("write")
-            return _publish(book, certified.plan, reservation, kept)
+            return _publish(book, certified.plan, reservation, sealed)
 
 
 def _inspect(engine: Engine, release: Release) -> None:
@@ -100,8 +100,11 @@ def _inspect(engine: Engine, release: Release) -> None:
     try:
         engine.inspect(release.data.source, all_inputs(release))
     except Failure as failure:
-        found = [replace(each, place=release.place(each.key)) for each in failure.complaints]
-        raise Failure(failure.exit_code, found) from None
+        complaints = [
+            replace(complaint, place=release.place(complaint.key))
+            for complaint in failure.complaints
+        ]
+        raise Failure(failure.exit_code, complaints) from None
 
 
 @contextmanager
@@ -160,21 +163,21 @@ def _drawn_once(  # noqa: PLR0913, PLR0917 - all that a run has
     entropy: Entropy,
     tell: Progress,
 ) -> Sealed:
-    """Read, add noise and seal: one look for one charge, also if it fails (see ``drawing``)."""
+    """Read, add noise and seal: one draw for one charge, also if it fails (see ``single_draw``)."""
     if reservation.state is not State.CHARGED:
         raise used_up(reservation.run.release)
-    look = Look(entropy)
+    draw = NoiseDraw(entropy)
     try:
         with Unsealed() as unsealed:
-            noisy = _compute(certified, reservation, engine, entropy, look, tell)
-            records = _record(book, certified.plan, reservation, engine, look, unsealed, tell)
+            noisy = _compute(certified, reservation, engine, entropy, draw, tell)
+            records = _record(book, certified.plan, reservation, engine, draw, unsealed, tell)
             drawn = Sealed(noisy, versions(), records)
             tell("seal")
             unsealed.settle()
-            return _seal(book, certified.plan, reservation, drawn, look)
-    except SpoiltLook as spoilt:
-        kind = spoilt.kind
-    return from_bytes(certified.plan, burn(book, reservation, kind))
+            return _seal(book, certified.plan, reservation, drawn, draw)
+    except DrawAborted as aborted:
+        kind = aborted.kind
+    return from_bytes(certified.plan, void_charge(book, reservation, kind))
 
 
 def _compute(  # noqa: PLR0913, PLR0917 - as above
@@ -182,7 +185,7 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
     reservation: Reservation,
     engine: Engine,
     entropy: Entropy,
-    look: Look,
+    draw: NoiseDraw,
     tell: Progress,
 ) -> NoisyTable:
     """Read and add noise, table by table. The reservation is the permission to read."""
@@ -198,8 +201,8 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
         exact = _aggregate(reservation, engine, job)
         _joined(ahead, failed)
         tell(f"add noise to {job.steps[0].query.table}")
-        with look.guard():
-            drawn = privatize(exact, job, look, keys)
+        with draw.guard():
+            drawn = privatize(exact, job, draw, keys)
             values |= drawn.values
             keys |= drawn.keys
     _joined(ahead, failed)  # where there are no queries, nobody has waited yet
@@ -218,7 +221,7 @@ def _record(  # noqa: PLR0913, PLR0917 - as above
     plan: Plan,
     reservation: Reservation,
     engine: Engine,
-    look: Look,
+    draw: NoiseDraw,
     unsealed: Unsealed,
     tell: Progress,
 ) -> Mapping[str, StoredTable]:
@@ -232,7 +235,7 @@ def _record(  # noqa: PLR0913, PLR0917 - as above
 
     run = reservation.run_id
     clear(plan.release.ledger.path, run, lambda: book.sealed(run) is not None)
-    return record_all(plan, run, engine.records, look, unsealed, tell)
+    return record_all(plan, run, engine.records, draw, unsealed, tell)
 
 
 def _prepare(plan: Plan, failed: list[Exception]) -> None:
@@ -258,25 +261,27 @@ def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable
     return engine.aggregate(job.request)
 
 
-def _seal(book: Ledger, plan: Plan, reservation: Reservation, drawn: Sealed, look: Look) -> Sealed:
+def _seal(
+    book: Ledger, plan: Plan, reservation: Reservation, drawn: Sealed, draw: NoiseDraw
+) -> Sealed:
     """Fix the noisy numbers for good: ours, or those another process has sealed before us."""
-    with look.guard():
+    with draw.guard():
         payload = to_bytes(plan, drawn)
-    with look.guard(Failure):  # the disk, or another process
-        kept = book.seal(reservation, payload)
-    return drawn if kept == payload else from_bytes(plan, kept)
+    with draw.guard(Failure):  # the disk, or another process
+        first_sealed = book.seal(reservation, payload)
+    return drawn if first_sealed == payload else from_bytes(plan, first_sealed)
 
 
-def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -> Result:
+def _publish(book: Ledger, plan: Plan, reservation: Reservation, sealed: Sealed) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
     run = reservation.run
     if plan.records:
         from dprelease.release.record_tables import located
 
-        kept = located(plan, kept, run.run_id)
+        sealed = located(plan, sealed, run.run_id)
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
-    made: Publication = assemble(plan, reservation, kept, run.charged_at, book.entries())
+    made: Publication = assemble(plan, reservation, sealed, run.charged_at, book.entries())
     book.published(reservation, publish(plan.release.output.path, made.files))
     return Result(
         plan=plan,

@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping
 
 from dprelease.model import Release
-from dprelease.spec.complaints.codes import CODES
 
-__all__ = ["CODES", "load"]
+__all__ = ["load"]
 
 
 def load(

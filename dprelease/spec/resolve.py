@@ -21,27 +21,29 @@ from dprelease.model import (
     Release,
 )
 from dprelease.model.periods import nearly_a_date
-from dprelease.spec.checks.columns.column import resolve_columns
-from dprelease.spec.checks.columns.list_places import Barred, Lists
-from dprelease.spec.checks.columns.names import check_declared
-from dprelease.spec.checks.files.collisions import Named, check_ledger, check_output, of_ledger
-from dprelease.spec.checks.files.paths import absolute
-from dprelease.spec.checks.files.sources import (
+from dprelease.spec.checks.columns.column import check_declared, resolve_columns
+from dprelease.spec.checks.columns.list_files import Barred, Lists
+from dprelease.spec.checks.data_source import (
     check_period,
     dataset_name,
-    fill_period,
     resolve_data,
     separates_periods,
 )
-from dprelease.spec.checks.privacy.bounding_warnings import warn_of_bounding
-from dprelease.spec.checks.privacy.budgets import check_budgets
-from dprelease.spec.checks.privacy.units import bounding_of, check_unit
-from dprelease.spec.checks.privacy.warnings import check_usage
+from dprelease.spec.checks.paths import (
+    Named,
+    absolute,
+    check_ledger,
+    check_output,
+    fill_period,
+    of_ledger,
+)
+from dprelease.spec.checks.privacy import bounding_of, check_budgets, check_unit
 from dprelease.spec.checks.queries.output_tables import check_tables
 from dprelease.spec.checks.queries.query import resolve_query
 from dprelease.spec.checks.queries.query_context import QueryContext
-from dprelease.spec.complaints.quoting import listed, show
+from dprelease.spec.checks.warnings import check_usage, warn_of_bounding
 from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.complaints.wording import listed, show
 from dprelease.spec.schema.models import OutputSection, ReportSection
 from dprelease.spec.schema.structure import Part, Parts
 
@@ -97,7 +99,7 @@ def resolve(
         _sure(data),
         _privacy(parts),
         ledger,
-        {name: _sure(known).column for name, known in columns.items()},
+        {name: _sure(declared).column for name, declared in columns.items()},
         queries,
         _sure(output),
         formats,
@@ -105,7 +107,7 @@ def resolve(
         tuple(reporter.warnings),
         reporter.places(),
         perturbs,
-        tuple(lists.found),
+        tuple(lists.files),
     )
 
 
@@ -113,7 +115,7 @@ def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> 
     if not parts.perturbs:
         return ()
     # Imported here for start-up: most specs have none.
-    from dprelease.spec.checks.local.tables import resolve_perturbs
+    from dprelease.spec.checks.local_tables import resolve_perturbs
 
     return resolve_perturbs(parts, context, queries)
 

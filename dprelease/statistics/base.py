@@ -15,6 +15,7 @@ from dprelease.model import (
     Form,
     Grid,
     Measure,
+    Noise,
     OutputColumn,
     Quantity,
     Query,
@@ -22,7 +23,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 
 ONE_ROW = Contribution(1, 1, 1)
 RECORDS_FOR_EXAMPLE = 1000
@@ -283,3 +284,11 @@ def both(first: Expression | None, second: Expression | None) -> Expression | No
         return first or second
     columns = tuple(dict.fromkeys(first.columns + second.columns))
     return Expression(f"({first.text}) AND ({second.text})", columns)
+
+
+def noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:
+    """The half-width that noise, or a sum of so many draws, exceeds with a chance of alpha."""
+    # Imported here for start-up: to load a spec needs no law.
+    from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
+
+    return halfwidth(noise, alpha) if draws is None else sum_halfwidth(noise, draws, alpha)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
-from dprelease.privacy.sensitivity.contribution import Scalar
+from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.base import BY_CHOICE, LISTS, Neighbours, Released, SpecKeys
 from dprelease.statistics.shared.choices import Choices
 from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved

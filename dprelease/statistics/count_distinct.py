@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity, Step
-from dprelease.privacy.sensitivity.contribution import added_distinct, replaced_distinct
+from dprelease.privacy.sensitivity import added_distinct, replaced_distinct
 from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.sensitivity import cells_of

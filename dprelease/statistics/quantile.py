@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed
 from dprelease.postprocess.number_text import percent
@@ -179,6 +178,9 @@ def ranks_half(step: Step, interval: Fraction) -> int:
 
 
 def _ranks(step: Step, interval: Fraction, at: int) -> int:
+    # Imported here for start-up: to load a spec needs no mechanism.
+    from dprelease.mechanisms.quantile_error import rank_halfwidth
+
     if step.scheme is None:
         raise ValueError("quantiles are searched by a scheme")
     grid, points = quantity(step.query.column).grid, step.query.points

@@ -21,7 +21,7 @@ from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import places_for
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
-from dprelease.privacy.sensitivity.contribution import COUNT, Scalar
+from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.base import (
     OF_PARTS,
     RECORDS_FOR_EXAMPLE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading, Sensitivity
-from dprelease.privacy.sensitivity.contribution import Scalar
+from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.base import Neighbours, Released, SharedSums, Sharing, SpecKeys, quantity
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved

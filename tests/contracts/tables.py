@@ -24,7 +24,7 @@ from dprelease.model import (
 )
 
 # The engines that answer every request of the vocabulary.
-ENGINES = ["reference", "duckdb"]
+ENGINES = ["duckdb", "reference"]
 FORMS = ["csv", "csv files", "parquet", "parquet files"]
 
 T = ColumnType

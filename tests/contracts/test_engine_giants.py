@@ -68,6 +68,7 @@ def answered(request: AggregateRequest) -> dict[str, list[int]]:
     return {key: column for (key,), column in found.items() if any(column)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("private", [False, True])
 def test_a_person_of_a_million_rows_fits_into_the_usual_memory(
     tmp_path: Path, private: bool, monkeypatch: pytest.MonkeyPatch
@@ -82,6 +83,7 @@ def test_a_person_of_a_million_rows_fits_into_the_usual_memory(
 LITTLE = [(4_000_000, 1000, "200MB", True), (3_000_000, 1, "150MB", False)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("rows", "cells", "memory", "private"), LITTLE)
 def test_one_unit_of_very_many_rows_fits_into_little_memory(
     tmp_path: Path,
@@ -98,6 +100,7 @@ def test_one_unit_of_very_many_rows_fits_into_little_memory(
     assert answered(request) == expected(rows, cells, bound)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 @pytest.mark.parametrize("very", [False, True])
 def test_looks_account_for_every_record(

@@ -272,6 +272,7 @@ def test_a_text_that_is_not_utf_8_costs_no_record(
     assert found == {(0, 2): often, (4, 4): often, (1, 100): often, (6, 8): often, (2, 10): often}
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", OPAQUE)
 def test_units_of_any_type_keep_the_same_records(tmp_path: Path, name: str) -> None:
     size = 7 * len(OPAQUE[name])

@@ -181,6 +181,7 @@ def test_several_files_are_one_table(tmp_path: Path) -> None:
     assert sum(careful[0]) == 2
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [200_000, (1 << 20) - 4, 1 << 20, (1 << 20) + 1, 3 << 20])
 def test_long_fields_change_their_own_record_only(tmp_path: Path, size: int) -> None:
     path = tmp_path / "long.csv"

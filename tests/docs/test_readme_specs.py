@@ -13,7 +13,7 @@ from dprelease.errors import ExitCode
 from dprelease.expressions.grammar import ALLOWED
 from dprelease.spec.checks.queries.query import MAX_CELLS
 from dprelease.spec.schema.descriptions import WORDS
-from dprelease.spec.schema.keys import Key
+from dprelease.spec.schema.sections import Key
 from dprelease.statistics.registry import STATISTICS
 
 

@@ -79,6 +79,7 @@ def test_one_name_by_the_exact_law(name: str, known: Neighbours, mechanism: str)
             assert short == 0 or chance_of_another(step, short) > float(1 - level)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mechanism", ["auto", "exponential"])
 @pytest.mark.parametrize("name", ["mode", "best"])
 def test_the_draws_keep_it(name: str, mechanism: str, entropy: Any) -> None:

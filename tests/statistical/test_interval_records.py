@@ -83,6 +83,7 @@ def coverages(response: Response, rows: int, level: Fraction, narrower: float = 
     return np.array(covered)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("labels", [2, 3, 5])
 def test_shares_of_few_records(labels: int, level: Fraction) -> None:
@@ -98,6 +99,7 @@ def test_sets_and_answers_that_are_usually_wrong() -> None:
             assert coverages(response, rows, LEVELS[1]).min() >= float(LEVELS[1]) - SLACK
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("labels", "epsilon"), [(2, 1.0), (5, 1.0), (5, 0.3)])
 def test_shares_of_many_records_are_close_to_what_they_say(labels: int, epsilon: float) -> None:
     covered = coverages(labelled("a", labels, kept(labels, epsilon)), 300, LEVELS[1])

@@ -153,6 +153,7 @@ def sets(law: SubsetLaw, truths: np.ndarray, drawn: np.ndarray) -> float:
 SETS = [SubsetLaw(10, 3, rounded(F(7, 13))), SubsetLaw(5, 2, F(3, 8)), SubsetLaw(6, 5, F(7, 8))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("law", SETS, ids=lambda law: f"{law.labels}-{law.size}")
 @pytest.mark.parametrize("way", ["tables", "floyd"])
 def test_every_set_is_as_frequent_as_it_should(

@@ -58,10 +58,15 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
     ),
-    "dprelease.output": (*VOCABULARY, "dprelease.postprocess.fixed_point"),
+    "dprelease.output": (
+        *VOCABULARY,
+        "dprelease.files.atomic",
+        "dprelease.postprocess.fixed_point",
+    ),
     # Record-level tables. Never a true value: all of this sees perturbed cells.
     "dprelease.local": (
         *VOCABULARY,
+        "dprelease.files.atomic",
         "dprelease.files.prefetch",
         "dprelease.kernel.noise.distributions",
         "dprelease.output",
@@ -81,7 +86,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Sees rows and exact figures; draws nothing.
     "dprelease.engines": (*VOCABULARY, "dprelease.expressions", "dprelease.files.csv_line"),
     # Sums of losses, and rho turned into epsilon; which rows are one unit.
-    "dprelease.ledger": (*VOCABULARY, "dprelease.expressions.canonical", "dprelease.privacy.zcdp"),
+    "dprelease.ledger": (
+        *VOCABULARY,
+        "dprelease.expressions.canonical",
+        "dprelease.files.atomic",
+        "dprelease.privacy.zcdp",
+    ),
     "dprelease.report": (
         *VOCABULARY,
         "dprelease.local",
@@ -140,6 +150,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # From exact records to a stored table.
     "dprelease.release.record_tables": (
         *VOCABULARY,
+        "dprelease.files.atomic",
         "dprelease.files.prefetch",
         "dprelease.kernel.noise.entropy",
         "dprelease.kernel.privatize.engine_requests",
@@ -181,7 +192,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",
-        "dprelease.spec.checks.files.sources",  # the name of a warning
+        "dprelease.spec.checks.data_source",  # the name of a warning
         "dprelease.spec.schema.json_schema",
     ),
     "dprelease.__main__": ("dprelease.cli",),

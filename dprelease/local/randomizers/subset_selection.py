@@ -81,17 +81,17 @@ def keep(labels: int, size: int, epsilon: Fraction, delta: Fraction = ZERO) -> F
     Rounding down is private as long as P is not below the d/k of an answer that says nothing;
     ValueError where that leaves no P above it: such an epsilon is no budget.
     """
-    found = Fraction(math.floor(chances(labels, epsilon, delta, size).true[0] * UNIT), UNIT)
-    if found * labels <= size:
+    chance = Fraction(math.floor(chances(labels, epsilon, delta, size).true[0] * UNIT), UNIT)
+    if chance * labels <= size:
         raise ValueError("epsilon and delta are so small that no answer could say anything")
-    return found
+    return chance
 
 
-def delta_of(labels: int, size: int, kept: Fraction, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta of the law with P = ``kept``, any two labels either way round."""
+def delta_of(labels: int, size: int, chance: Fraction, epsilon: Fraction) -> Fraction:
+    """Upper bound of the delta of the law with P = ``chance``, any two labels either way round."""
     most = exp_bounds(-epsilon)[1]  # e^epsilon >= 1/most, and epsilon may be large
-    alone = kept * (labels - size) / (labels - 1)
-    other = (1 - kept) * size / (labels - 1)
+    alone = chance * (labels - size) / (labels - 1)
+    other = (1 - chance) * size / (labels - 1)
     return max(ZERO, alone - other / most, other - alone / most)
 
 

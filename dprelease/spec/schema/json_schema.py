@@ -16,12 +16,9 @@ from dprelease.spec.checks.queries.statistic_keys import (
     INSTEAD,
     OWN_KEYS,
 )
-from dprelease.spec.schema import fields, models, quantiles
-from dprelease.spec.schema import local_keys as perturb_keys
+from dprelease.spec.schema import fields, models, numbers
 from dprelease.spec.schema.descriptions import SECTIONS, WORDS
-from dprelease.spec.schema.keys import Choice, Key
-from dprelease.spec.schema.sections import Section
-from dprelease.spec.toml import numbers
+from dprelease.spec.schema.sections import Choice, Key, Section
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
 
@@ -35,7 +32,7 @@ _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximu
 
 _WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON}
 _GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
-_MECHANISM: Fragment = {"enum": list(perturb_keys.MECHANISMS)}
+_MECHANISM: Fragment = {"enum": list(fields.MECHANISMS)}
 
 
 def _ref(section: type[Section]) -> Fragment:
@@ -76,23 +73,23 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
     numbers.bound: {"type": "integer", "minimum": 1, "maximum": numbers.MAX_BOUND},
     numbers.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
-    quantiles.quantiles: {
+    fields.quantiles: {
         "oneOf": [
             _QUANTILE,
             {
                 "type": "array",
                 "items": _QUANTILE,
                 "minItems": 1,
-                "maxItems": quantiles.MAX_QUANTILES,
+                "maxItems": fields.MAX_QUANTILES,
                 "uniqueItems": True,
             },
         ]
     },
-    perturb_keys.mechanisms: {
+    fields.mechanisms: {
         "oneOf": [_MECHANISM, {"type": "object", "additionalProperties": _MECHANISM}],
     },
-    perturb_keys.weights: {"type": "object", "additionalProperties": _WEIGHT},
-    perturb_keys.truth: {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
+    fields.truth: {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
     models.read_bounding: _ref(models.BoundingSection),
     models.read_accuracy: _ref(models.AccuracySection),
     models.read_selection: _ref(models.SelectionSection),

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from dprelease.spec.schema.fields import flag, line, option, safe_name, scalar, scalars, text, texts
-from dprelease.spec.schema.keys import Choice, Key
-from dprelease.spec.schema.local_keys import mechanisms, truth, weights
-from dprelease.spec.schema.quantiles import quantiles
-from dprelease.spec.schema.sections import Section, nested
-from dprelease.spec.toml.numbers import (
+from dprelease.spec.schema.fields import (
+    flag,
+    line,
+    mechanisms,
+    option,
+    quantiles,
+    safe_name,
+    scalar,
+    scalars,
+    text,
+    texts,
+    truth,
+    weights,
+)
+from dprelease.spec.schema.numbers import (
     bound,
     budget,
     confidence,
@@ -25,6 +34,7 @@ from dprelease.spec.toml.numbers import (
     weight,
     within,
 )
+from dprelease.spec.schema.sections import Choice, Key, Section, nested
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]
 Engine = Literal["duckdb"]

@@ -11,9 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dprelease.kernel.noise.distributions.laws import sum_halfwidth
-from dprelease.mechanisms.exponential import shortfall
-from dprelease.mechanisms.top_k import noisy_top
 from dprelease.model import (
     Adjacency,
     Form,
@@ -29,8 +26,16 @@ from dprelease.model import (
 from dprelease.postprocess.estimate_columns import UNRELIABLE_AT
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
-from dprelease.privacy.sensitivity.contribution import COUNT, Contribution
-from dprelease.statistics.base import BY_CHOICE, Hazard, Neighbours, Released, SpecKeys, Statistic
+from dprelease.privacy.sensitivity import COUNT, Contribution
+from dprelease.statistics.base import (
+    BY_CHOICE,
+    Hazard,
+    Neighbours,
+    Released,
+    SpecKeys,
+    Statistic,
+    noise_halfwidth,
+)
 from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved
 
 Positions = list[list[int | None]]
@@ -125,6 +130,9 @@ class Choices(Statistic):
 
         A selection: ``mechanisms.exponential.shortfall``. Noisy counts: see ``_short_by_counts``.
         """
+        # Imported here for start-up: to load a spec needs no mechanism.
+        from dprelease.mechanisms.exponential import shortfall
+
         candidates, alpha = len(self.candidates(step.query)), 1 - interval
         if step.form is Form.NUMBERS:
             return step.unit[0] * _short_by_counts(step, candidates, alpha)
@@ -157,7 +165,7 @@ def _short_by_counts(step: Step, candidates: int, alpha: Fraction) -> int:
     """
     best = min(step.query.picks, candidates)
     pairs = best * candidates - best * (best + 1) // 2
-    return sum_halfwidth(step.noise, 2, 2 * alpha / pairs) if pairs else 0
+    return noise_halfwidth(step.noise, 2 * alpha / pairs, 2) if pairs else 0
 
 
 def _positions(step: Step, noisy: Sequence[Sequence[int]], candidates: int) -> Positions:
@@ -167,6 +175,8 @@ def _positions(step: Step, noisy: Sequence[Sequence[int]], candidates: int) -> P
         found: Positions = [list(each) for each in noisy]
         missing: Positions = [[None] * len(found[0]) for _ in range(picks - len(found))]
         return found + missing
+    from dprelease.mechanisms.top_k import noisy_top  # for start-up, as above
+
     tops: Positions = []
     for start in range(0, len(noisy[0]), candidates):
         best: list[int | None] = list(noisy_top(noisy[0][start : start + candidates], picks))

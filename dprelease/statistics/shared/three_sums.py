@@ -27,7 +27,7 @@ from dprelease.postprocess.fixed_point import (
 )
 from dprelease.postprocess.moment_intervals import Estimates, Sums, means, variances
 from dprelease.postprocess.number_text import plus_minus
-from dprelease.privacy.sensitivity.contribution import Vector
+from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.base import (
     ESTIMATE,
     RECORDS_FOR_EXAMPLE,

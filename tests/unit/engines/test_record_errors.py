@@ -119,6 +119,7 @@ CLASSES = {
 }
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_class_before_and_after_the_first_look(
@@ -211,6 +212,7 @@ STREAMS = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize(
     ("raised", "of_csv", "of_parquet"), STREAMS, ids=[type(row[0]).__name__ for row in STREAMS]

@@ -33,6 +33,7 @@ def request(path: Path, grid: Grid) -> AggregateRequest:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("value", [LARGEST, -LARGEST])
 @pytest.mark.parametrize("records", [10, 1023, 1024, 1025, 3000])
 def test_sums_beyond_64_bits(value: int, records: int, tmp_path: Path) -> None:

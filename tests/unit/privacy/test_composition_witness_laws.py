@@ -85,6 +85,7 @@ def of_normal(mu: float) -> Curve:
     return lambda g: tail(g / mu - mu / 2) - math.exp(g) * tail(g / mu + mu / 2)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("points", [24, 150, 2000])
 @pytest.mark.parametrize(
     ("single", "truth", "reach"),

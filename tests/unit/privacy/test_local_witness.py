@@ -35,6 +35,7 @@ def windows(width: int, epsilon: F, delta: F = F(0)) -> WindowLaw:
     return law
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
 def test_calibrated_laws_hold_and_one_notch_less_noise_does_not(epsilon: F, delta: F) -> None:
     loss = Loss(epsilon, delta)

@@ -76,6 +76,7 @@ def excess(first: dict[frozenset[int], F], second: dict[frozenset[int], F], fact
     return sum((max(F(0), first[s] - factor * second[s]) for s in first), F(0))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("labels", "size", "epsilon", "delta"), LAWS)
 def test_a_set_loses_what_it_may_and_no_less(
     labels: int, size: int, epsilon: str, delta: str

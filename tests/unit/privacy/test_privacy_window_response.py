@@ -63,6 +63,7 @@ def realised(laws: list[list[tuple[F, F]]], bound: F) -> F:
     )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "4"])
 @pytest.mark.parametrize("delta", ["0", "1e-6", "0.1"])

@@ -25,7 +25,7 @@ from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.ledger import Ledger, account
 from dprelease.ledger.messages import busy, disk_trouble
 from dprelease.release.payload import to_bytes
-from dprelease.release.single_draw import Look, SpoiltLook
+from dprelease.release.single_draw import DrawAborted, NoiseDraw
 
 SECRET = "canary-5d20"
 Spec = dict[str, Any]
@@ -175,6 +175,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(17)
 @pytest.mark.parametrize(
     ("where", "problem"), CASES, ids=[f"{where}-{type(each).__name__}" for where, each in CASES]
 )
@@ -264,6 +265,7 @@ FREE: dict[str, tuple[Break, Exception, ExitCode, str]] = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("where", FREE)
 def test_what_fails_otherwise_is_free_to_repeat(
     where: str, spec: Spec, monkeypatch: pytest.MonkeyPatch
@@ -420,14 +422,14 @@ class Zeros:
 
 
 def test_a_look_begins_with_the_first_byte() -> None:
-    look = Look(Zeros())
-    with pytest.raises(ValueError, match=SECRET), look.guard():
+    draw = NoiseDraw(Zeros())
+    with pytest.raises(ValueError, match=SECRET), draw.guard():
         raise ValueError(SECRET)
-    assert look.read(3) == b"\0\0\0"
-    with pytest.raises(SpoiltLook, match="ValueError") as caught, look.guard(Failure):
+    assert draw.read(3) == b"\0\0\0"
+    with pytest.raises(DrawAborted, match="ValueError") as caught, draw.guard(Failure):
         raise ValueError(SECRET)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
-    with pytest.raises(Failure), look.guard(Failure):
+    with pytest.raises(Failure), draw.guard(Failure):
         raise LOCKED
 
 
@@ -436,7 +438,7 @@ def test_a_source_that_gives_nothing_takes_no_look() -> None:
         def read(self, size: int) -> bytes:
             raise OSError(SECRET)
 
-    look = Look(Dry())
-    with pytest.raises(OSError, match=SECRET), look.guard():
-        look.read(1)
-    assert not look.taken
+    draw = NoiseDraw(Dry())
+    with pytest.raises(OSError, match=SECRET), draw.guard():
+        draw.read(1)
+    assert not draw.taken

@@ -210,6 +210,7 @@ class Second:
         return records
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("problem", [Failure(5, []), OSError(28, "full"), KeyError("ours")])
 def test_a_table_that_was_drawn_and_not_sealed_goes_with_its_run(
     spec: Spec, problem: Exception, monkeypatch: pytest.MonkeyPatch

@@ -55,6 +55,7 @@ def test_every_family_has_words():
     assert set(MECHANISM_WORDS) == set(NoiseFamily)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("statistic", EVERY)
 @pytest.mark.parametrize("privacy", [{}, PEOPLE], ids=["rows", "people"])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
@@ -209,6 +210,7 @@ def test_other_queries_of_private_keys_point_to_the_count(planned):
     assert told["explained"] == ["Its cells are the private keys that the table's count selected."]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("statistic", ["quantile", "min", "median", "mode", "top_k", "best"])
 @pytest.mark.parametrize("privacy", [{}, PEOPLE], ids=["rows", "people"])
 @pytest.mark.parametrize("keys", [("Ayr", "Bath"), ()], ids=["two keys", "no keys"])

@@ -8,11 +8,21 @@ from typing import Literal, get_args, get_origin
 
 import pytest
 
+from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.schema import models
 from dprelease.spec.schema.fields import flag, line
-from dprelease.spec.schema.keys import Choice, Finding, Key, NotAmong, each
-from dprelease.spec.schema.sections import Missing, Section, Unknown, nested
-from dprelease.spec.toml.numbers import Refused, exact
+from dprelease.spec.schema.numbers import exact
+from dprelease.spec.schema.sections import (
+    Choice,
+    Finding,
+    Key,
+    Missing,
+    NotAmong,
+    Section,
+    Unknown,
+    each,
+    nested,
+)
 
 Colour = Literal["red", "green"]
 

@@ -14,7 +14,7 @@ import dprelease
 from dprelease.kernel.noise.distributions.laws import halfwidth
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
-from dprelease.privacy.sensitivity.contribution import Scalar
+from dprelease.privacy.sensitivity import Scalar
 from dprelease.spec.schema.json_schema import spec_schema
 from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, Statistic, quantity
 from dprelease.statistics.registry import STATISTICS

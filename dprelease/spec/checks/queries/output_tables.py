@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from dprelease.model import Group, Query
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
-from dprelease.spec.toml.tree import Path
+from dprelease.spec.complaints.wording import show
 from dprelease.statistics.registry import statistic_of
 
 OVERALL = "overall"
