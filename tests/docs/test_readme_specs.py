@@ -10,7 +10,7 @@ from spec_reference import BEGIN, END, replaced, sections
 
 import dprelease
 from dprelease.errors import ExitCode
-from dprelease.expressions.grammar import ALLOWED
+from dprelease.expressions.whitelist import ALLOWED
 from dprelease.spec.checks.queries.query import MAX_CELLS
 from dprelease.spec.schema.descriptions import WORDS
 from dprelease.spec.schema.sections import Key
