@@ -52,7 +52,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess",
         "dprelease.privacy.sensitivity",
     ),
-    "dprelease.spec": (*VOCABULARY, "dprelease.expressions", "dprelease.statistics.registry"),
+    "dprelease.spec": (
+        *VOCABULARY,
+        "dprelease.expressions",
+        "dprelease.statistics.base",
+        "dprelease.statistics.registry",
+    ),
     "dprelease.output": (
         *VOCABULARY,
         "dprelease.files.atomic",
@@ -92,6 +97,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.local",
         "dprelease.planning.planner",
         "dprelease.postprocess",
+        "dprelease.statistics.base",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
@@ -104,7 +110,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Reads the names of columns, and no value.
     "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line"),
     # The plans of two specs side by side.
-    "dprelease.diff": (*VOCABULARY, "dprelease.ledger.guarantee", "dprelease.report"),
+    "dprelease.diff": (
+        *VOCABULARY,
+        "dprelease.ledger.guarantee",
+        "dprelease.report",
+        "dprelease.statistics.registry",
+    ),
     # A plan with its second opinion; no engine, no randomness.
     "dprelease.release.plan": (
         *VOCABULARY,
@@ -131,6 +142,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess.estimate_columns",
         "dprelease.release.payload",
         "dprelease.report",
+        "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
     # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
