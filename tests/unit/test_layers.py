@@ -54,6 +54,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.spec": (
         *VOCABULARY,
+        "dprelease.engines.registry",
         "dprelease.expressions",
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
@@ -155,7 +156,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.prefetch",
         "dprelease.kernel.noise.entropy",
         "dprelease.kernel.privatize.engine_requests",
-        "dprelease.kernel.privatize.records",
+        "dprelease.kernel.privatize.local_tables",
         "dprelease.local",
         "dprelease.output",
         "dprelease.release.payload",
@@ -202,6 +203,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
 SAMPLERS = ("dprelease.kernel.noise.entropy", "dprelease.kernel.noise.additive.sample")
 # The command line imports its commands by name, one when it is asked for: see test_house_rules.
 PIPELINE = {"dprelease.release.run", API, "dprelease.cli"}
+NAMES = "dprelease.engines.registry"  # of engines, and nothing else
 MAY_REACH_ENGINES = {*PIPELINE, "dprelease.engines"}
 MAY_REACH_SAMPLERS = {
     *PIPELINE,
@@ -292,12 +294,52 @@ def reach(start: str, modules: Mapping[str, str]) -> set[str]:
     return seen
 
 
+def circles(modules: Mapping[str, str]) -> list[set[str]]:
+    """Modules that import each other, directly or through others."""
+    reached = {
+        module: set().union(
+            *(reach(target, modules) for target in imports(module, source, modules))
+        )
+        for module, source in modules.items()
+    }
+    found = {
+        frozenset(other for other in others if module in reached[other])
+        for module, others in reached.items()
+        if module in others
+    }
+    return [set(circle & set(modules)) for circle in found]
+
+
 def in_layer(layer: str, modules: Mapping[str, str]) -> list[str]:
     return [module for module in modules if layer_of(module) == layer]
 
 
 def test_every_import_is_allowed_by_the_table() -> None:
     assert violations(sources()) == []
+
+
+# Circles that still stand: this list shrinks.
+STILL_CIRCLES = ("dprelease.expressions.",)
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    """Inside functions and under TYPE_CHECKING too. A package's __init__ is a file like others."""
+    circles_left = [
+        sorted(circle)
+        for circle in circles(sources())
+        if not all(module.startswith(STILL_CIRCLES) for module in circle)
+    ]
+    assert circles_left == []
+
+
+def test_a_circle_is_seen() -> None:
+    modules = {
+        "dprelease.a": "from dprelease.b import x",
+        "dprelease.b": "def late():\n    from dprelease import c",
+        "dprelease.c": "if TYPE_CHECKING:\n    from dprelease.a import y",
+        "dprelease.d": "import dprelease.a",
+    }
+    assert circles(modules) == [{"dprelease.a", "dprelease.b", "dprelease.c"}]
 
 
 def test_the_table_names_nothing_that_is_not_there() -> None:
@@ -311,9 +353,10 @@ def test_only_the_pipeline_reaches_engines() -> None:
     reaching = {
         layer_of(module)
         for module in modules
-        if any(below(target, "dprelease.engines") for target in reach(module, modules))
+        if any(below(target, "dprelease.engines") for target in reach(module, modules) - {NAMES})
     }
     assert reaching == MAY_REACH_ENGINES
+    assert list(imports(NAMES, modules[NAMES], modules)) == []
 
 
 def test_only_privatize_and_the_pipeline_reach_randomness() -> None:
