@@ -15,10 +15,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, files_below, lines
 
 from dprelease.cli.console import StatusLine
-from dprelease.engines import get
 
 TEXT = "zqxcanary"
 NUMBER = "86420975"
@@ -273,7 +273,7 @@ def odd_text() -> Exception:
 
 # Where something fails: structure, engine, noise, seal, report, files, last words.
 STEPS = [
-    *(f"release.run.{step}" for step in ("_inspect", "_aggregate", "privatize", "to_bytes")),
+    *(f"release.run.{step}" for step in ("inspect", "aggregate", "privatize", "to_bytes")),
     "release.run.assemble",
     "release.run.publish",
     "cli.run._tell",
@@ -335,7 +335,7 @@ def test_the_python_call_shows_nothing_either(
     import dprelease
 
     (folder / "work" / "data.csv").write_bytes(FILES["good"])
-    monkeypatch.setattr("dprelease.release.run._aggregate", raising(ValueError(TEXT)))
+    monkeypatch.setattr("dprelease.release.run.aggregate", raising(ValueError(TEXT)))
     with pytest.raises(dprelease.Failure) as caught:
         dprelease.run(folder / "work" / "spec.toml")
     shown = "".join(traceback.format_exception(caught.value))

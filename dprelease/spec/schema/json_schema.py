@@ -15,17 +15,22 @@ from dprelease.spec import resolve
 from dprelease.spec.checks.queries.statistic_keys import (
     INSTEAD,
     OWN_KEYS,
-    STATISTICS,
-    StatisticKeys,
 )
 from dprelease.spec.schema import fields, models, numbers
 from dprelease.spec.schema.descriptions import SECTIONS, WORDS
 from dprelease.spec.schema.sections import Choice, Key, Section
+from dprelease.statistics.base import SpecKeys
+from dprelease.statistics.registry import STATISTICS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "dprelease spec"
 Fragment = dict[str, Any]
 
+_NUMBER: Fragment = {
+    "type": "number",
+    "exclusiveMinimum": -numbers.LARGEST,
+    "exclusiveMaximum": numbers.LARGEST,
+}
 _REFUSED: Fragment = {"not": {}}
 _VALUE: Fragment = {"type": ["string", "number", "boolean"]}
 _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
@@ -56,11 +61,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.texts: {"type": "array", "items": {"type": "string"}},
     fields.scalars: {"type": "array", "items": _VALUE},
     fields.scalar: _VALUE,
-    numbers.exact: {
-        "type": "number",
-        "exclusiveMinimum": -numbers.LARGEST,
-        "exclusiveMaximum": numbers.LARGEST,
-    },
+    numbers.exact: _NUMBER,
     numbers.budget: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
     numbers.weight: _WEIGHT,
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
@@ -71,6 +72,11 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     },
     numbers.within: {"type": "number", "exclusiveMinimum": 0},
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
+    numbers.interval: {
+        **_NUMBER,
+        "minimum": float(numbers.LEAST_INTERVAL),
+        "maximum": float(numbers.MOST_INTERVAL),
+    },
     numbers.bound: {"type": "integer", "minimum": 1, "maximum": numbers.MAX_BOUND},
     numbers.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
     fields.quantiles: {
@@ -194,10 +200,6 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
     (models.ColumnSection, "keys"): {"minItems": 1},
     (models.ColumnSection, "bins"): {"minItems": 2},
     (models.QuerySection, "bins"): {"minItems": 2},
-    (models.OutputSection, "interval"): {
-        "minimum": float(resolve.LEAST_INTERVAL),
-        "maximum": float(resolve.MOST_INTERVAL),
-    },
     (models.ReportSection, "formats"): {
         "items": {"enum": list(resolve.FORMATS)},
         "uniqueItems": True,
@@ -229,11 +231,12 @@ def _unit_rules() -> list[Fragment]:
 
 def _statistic_rules() -> list[Fragment]:
     return [
-        _when({"statistic": {"const": name}}, _takes(keys)) for name, keys in STATISTICS.items()
+        _when({"statistic": {"const": name}}, _takes(statistic.keys))
+        for name, statistic in STATISTICS.items()
     ]
 
 
-def _takes(keys: StatisticKeys) -> Fragment:
+def _takes(keys: SpecKeys) -> Fragment:
     needed = [*(["column"] if keys.column else []), *keys.needs]
     made: Fragment = {}
     if plain := [name for name in needed if name not in INSTEAD]:

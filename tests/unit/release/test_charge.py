@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 
 import dprelease
-from dprelease.engines import Engine, get
+from dprelease.engines import Engine
 from dprelease.errors import Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize.engine_requests import jobs_of
@@ -175,12 +176,13 @@ def test_no_engine_is_asked_under_a_charge_that_is_used(
     plan, entropy = certified.plan, SystemEntropy()
     engine = Watched(get("reference"))
     draw = NoiseDraw(entropy)
+    run = pipeline.ChargedRun(book, plan, reservation, engine, lambda _step: None)
     (job,) = jobs_of(plan.release, plan.steps)
     with pytest.raises(ValueError, match="between its charge and its seal"):
-        pipeline._aggregate(reservation, engine, job)
+        pipeline.aggregate(run, job)
     with Unsealed() as unsealed, pytest.raises(ValueError, match="between its charge and its seal"):
-        pipeline._record(book, plan, reservation, engine, draw, unsealed, lambda _step: None)
+        pipeline.release_records(run, draw, unsealed)
     with pytest.raises(Failure, match="E611"):
-        pipeline._drawn_once(book, certified, reservation, engine, entropy, lambda _step: None)
+        pipeline.draw_once(run, entropy)
     assert engine.asked == []
     assert not draw.taken

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 
 import dprelease
-from dprelease.engines import get
 from dprelease.engines.base import lost, out_of_memory
 from dprelease.errors import Complaint, ExitCode, Failure, InternalError
 from dprelease.kernel.noise.entropy import SystemEntropy
@@ -201,7 +201,7 @@ def test_what_has_seen_noise_and_fails_is_used_up(
 
 def engine_fails(call: int) -> Break:
     def broken(patch: pytest.MonkeyPatch, problem: Exception) -> None:
-        later(patch, "dprelease.release.run._aggregate", problem, call)
+        later(patch, "dprelease.release.run.aggregate", problem, call)
 
     return broken
 
@@ -328,7 +328,7 @@ def test_an_interruption_is_free(where: str, spec: Spec, monkeypatch: pytest.Mon
 def test_a_kill_between_draw_and_seal_is_free(spec: Spec) -> None:
     program = (
         "import os, signal, dprelease, dprelease.release.run\n"
-        "dprelease.release.run._seal = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "dprelease.release.run.seal = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"dprelease.run({spec!r})\n"
     )
     done = subprocess.run([sys.executable, "-c", program], check=False, timeout=120)
@@ -394,7 +394,7 @@ def test_a_run_that_is_burnt_before_it_is_charged_reads_nothing(
             return honest(book, *given, **named)
 
         patch.setattr(Ledger, "charge", charge)
-        patch.setattr("dprelease.release.run._aggregate", before_a_byte)
+        patch.setattr("dprelease.release.run.aggregate", before_a_byte)
         assert code_of(failure_of(spec)) == "E611"
 
 
