@@ -22,6 +22,7 @@ from dprelease.diff.changes import (
 from dprelease.model import Accuracy, Column, Part, Perturb, Plan, Query
 from dprelease.report.numbers import text
 from dprelease.report.query_json import query_facts
+from dprelease.statistics.registry import statistic_of
 
 _CLAIM = "public, and not taken from the data?"
 _ASKED = ("statistic", "column", "by", "where", "table")
@@ -175,7 +176,7 @@ def _stated(query: Query) -> dict[str, Value]:
     candidates, selection = query.candidates, query.key_selection
     values: dict[str, Value] = {
         "quantiles": ", ".join(map(text, query.quantiles)) or None,
-        "k": query.picks if query.statistic == "top_k" else None,
+        "k": query.picks if "k" in statistic_of(query.statistic).keys.needs else None,
         "numerator": _part(query.numerator),
         "denominator": _part(query.denominator),
         "score": None if candidates is None else candidates.score.text,

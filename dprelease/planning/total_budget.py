@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dprelease.model import Loss, Query, Release
 from dprelease.privacy.composition import MARGINS, Cost, compose
+from dprelease.statistics.registry import key_selector
 
 STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""
@@ -97,7 +98,7 @@ def selecting_queries(release: Release) -> frozenset[str]:
     the number of their rows; else rows. A count over all rows is preferred to a filtered one, and
     an earlier one to a later. The spec sees to it that there is one; ValueError otherwise.
     """
-    statistic = "count" if release.privacy.bounding is None else "count_units"
+    statistic = key_selector(of_units=release.privacy.bounding is not None)
     tables = dict.fromkeys(query.table for query in release.queries if query.private)
     chosen = []
     for table in tables:

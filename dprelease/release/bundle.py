@@ -26,6 +26,7 @@ from dprelease.report.facts.release_facts import Outcome, build, table_facts
 from dprelease.report.formats import file_of, render
 from dprelease.report.numbers import upward
 from dprelease.report.public import PublicReport
+from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import columns_of
 
 
@@ -78,9 +79,6 @@ def _key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
             f"bins of {group.column}" if group.edges else f"declared values of {group.column}",
             type=group.type if typed else None,
         )
-
-
-COUNTS = frozenset({"count", "count_units", "count_distinct", "histogram"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +157,7 @@ def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
 
 def _counts(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
     """Name the columns that hold counts, as far as queries have any."""
-    figures = [read.query.name for read in plan.reads if read.query.statistic in COUNTS]
+    figures = [read.query.name for read in plan.reads if statistic_of(read.query.statistic).counts]
     beside = [
         column.name
         for table in tables

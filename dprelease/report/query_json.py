@@ -81,7 +81,7 @@ def query_facts(plan: Plan, read: Read) -> dict[str, object]:
         "scale": _scaled(step, unit) if linear else scale(step),
         "granularity": upward(unit),
         "denominator": {"scale": scale(step, 1), "granularity": upward(step.unit[1])}
-        if query.statistic == "ratio"
+        if "denominator" in statistic_of(query.statistic).keys.needs
         else None,
         "threshold": threshold_facts(step, interval),
         "accuracy": _target(read),

@@ -19,6 +19,10 @@ class CountUnits(Single):
 
     name = "count_units"
     what = "number of different units with a record"
+    counts = "{units}"
+    overlaps = True
+    counts_units = True
+    selects_keys = True
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of units."""

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 from tables import T, by_key, hidden, inputs, keyed, sql
 
-from dprelease.engines import get
 from dprelease.engines.duckdb import engine as duckdb_engine
-from dprelease.engines.duckdb import record_batches as duckdb_records
+from dprelease.engines.duckdb import record_codes
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -240,8 +240,8 @@ def careful() -> Iterator[list[str]]:
         return reader
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (duckdb_engine, duckdb_records):
-            patch.setattr(module, "_csv_careful", counting(module._csv_careful))
+        for module in (duckdb_engine, record_codes):
+            patch.setattr(module, "csv_careful", counting(module.csv_careful))
         yield taken
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from oracle.engine import get
 from tables import ENGINES, T, asked, by_key, hidden, keyed
 
-from dprelease.engines import get
 from dprelease.model import (
     AggregateRequest,
     Bound,

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from oracle.sampling import sampled, seeds_of
 from tables import T, asked, by_key, hidden, inputs, keyed
 
-from dprelease.engines.common.bounding_rule import sampled, seeds_of
 from dprelease.engines.duckdb import execute as duckdb_asking
-from dprelease.engines.duckdb.cells import Part
+from dprelease.engines.duckdb import partitions
+from dprelease.engines.duckdb.partitions import Part
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -73,7 +74,7 @@ def answered(request: AggregateRequest) -> dict[str, list[int]]:
 def test_a_person_of_a_million_rows_fits_into_the_usual_memory(
     tmp_path: Path, private: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duckdb_asking, "MOST_PARTS", 1)
+    monkeypatch.setattr(partitions, "MOST_PARTS", 1)
     source = giant(tmp_path, 10**6, 100)
     for bound in (Bound("p", 12, 5, 2, 1, salt=SALT), Bound("p", 900, 70, 4, 1, salt=SALT)):
         request = question(source, bound, private, 100)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from tables import ENGINES, FORMS, T, asked, by_key, hidden, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines import get
 from dprelease.model import (
     AggregateRequest,
     Bound,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 from tables import ENGINES, FORMS, OPAQUE, T, asked, inputs, keyed, written
 
-from dprelease.engines import get
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import AggregateRequest, Bound, Dialect, Measure, MeasureKind, Source
 

@@ -16,14 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines import get
 from dprelease.engines.duckdb import execute as duckdb_asking
-from dprelease.engines.duckdb.bounding_lists import MOST_ROWS
-from dprelease.engines.duckdb.cells import Part
-from dprelease.engines.duckdb.row_packing import packing_of
+from dprelease.engines.duckdb.bounding_lists import MOST_ROWS, packing_of
+from dprelease.engines.duckdb.partitions import Part
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql
 from dprelease.model import (

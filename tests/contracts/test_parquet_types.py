@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
-from dprelease.engines import get
 from dprelease.errors import Failure
 from dprelease.model import (
     AggregateRequest,

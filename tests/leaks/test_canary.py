@@ -15,10 +15,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, files_below, lines
 
 from dprelease.cli.console import StatusLine
-from dprelease.engines import get
 
 TEXT = "zqxcanary"
 NUMBER = "86420975"

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from oracle.codes import CODE_TABLE as OTHERS
-from oracle.codes import SPEC_CODES as OF_SPECS
-from oracle.codes import Code
+from unit.complaint_codes import CODE_TABLE as OTHERS
+from unit.complaint_codes import SPEC_CODES as OF_SPECS
+from unit.complaint_codes import Code
 
 import dprelease
 

@@ -52,7 +52,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess",
         "dprelease.privacy.sensitivity",
     ),
-    "dprelease.spec": (*VOCABULARY, "dprelease.expressions", "dprelease.statistics.registry"),
+    "dprelease.spec": (
+        *VOCABULARY,
+        "dprelease.expressions",
+        "dprelease.statistics.base",
+        "dprelease.statistics.registry",
+    ),
     "dprelease.output": (
         *VOCABULARY,
         "dprelease.files.atomic",
@@ -92,6 +97,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.local",
         "dprelease.planning.planner",
         "dprelease.postprocess",
+        "dprelease.statistics.base",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
@@ -104,7 +110,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Reads the names of columns, and no value.
     "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line"),
     # The plans of two specs side by side.
-    "dprelease.diff": (*VOCABULARY, "dprelease.ledger.guarantee", "dprelease.report"),
+    "dprelease.diff": (
+        *VOCABULARY,
+        "dprelease.ledger.guarantee",
+        "dprelease.report",
+        "dprelease.statistics.registry",
+    ),
     # A plan with its second opinion; no engine, no randomness.
     "dprelease.release.plan": (
         *VOCABULARY,
@@ -131,6 +142,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess.estimate_columns",
         "dprelease.release.payload",
         "dprelease.report",
+        "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
     # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
@@ -279,12 +291,52 @@ def reach(start: str, modules: Mapping[str, str]) -> set[str]:
     return seen
 
 
+def circles(modules: Mapping[str, str]) -> list[set[str]]:
+    """Modules that import each other, directly or through others."""
+    reached = {
+        module: set().union(
+            *(reach(target, modules) for target in imports(module, source, modules))
+        )
+        for module, source in modules.items()
+    }
+    found = {
+        frozenset(other for other in others if module in reached[other])
+        for module, others in reached.items()
+        if module in others
+    }
+    return [set(circle & set(modules)) for circle in found]
+
+
 def in_layer(layer: str, modules: Mapping[str, str]) -> list[str]:
     return [module for module in modules if layer_of(module) == layer]
 
 
 def test_every_import_is_allowed_by_the_table() -> None:
     assert violations(sources()) == []
+
+
+# Circles that still stand: this list shrinks.
+STILL_CIRCLES = ("dprelease.expressions.",)
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    """Inside functions and under TYPE_CHECKING too. A package's __init__ is a file like others."""
+    circles_left = [
+        sorted(circle)
+        for circle in circles(sources())
+        if not all(module.startswith(STILL_CIRCLES) for module in circle)
+    ]
+    assert circles_left == []
+
+
+def test_a_circle_is_seen() -> None:
+    modules = {
+        "dprelease.a": "from dprelease.b import x",
+        "dprelease.b": "def late():\n    from dprelease import c",
+        "dprelease.c": "if TYPE_CHECKING:\n    from dprelease.a import y",
+        "dprelease.d": "import dprelease.a",
+    }
+    assert circles(modules) == [{"dprelease.a", "dprelease.b", "dprelease.c"}]
 
 
 def test_the_table_names_nothing_that_is_not_there() -> None:

@@ -87,7 +87,8 @@ def _what(steps: Sequence[Facts]) -> Table:
 def _statistic(step: Facts) -> str:
     """The statistic; of a minimum and maximum the quantile that stands for it."""
     said = str(step["statistic"])
-    return f"{said} (q {step['quantiles'][0]})" if said in {"min", "max"} else said
+    stands_for_an_end = step["form"] == "quantiles" and step["meaningful_from"] is not None
+    return f"{said} (q {step['quantiles'][0]})" if stands_for_an_end else said
 
 
 def _error(step: Facts) -> str:

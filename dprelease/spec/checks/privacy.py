@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from dprelease.model import Bounding, Data
-from dprelease.spec.checks.queries.statistic_keys import STATISTICS
 from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.complaints.wording import listed, nearest, show
 from dprelease.spec.schema.models import BoundingSection, PrivacySection, QuerySection
 from dprelease.spec.schema.structure import Part
+from dprelease.statistics.registry import STATISTICS
 
 _COLUMN_HINT = 'unit_column = "..." names the column that says whose row it is'
 _BOUNDING_HINT = (
@@ -155,10 +155,10 @@ def _check_mechanism(
     if total.accounting == "pure" and model.rho is not None:
         hint = 'state epsilon, or accounting = "auto"'
         reporter.complain("E224", "rho is no pure budget", (*query.path, "rho"), hint)
-    takes = STATISTICS.get(model.statistic or "")
-    if takes is not None and model.mechanism not in takes.mechanisms:
+    statistic = STATISTICS.get(model.statistic or "")
+    if statistic is not None and model.mechanism not in statistic.keys.mechanisms:
         message = f"{model.statistic} can't use the {model.mechanism} mechanism"
-        reporter.complain("E235", message, path, f"use {listed(takes.mechanisms)}")
+        reporter.complain("E235", message, path, f"use {listed(statistic.keys.mechanisms)}")
         return
     if model.mechanism != "gaussian":
         return

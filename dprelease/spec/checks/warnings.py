@@ -17,6 +17,7 @@ from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.models import BoundingSection, ColumnSection, PrivacySection
 from dprelease.spec.schema.structure import Part, Parts
+from dprelease.statistics.registry import statistic_of
 
 LARGE_DELTA = Fraction(1, 10**5)
 
@@ -186,7 +187,7 @@ def _no_groups(section: BoundingSection, reporter: Reporter) -> None:
 
 
 def _counts_rows(query: Query) -> bool:
-    return query.statistic != "count_units"
+    return not statistic_of(query.statistic).counts_units
 
 
 def _does_nothing(bounds: _Bounds, reporter: Reporter) -> bool:

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from dprelease.model import Mechanism
 from dprelease.spec.complaints.reporter import Refused
-from dprelease.spec.complaints.wording import listed, nearest, plain, show
+from dprelease.spec.complaints.wording import listed, nearest, show
 from dprelease.spec.schema.numbers import exact, weight
 from dprelease.spec.schema.sections import Finding, Unread, list_of, take, too_many
 from dprelease.spec.toml.tree import MAX_VALUES
@@ -107,8 +107,6 @@ def _string(value: object) -> str:
 
 Quantiles: TypeAlias = tuple[Fraction, ...]
 MAX_QUANTILES = 100
-# A true minimum or maximum is one record's value: no private answer comes near it.
-FIXED = {"median": Fraction(1, 2), "min": Fraction(1, 100), "max": Fraction(99, 100)}
 
 
 def quantiles(value: object) -> Quantiles:
@@ -129,11 +127,6 @@ def quantiles(value: object) -> Quantiles:
     if twice:
         raise Unread(*twice)
     return tuple(sorted(numbers))
-
-
-def quantile_suffix(quantile: Fraction) -> str:
-    """Name a quantile in a column's name, in hundredths: ``_q10``, ``_q12_5``."""
-    return f"_q{(plain(100 * quantile) or '').replace('.', '_')}"
 
 
 def _quantile(value: object) -> Fraction:

@@ -15,12 +15,12 @@ from dprelease.spec import resolve
 from dprelease.spec.checks.queries.statistic_keys import (
     INSTEAD,
     OWN_KEYS,
-    STATISTICS,
-    StatisticKeys,
 )
 from dprelease.spec.schema import fields, models, numbers
 from dprelease.spec.schema.descriptions import SECTIONS, WORDS
 from dprelease.spec.schema.sections import Choice, Key, Section
+from dprelease.statistics.base import SpecKeys
+from dprelease.statistics.registry import STATISTICS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "dprelease spec"
@@ -229,11 +229,12 @@ def _unit_rules() -> list[Fragment]:
 
 def _statistic_rules() -> list[Fragment]:
     return [
-        _when({"statistic": {"const": name}}, _takes(keys)) for name, keys in STATISTICS.items()
+        _when({"statistic": {"const": name}}, _takes(statistic.keys))
+        for name, statistic in STATISTICS.items()
     ]
 
 
-def _takes(keys: StatisticKeys) -> Fragment:
+def _takes(keys: SpecKeys) -> Fragment:
     needed = [*(["column"] if keys.column else []), *keys.needs]
     made: Fragment = {}
     if plain := [name for name in needed if name not in INSTEAD]:

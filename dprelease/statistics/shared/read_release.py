@@ -20,7 +20,7 @@ from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.screened_counts import CHANCE, screened_half
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, quantity
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.three_sums import mean_columns, mean_example
@@ -114,20 +114,15 @@ def _linear_columns(
         (2 * sum(top * each for top, each in zip(tops, cell, strict=True)) + bottom) // (2 * bottom)
         for cell in zip(*rows, strict=True)
     ]
-    layout = Layout(read.query.name, places, _meaning(read), interval)
+    what = statistic_of(read.query.statistic).what
+    meaning = f"{what}, with noise; read from the release of {read.step}"
+    layout = Layout(read.query.name, places, meaning, interval)
     return estimate_columns(layout, values, _half(read, step, interval, places))
 
 
-def _meaning(read: Read) -> str:
-    what = "number of records" if read.query.statistic == "count" else "sum of the clamped values"
-    return f"{what}, with noise; read from the release of {read.step}"
-
-
 def _places(read: Read) -> int:
-    """Counts are whole; a sum is on the grid of its column."""
-    if read.query.statistic == "count":
-        return 0
-    return decimals_of(quantity(read.query.column).grid.step)
+    """Those of what the statistic releases by itself: counts are whole, sums on their grid."""
+    return decimals_of(statistic_of(read.query.statistic).released(read.query).unit[0])
 
 
 def _threshold(step: Step) -> int:

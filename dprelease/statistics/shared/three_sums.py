@@ -12,7 +12,7 @@ A mean can be read from the same three sums, and is published like any other mea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
@@ -31,9 +31,11 @@ from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.base import (
     ESTIMATE,
     RECORDS_FOR_EXAMPLE,
-    Estimate,
+    Hazard,
     Neighbours,
     Released,
+    SpecKeys,
+    Statistic,
     quantity,
 )
 from dprelease.statistics.mean import Mean
@@ -41,11 +43,46 @@ from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 from dprelease.statistics.shared.two_sums import COUNT_SUFFIXES, count_columns, half_column
 
 
-class ThreeSums(Estimate):
+def three_sums(query: Query) -> Released:
+    """Three integers for each cell: sums of s^2, 2ts and t^2, from counts and sums of k, k^2.
+
+    s^2 = upper^2 - 2 upper k + k^2, and so on.
+    """
+    wanted = quantity(query.column)
+    low, high = wanted.grid.lower, wanted.grid.upper
+    kinds = (MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES)
+    return Released(
+        tuple(Measure(kind, wanted, query.where) for kind in kinds),
+        (
+            (high * high, -2 * high, 1),
+            (-2 * low * high, 2 * (low + high), -2),
+            (low * low, -2 * low, 1),
+        ),
+        (wanted.grid.step**2,) * 3,
+    )
+
+
+class ThreeSums(Statistic):
     """A function of the variance, with the mean and the number of values beside it."""
 
     suffixes = (*ESTIMATE, "_mean", "_mean_noise_moe", *COUNT_SUFFIXES)
     what = ""
+    keys = SpecKeys(column=True, numeric=True, squares=True)
+    error_by_records = True
+    processing = (
+        "Variances and standard deviations are those of the population (divided by the number "
+        "of values), read with the mean and that number from three noisy sums."
+    )
+
+    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+        """Spreads within their noise of 0."""
+        yield Hazard(
+            2,
+            "spread close to 0",
+            "a variance within its noise of 0 says nothing but that it is small, and its standard "
+            "deviation has the wider interval",
+            step.query.name,
+        )
 
     def figure(self, variance: Estimates) -> Estimates:
         """What is published of the variance on a range of length 1."""
@@ -56,22 +93,8 @@ class ThreeSums(Estimate):
         return (grid.width * grid.step) ** 2
 
     def released(self, query: Query) -> Released:
-        """Three integers for each cell: sums of s^2, 2ts and t^2, from counts and sums of k, k^2.
-
-        s^2 = upper^2 - 2 upper k + k^2, and so on.
-        """
-        wanted = quantity(query.column)
-        low, high = wanted.grid.lower, wanted.grid.upper
-        kinds = (MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES)
-        return Released(
-            tuple(Measure(kind, wanted, query.where) for kind in kinds),
-            (
-                (high * high, -2 * high, 1),
-                (-2 * low * high, 2 * (low + high), -2),
-                (low * low, -2 * low, 1),
-            ),
-            (wanted.grid.step**2,) * 3,
-        )
+        """Three integers for each cell: sums of s^2, 2ts and t^2."""
+        return three_sums(query)
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all sums together, in squared grid integers.

@@ -13,9 +13,9 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle.sampling import Seeds, bits_of, sampled, seeds_of, text_of
 from thorough import examples
 
-from dprelease.engines.common.bounding_rule import Seeds, bits_of, sampled, seeds_of, text_of
 from dprelease.engines.duckdb.bounding_rule import (
     Cut,
     digest_of,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dprelease.engines import get
-from dprelease.engines.duckdb.fast_aggregate import fits_narrow
+from dprelease.engines.duckdb.measures import fits_narrow
 from dprelease.model import (
     AggregateRequest,
     ColumnType,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise import sample
+from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.noise.selection.exponential import draw_exponential, draw_permute_and_flip
 from dprelease.kernel.noise.selection.top_k import peel
 from dprelease.mechanisms import exponential

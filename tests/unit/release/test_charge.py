@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 
 import dprelease
-from dprelease.engines import Engine, get
+from dprelease.engines import Engine
 from dprelease.errors import Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize.engine_requests import jobs_of

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 
 import dprelease
-from dprelease.engines import get
 from dprelease.engines.base import lost, out_of_memory
 from dprelease.errors import Complaint, ExitCode, Failure, InternalError
 from dprelease.kernel.noise.entropy import SystemEntropy

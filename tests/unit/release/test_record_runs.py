@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 
 import dprelease
-from dprelease.engines import get
 from dprelease.errors import Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.local import store
@@ -357,7 +357,7 @@ def test_no_records_make_an_empty_table(spec: Spec) -> None:
 def test_both_engines_make_tables_of_all_records(
     spec: Spec, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dprelease.engines import get
+    from oracle.engine import get
 
     spec["output"]["format"] = form
     monkeypatch.setattr("dprelease.release.run.get", lambda _name: get("reference"))

@@ -20,7 +20,7 @@ from dprelease.spec.schema.sections import (
     NotAmong,
     Section,
     Unknown,
-    each,
+    list_of,
     nested,
 )
 
@@ -28,7 +28,7 @@ Colour = Literal["red", "green"]
 
 
 class Inner(Section):
-    numbers = Key(each(exact))
+    numbers = Key(list_of(exact))
     name = Key(line, remedy="name it")
 
 
@@ -39,7 +39,7 @@ class Outer(Section):
     colour = Choice[Colour | None](Colour, None)
     paint = Choice[Colour](Colour, "red", later=("blue",))
     inner = Key(nested(Inner))
-    many = Key(each(nested(Inner)))
+    many = Key(list_of(nested(Inner)))
 
 
 def findings(content: dict[str, object]) -> list[tuple[object, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -15,16 +14,15 @@ from oracle.codes import SPEC_CODES
 
 import dprelease.spec
 from dprelease.errors import Place
-from dprelease.model import ColumnType, Query, Source
+from dprelease.model import ColumnType, Source
 from dprelease.spec.checks.columns.domains import canonical
 from dprelease.spec.checks.paths import absolute, fixed_part, holds, reads
-from dprelease.spec.checks.queries.statistic_keys import LATER_STATISTICS, STATISTICS, suffixes_of
 from dprelease.spec.complaints.reporter import Refused, Reporter
 from dprelease.spec.complaints.wording import listed, nearest, plain, show
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.numbers import budget, exact, probability
 from dprelease.spec.toml.positions import find_positions
-from dprelease.statistics import registry
+from dprelease.statistics.registry import STATISTICS
 
 
 def test_codes_are_unique_sorted_and_all_of_them_are_used():
@@ -36,17 +34,6 @@ def test_codes_are_unique_sorted_and_all_of_them_are_used():
     for file in folder.rglob("*.py"):
         used |= set(re.findall(r'"([EW][0-9]{3})"', file.read_text()))
     assert used == set(codes)
-
-
-def test_the_statistics_are_those_of_the_registry():
-    assert set(STATISTICS) == set(registry.STATISTICS)
-    assert not LATER_STATISTICS & set(STATISTICS)
-    several = (Fraction(1, 8), Fraction(1, 2), Fraction(999, 1000))
-    for name in STATISTICS:
-        one = Query("n", name, "t", quantiles=several[:1])
-        for query in (one, replace(one, picks=3), replace(one, quantiles=several)):
-            if query.quantiles == several[:1] or name == "quantile":
-                assert suffixes_of(query) == registry.STATISTICS[name].suffixes_of(query)
 
 
 @given(st.integers(-(10**19), 10**19), st.integers(0, 14), st.integers(-3, 3))

@@ -9,7 +9,9 @@ from dprelease.model import Accuracy, Candidates, Column, Group
 from dprelease.model import Part as RatioPart
 from dprelease.spec.checks.queries.query_context import SpecQuery
 from dprelease.spec.complaints.wording import show
-from dprelease.spec.schema.fields import FIXED, Quantiles
+from dprelease.spec.schema.fields import Quantiles
+from dprelease.spec.schema.models import PartStatistic
+from dprelease.statistics.registry import STATISTICS
 
 
 class Details(NamedTuple):
@@ -29,20 +31,23 @@ def read_details(query: SpecQuery, column: Column | None) -> Details | None:
 
     Missing keys have had their complaints.
     """
-    model, statistic = query.model, query.model.statistic
+    model, statistic = query.model, STATISTICS.get(query.model.statistic or "")
     details: Details | None = Details()
-    if statistic == "ratio":
+    if statistic is None:
+        return details
+    needs = statistic.keys.needs
+    if "denominator" in needs:
         details = _ratio(query)
-    elif statistic == "proportion":
+    elif statistic.keys.where_is_numerator:
         details = _proportion(query)
-    elif statistic == "best":
+    elif "score" in needs:
         details = _best(query)
-    elif statistic == "top_k":
+    elif "k" in needs:
         details = Details(picks=model.k) if model.k is not None else None
-    elif statistic == "quantile":
+    elif "q" in needs:
         details = _quantiles(query, column, model.q)
-    elif statistic in FIXED:
-        details = _quantiles(query, column, (FIXED[statistic],))
+    elif statistic.fixed_quantile is not None:
+        details = _quantiles(query, column, (statistic.fixed_quantile,))
     return details
 
 
@@ -82,6 +87,9 @@ def _quantiles(query: SpecQuery, column: Column | None, wanted: Quantiles | None
 
 Key = Literal["numerator", "denominator"]
 
+SUMMED: PartStatistic = "sum"
+"""What a part with a column is."""
+
 
 def read_part(query: SpecQuery, key: Key) -> RatioPart | None:
     """Make the numerator or denominator of a ratio; None with a complaint."""
@@ -92,13 +100,14 @@ def read_part(query: SpecQuery, key: Key) -> RatioPart | None:
     where = None
     if section.where is not None:
         where = query.condition(section.where, key, *(() if half.short else ("where",)))
-    if section.statistic == "count" and section.column is not None:
+    statistic = STATISTICS.get(section.statistic or "")
+    if statistic is not None and not statistic.keys.column and section.column is not None:
         message, path = f"a count takes no column in the {key}", query.path(key, "column")
         hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
         query.context.reporter.complain("E217", message, path, hint)
         return None
     if section.column is None:
-        if section.statistic != "sum":
+        if statistic is None or not statistic.keys.column:
             return RatioPart(None, where)
         message, path = f"the sum in the {key} has no `column`", query.path(key)
         query.context.reporter.complain("E110", message, path, 'column = "..."', "key")
@@ -106,7 +115,7 @@ def read_part(query: SpecQuery, key: Key) -> RatioPart | None:
     declared = query.find(section.column, key, "column")
     if declared is None:
         return None
-    query.check_numeric(declared, "sum", key, "column")
+    query.check_numeric(declared, SUMMED, key, "column")
     return RatioPart(declared.column, where)
 
 
@@ -120,10 +129,6 @@ def read_proportion(query: SpecQuery) -> tuple[RatioPart, RatioPart] | None:
     return (RatioPart(None, where), RatioPart()) if where is not None else None
 
 
-BY_RECORDS = frozenset({"mean", "proportion", "variance", "stddev", "ratio"})
-"""Statistics whose noise depends on how many records are behind a figure."""
-
-
 USUAL = Fraction(95, 100)
 
 
@@ -132,7 +137,9 @@ def read_target(query: SpecQuery) -> Accuracy | None:
     section, statistic = query.model.accuracy, query.model.statistic
     if section is None or section.within is None:
         return None
-    if statistic in BY_RECORDS and section.records is None:
+    described = STATISTICS.get(statistic or "")
+    by_records = described is not None and described.error_by_records
+    if by_records and section.records is None:
         query.complain(
             "accuracy",
             "E240",
@@ -140,7 +147,7 @@ def read_target(query: SpecQuery) -> Accuracy | None:
             "say at how many the target holds, such as records = 1000",
         )
         return None
-    if statistic not in BY_RECORDS and section.records is not None:
+    if not by_records and section.records is not None:
         query.complain(
             "accuracy",
             "E240",

@@ -9,6 +9,7 @@ from dprelease.spec.checks.columns.domains import bin_label, bin_labels, read_bi
 from dprelease.spec.checks.queries.query_context import SpecQuery
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import counted, show
+from dprelease.statistics.registry import STATISTICS
 
 
 def make_group(column: Column, edges: tuple[str, ...] | None = None) -> Group | None:
@@ -126,7 +127,7 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
     declared = query.context.columns[column.name]
     if group is None and declared is not None and declared.keyless and "bins" not in query.part.bad:
         leak = "so which groups appear would leak"
-        if model.statistic != "histogram":
+        if STATISTICS[model.statistic or ""].keys.chooses:
             leak = f"so {model.statistic} has nothing public to choose from"
         message = f"{show(column.name)} has no public keys, {leak}"
         query.complain("column", "E202", message, "keys or keys_file, or bins for numbers")
@@ -136,7 +137,8 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
 def check_picks(query: SpecQuery, axis: Group) -> None:
     """Complain when more values are asked for than there are."""
     picks = query.model.k
-    if query.model.statistic == "top_k" and picks is not None and picks > len(axis.labels):
+    takes = STATISTICS[query.model.statistic or ""].keys
+    if "k" in takes.needs and picks is not None and picks > len(axis.labels):
         values = counted(len(axis.labels), "public value")
         message = f"k is {picks}, but {show(axis.column)} has {values}"
         query.complain("k", "E233", message, f"at most k = {len(axis.labels)}")

@@ -12,6 +12,7 @@ from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.structure import Parts
+from dprelease.statistics.registry import key_selector
 
 _SELECTION = "partition_selection"
 
@@ -66,7 +67,7 @@ class _Table:
         selection = KeySelection(stated[0][1].delta, epsilon)
         members = [replace(query, key_selection=selection) for query in self.members]
         people = self.parts.privacy.model.unit == "column"
-        statistic = "count_units" if people else "count"
+        statistic = key_selector(of_units=people)
         counts = [query for query in members if query.statistic == statistic]
         if not counts:
             suffix = "units" if people else "rows"

@@ -14,12 +14,12 @@ from dprelease.spec.checks.queries.statistic_keys import (
     INSTEAD,
     LATER_STATISTICS,
     OWN_KEYS,
-    STATISTICS,
-    StatisticKeys,
 )
 from dprelease.spec.complaints.wording import listed, nearest, show
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import NOT_YET, Part
+from dprelease.statistics.base import SpecKeys
+from dprelease.statistics.registry import STATISTICS
 
 MAX_CELLS = 10**6
 
@@ -45,7 +45,7 @@ class _Resolver:
         if takes is not None and (takes.groups or takes.chooses) and column is not None:
             own = own_group(self.query, column)
             groups = None if groups is None or own is None else (*groups, own)
-        where = self._where()
+        where = self._where(takes)
         details = read_details(self.query, column)
         if takes is not None and takes.column and column is None:
             return None
@@ -96,12 +96,12 @@ class _Resolver:
     def _complain(self, key: str, code: str, message: str, hint: str) -> None:
         self.query.complain(key, code, message, hint)
 
-    def _statistic(self) -> StatisticKeys | None:
+    def _statistic(self) -> SpecKeys | None:
         name = self.model.statistic
         if name is None:
             return None
         if name in STATISTICS:
-            return STATISTICS[name]
+            return STATISTICS[name].keys
         if name in LATER_STATISTICS:
             message = f"statistic {show(name)} is {NOT_YET}"
             self._complain("statistic", "E104", message, f"use {listed(STATISTICS)}")
@@ -111,13 +111,13 @@ class _Resolver:
         self._complain("statistic", "E101", f"unknown statistic {show(name)}", hint)
         return None
 
-    def _column(self, takes: StatisticKeys) -> Column | None:
+    def _column(self, takes: SpecKeys) -> Column | None:
         name, statistic = self.model.column, self.model.statistic
         if not takes.column:
             if name is not None:
                 hint = f"where = '{show(name)} IS NOT NULL' counts its values"
                 if takes.needs:
-                    hint = f"name it in {takes.needs[-1] if statistic == 'ratio' else 'score'}"
+                    hint = f"name it in {'score' if 'score' in takes.needs else takes.needs[-1]}"
                 self._complain("column", "E217", f"{statistic} takes no column", hint)
         elif name is None:
             self.query.miss("column", 'column = "..."')
@@ -133,12 +133,16 @@ class _Resolver:
             self.query.check_numeric(declared, statistic, "column")
         return declared.column
 
-    def _check_keys(self, takes: StatisticKeys) -> None:
+    def _check_keys(self, takes: SpecKeys) -> None:
         """Complain of keys that other statistics take, and of missing ones that this one needs."""
         for key, example in OWN_KEYS.items():
             given = getattr(self.model, key) is not None
             if given and key not in (*takes.needs, *takes.may):
-                owners = [name for name, keys in STATISTICS.items() if key in keys.needs + keys.may]
+                owners = [
+                    name
+                    for name, owner in STATISTICS.items()
+                    if key in owner.keys.needs + owner.keys.may
+                ]
                 message = f"{self.model.statistic} takes no {key}"
                 self._complain(key, "E111", message, f"leave it out; it is for {listed(owners)}")
             elif not given and key in takes.needs:
@@ -146,8 +150,8 @@ class _Resolver:
                 if getattr(self.model, other) is None and self.part.sound(other):
                     self.query.miss(key, example)
 
-    def _where(self) -> Expression | None:
-        if self.model.where is None or self.model.statistic == "proportion":
+    def _where(self, takes: SpecKeys | None) -> Expression | None:
+        if self.model.where is None or (takes is not None and takes.where_is_numerator):
             return None
         return self.query.condition(self.model.where, "where")
 

@@ -14,6 +14,7 @@ from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import Part
+from dprelease.statistics.registry import statistic_of
 
 UNIT_HINT = "count_units counts the units; group by what many of them share"
 
@@ -99,7 +100,7 @@ class SpecQuery(NamedTuple):
             hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
             reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
         elif (
-            statistic in {"variance", "stddev"}
+            statistic_of(statistic).keys.squares
             and column.grid is not None
             and column.grid.magnitude > LARGEST_SQUARED
         ):

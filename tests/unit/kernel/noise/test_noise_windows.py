@@ -7,6 +7,7 @@ from math import floor
 
 import numpy as np
 import pytest
+from record_laws import window_of_ratio
 
 from dprelease.kernel.noise.local.piecewise import build_windows
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
@@ -17,23 +18,18 @@ ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 WIDE = 1 << 60
 
 
-def window(levels: int, width: int, ratio: F) -> Window:
-    beta = (ratio - 1) * width / (levels - width + ratio * width)
-    return Window(levels, width, ratio, 2 / (beta * (levels - width)))
-
-
-DUCHI = window(2, 1, F(2721, 1000))
-FOUR = window(3, 1, F(2))  # weights 1, 1, 2: all dyadic
+DUCHI = window_of_ratio(2, 1, F(2721, 1000))
+FOUR = window_of_ratio(3, 1, F(2))  # weights 1, 1, 2: all dyadic
 WINDOWS = [
     DUCHI,
     FOUR,
-    window(8, 3, F(31, 7)),
-    window(32, 5, F(10**9 + 7, 10**9)),
-    window(5, 4, F(3)),
+    window_of_ratio(8, 3, F(31, 7)),
+    window_of_ratio(32, 5, F(10**9 + 7, 10**9)),
+    window_of_ratio(5, 4, F(3)),
 ]
 LAWS = [WindowLaw(each) for each in WINDOWS] + [
-    WindowLaw(DUCHI, window(7, 2, F(19, 3)), F(0xABCDEF0123456789, 1 << 64)),
-    WindowLaw(window(32, 8, F(5)), FOUR, F(1, 4)),
+    WindowLaw(DUCHI, window_of_ratio(7, 2, F(19, 3)), F(0xABCDEF0123456789, 1 << 64)),
+    WindowLaw(window_of_ratio(32, 8, F(5)), FOUR, F(1, 4)),
     WindowLaw(DUCHI, FOUR, F(1)),
     WindowLaw(DUCHI, FOUR, F(0)),
 ]
@@ -127,7 +123,7 @@ def test_a_grid_of_one_value_has_a_law_too(hashed) -> None:
 
 def test_a_grid_as_wide_as_it_can_be(hashed) -> None:
     """Products up to 2^63 - 1 don't wrap; beyond, the grid is refused, whatever the codes."""
-    law, middle = WindowLaw(window(4, 1, F(10**12))), (1 << 63) // 6
+    law, middle = WindowLaw(window_of_ratio(4, 1, F(10**12))), (1 << 63) // 6
     top = (1 << 63) // 3
     codes = np.array([0, middle, top], dtype=np.int64).repeat(100)
     drawn = respond(law, codes, Grid(F(1), 0, top), hashed("wide")).reshape(3, -1)

@@ -48,19 +48,20 @@ def labelled(
     kind: ColumnType = ColumnType.STRING,
     other: str | None = None,
     null: str | None = None,
+    loss: Loss = LOSS,
 ) -> Response:
     keys = tuple(each for each in labels if each != other)
     group = Group(name, kind, tuple(labels), keys, None, other, null)
     mechanism = Mechanism.RANDOMIZED_RESPONSE if size == 1 else Mechanism.SUBSET_SELECTION
     return Response(
-        PerturbedColumn(name, group), mechanism, SubsetLaw(len(labels), size, keep), LOSS
+        PerturbedColumn(name, group), mechanism, SubsetLaw(len(labels), size, keep), loss
     )
 
 
-def numeric(name: str, grid: Grid, law: LaplaceLaw | WindowLaw) -> Response:
+def numeric(name: str, grid: Grid, law: LaplaceLaw | WindowLaw, loss: Loss = LOSS) -> Response:
     mechanism = Mechanism.LAPLACE if isinstance(law, LaplaceLaw) else Mechanism.PIECEWISE
     middle = (grid.lower + grid.upper) // 2
-    return Response(PerturbedColumn(name, None, Quantity(name, grid, middle)), mechanism, law, LOSS)
+    return Response(PerturbedColumn(name, None, Quantity(name, grid, middle)), mechanism, law, loss)
 
 
 def step_of(*responses: Response, name: str = "people") -> RecordStep:
@@ -73,6 +74,12 @@ def window(levels: int, width: int, gap: Fraction) -> Window:
     beta = 2 / (gap * (levels - width))
     ratio = (beta * (levels - width) + width) / (width * (1 - beta))
     return Window(levels, width, ratio, gap)
+
+
+def window_of_ratio(levels: int, width: int, ratio: Fraction) -> Window:
+    """The window with that ratio, without bias."""
+    beta = (ratio - 1) * width / (levels - width + ratio * width)
+    return Window(levels, width, ratio, 2 / (beta * (levels - width)))
 
 
 # --- laws by enumeration -------------------------------------------------------------------------

@@ -1,33 +1,4 @@
-"""Which of a unit's rows are kept: systematic sampling, the same in every engine, to the bit.
-
-A unit's rows that pass the filter and lie in a cell are put in canonical order (``contents``): by
-cell, then by all that is counted of them. Three cuts follow. Of the n rows m are kept; of the k
-cells these lie in c; of the q rows in each cell r. Each cut keeps whole what is within its bound,
-and else takes its share evenly from the whole length of what is in order.
-
-The rule. Of n items in order, m < n of them are kept: those at the places floor((j*n + s) / m), for
-j = 0 .. m-1 and a start s from 0 .. n-1 (W. G. Madow and L. H. Madow, "On the theory of systematic
-sampling, I", Annals of Mathematical Statistics 15, 1944).
-
-Exactly m are kept: the places rise by n/m > 1, so no two are the same, and the last is at most
-floor(((m-1)*n + n-1) / m) < n.
-
-Each item is kept with chance exactly m/n, whatever it is like: item p is kept if and only if one of
-the m whole numbers p*m .. p*m + m-1 leaves the remainder s when divided by n. Since m < n they
-leave m different remainders, so p is kept for exactly m of the n starts.
-
-What is kept is spread evenly: by the same count, of any w items that stand together, such as rows
-that are alike, either floor(w*m/n) or ceil(w*m/n) are kept. Of 90 rows of one kind and 10 of
-another, ten are nine and one. Of the first p items, floor((p*m + n-1 - s) / n) are kept.
-
-The starts. One SHA-256 of the salt and the unit gives three numbers of 60 bits, one for each cut;
-the start is the remainder of such a number by n. If the digits are uniform, every start has chance
-1/n up to 2^-60.
-
-Guarantee. What is kept is a function of the unit's own rows and the salt: not of other units' rows,
-nor of where a row stands in which file. Rows alike in all that is counted are interchangeable. So
-whoever else is there, a unit adds at most m rows, in at most c cells, at most r in each.
-"""
+"""Systematic sampling in plain Python: the rule of ``bounding_rule``, where its proofs are."""
 
 from __future__ import annotations
 
