@@ -51,15 +51,6 @@ _STEPS = 8
 _FACTOR_DIGITS = 30
 
 
-def delta_of(window: Window, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta of a window at this epsilon, for any two numbers."""
-    starts = window.levels - window.width
-    over = window.ratio - _least_factor(epsilon)
-    if over <= 0:
-        return ZERO
-    return min(window.width, starts) * over / (starts + window.ratio * window.width)
-
-
 @lru_cache(maxsize=64)
 def _least_factor(epsilon: Fraction) -> Fraction:
     """A lower bound of e^epsilon, which may be large."""

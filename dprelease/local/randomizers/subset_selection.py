@@ -87,14 +87,6 @@ def keep(labels: int, size: int, epsilon: Fraction, delta: Fraction = ZERO) -> F
     return chance
 
 
-def delta_of(labels: int, size: int, chance: Fraction, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta of the law with P = ``chance``, any two labels either way round."""
-    most = exp_bounds(-epsilon)[1]  # e^epsilon >= 1/most, and epsilon may be large
-    alone = chance * (labels - size) / (labels - 1)
-    other = (1 - chance) * size / (labels - 1)
-    return max(ZERO, alone - other / most, other - alone / most)
-
-
 def epsilon_of_truth(labels: int, truth: Fraction) -> Fraction:
     """The epsilon of the true answer among k having the chance ``truth``: |ln(g (k-1)/(1-g))|.
 

@@ -8,11 +8,11 @@ from itertools import permutations
 import mpmath
 import numpy as np
 import pytest
+from oracle.local_deltas import delta_of, law_delta
 
 from dprelease.local.randomizers.piecewise import (
     LEVELS,
     best,
-    delta_of,
     variances,
     window_of,
     worst_variance,
@@ -21,14 +21,6 @@ from dprelease.model.local_tables import Window, WindowLaw
 
 WIDE = 2**40  # steps of a grid so fine that all of [-1, 1] is on it
 SHAPES = [(2, 1), (3, 1), (3, 2), (5, 2), (8, 3), (6, 5), (12, 7)]
-
-
-def law_delta(law: WindowLaw, epsilon: F) -> F:
-    """The delta of a mixture: that of its windows, by their shares."""
-    if law.second is None:
-        return delta_of(law.first, epsilon)
-    first, second = delta_of(law.first, epsilon), delta_of(law.second, epsilon)
-    return law.share * first + (1 - law.share) * second
 
 
 def factor(epsilon: str) -> F:
