@@ -1,7 +1,7 @@
 """The exponential mechanism for integer scores: its loss, and how far its choices fall short.
 
 McSherry and Talwar 2007: a candidate is taken with probability proportional to exp(rate * score).
-It is drawn by ``dprelease.kernel.noise.selection.top_k`` with ``draw_exponential``.
+It is drawn by ``dprelease.kernel.noise.selection.exponential`` with ``draw_exponential``.
 ``sensitivity`` D is how far one person can move any one score; ``monotone`` says that for every
 pair of neighbours all scores that move do so in the same direction (counts, when a person is added
 or removed). Why the range of the loss, and so epsilon,

@@ -22,8 +22,8 @@ from dprelease.kernel.noise.selection.exponential import (
     draw_exponential,
     draw_permute_and_flip,
     flip,
+    peel,
 )
-from dprelease.kernel.noise.selection.top_k import peel
 from dprelease.kernel.noise.selection.weights import Rungs
 
 ALARM = 1e-6

@@ -24,8 +24,11 @@ from planned_figures import (
     step_of,
 )
 
-from dprelease.kernel.noise.selection.exponential import draw_exponential, draw_permute_and_flip
-from dprelease.kernel.noise.selection.top_k import peel
+from dprelease.kernel.noise.selection.exponential import (
+    draw_exponential,
+    draw_permute_and_flip,
+    peel,
+)
 from dprelease.model import Form, NoiseFamily, Query, Step
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of

@@ -230,7 +230,6 @@ SAY_NOTHING = {
     "saving", "sealed", "shown", "starting", "thinning", "whole", "witness", "words",
 }  # fmt: skip
 STILL_NAMED = {
-    "kernel/privatize/records.py",
     "report/charts/drawing.py",
     "report/charts/records.py",
 }
@@ -293,10 +292,10 @@ REACHED_OTHERWISE = {
 # Modules that wait to be wired.
 WAITING = {"privacy.residual_planner"}
 STILL_UNREACHED = {
+    "kernel.noise.distributions.laws.mass", "kernel.noise.selection.exponential.flip",
     "engines.common.bounding_rule.sampled", "engines.common.bounding_rule.seeds_of",
     "engines.common.bounding_rule.text_of", "engines.common.key_normalization.one_line",
-    "expressions.fits", "kernel.noise.distributions.laws.mass",
-    "kernel.noise.selection.exponential.flip", "kernel.noise.selection.top_k.select",
+    "expressions.fits", "kernel.noise.selection.top_k.select",
     "privacy.gaussian.continuous.epsilon_of",
     "privacy.partition_selection.threshold.least_threshold_gaussian",
     "privacy.partition_selection.threshold.shown_chance",

@@ -1,4 +1,4 @@
-"""The embedded engine: DuckDB, streaming, in bounded memory, exact."""
+"""The DuckDB engine: which reader answers a request, streaming, in bounded memory, exact."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from dprelease.engines.registry import ENGINES
 from dprelease.spec.schema.fields import (
     flag,
     line,
@@ -37,7 +38,6 @@ from dprelease.spec.schema.numbers import (
 from dprelease.spec.schema.sections import Choice, Key, Section, nested
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]
-Engine = Literal["duckdb"]
 Format = Literal["csv", "parquet"]
 Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
 Neighbours = Literal["add-remove", "replace-one"]
@@ -66,7 +66,7 @@ class DataSection(Section):
         line, remedy="say where the data is: a file, glob or directory, relative to the spec"
     )
     format = Choice[Format | None](Format, None)
-    engine = Choice[Engine](Engine, "duckdb", later=("spark",))
+    engine = Choice[str](ENGINES, "duckdb", later=("spark",))
     snapshot = Key(line)
     delimiter = Key(option)
     quote = Key(option)

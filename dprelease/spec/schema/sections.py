@@ -123,22 +123,27 @@ class Key(Generic[T]):
 
 
 class Choice(Key[T]):
-    """A key that takes one of the words of ``literal``, which is a ``Literal[...]``.
+    """A key that takes one of the words of a ``Literal[...]``, or of the names of a registry.
 
     ``later`` holds words that belong to the format but not to this version.
     """
 
     def __init__(
         self,
-        literal: object,
+        words: object,
         default: T,
         *,
         later: Collection[str] = (),
         remedy: str | None = None,
     ) -> None:
         super().__init__(self._word, default, remedy=remedy)
-        self.words: tuple[str, ...] = get_args(literal)
+        self._words = words
         self.later = later
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What may be written."""
+        return tuple(self._words) if isinstance(self._words, Mapping) else get_args(self._words)
 
     def _word(self, value: object) -> Any:
         if isinstance(value, str) and value in self.words:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle.codes import SPEC_CODES
+from unit.complaint_codes import SPEC_CODES
 
 import dprelease.spec
 from dprelease.errors import Place

@@ -18,11 +18,12 @@ from dprelease.kernel.noise.selection import exponential as choice
 from dprelease.kernel.noise.selection.big_integers import as_integers, exact_sum, locate
 from dprelease.kernel.noise.selection.exponential import (
     choose,
+    distances_of,
     draw_exponential,
     draw_permute_and_flip,
     flip,
+    peel,
 )
-from dprelease.kernel.noise.selection.top_k import distances_of, peel, select
 from dprelease.kernel.noise.selection.weights import Rungs
 
 BOTH = [choose, flip]
@@ -350,7 +351,7 @@ def test_peeling_needs_one(hashed: Any) -> None:
     with pytest.raises(ValueError, match="at least one"):
         peel([1, 2], 0, F(1), draw_exponential, hashed("none"))
     with pytest.raises(ValueError, match="needs a candidate"):
-        select([], F(1), draw_exponential, hashed("none"))
+        peel([], 1, F(1), draw_exponential, hashed("none"))
 
 
 def test_bids_and_prices(hashed: Any) -> None:
@@ -359,7 +360,7 @@ def test_bids_and_prices(hashed: Any) -> None:
     scores = [price * sum(bid >= price for bid in bids) for price in prices]
     assert scores == [400, 101, 401, 0]
     assert distances_of(scores).tolist() == [1, 300, 0, 401]
-    found = {select(scores, F(1, 2), draw_exponential, hashed(f"{i}"))[0] for i in range(40)}
+    found = {peel(scores, 1, F(1, 2), draw_exponential, hashed(f"{i}"))[0][0] for i in range(40)}
     assert found == {0, 2}
 
 
