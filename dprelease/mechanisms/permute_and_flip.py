@@ -33,8 +33,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.mechanisms import exponential
-from dprelease.model import Loss
+from dprelease.mechanisms import Mechanism, exponential
+from dprelease.model import Loss, NoiseFamily
+from dprelease.model.privacy_events import Pure
 from dprelease.privacy import zcdp
 
 _NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
@@ -53,3 +54,10 @@ def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
         return _NO_LOSS
     epsilon = rate * exponential.span(sensitivity, monotone)
     return Loss(epsilon, Fraction(0), zcdp.rho_of_pure(epsilon))
+
+
+PERMUTE_AND_FLIP = Mechanism(
+    NoiseFamily.PERMUTE_AND_FLIP,
+    "permute-and-flip: a choice by score",
+    lambda _noise, one, _moved, _shift: Pure(one.epsilon),
+)

@@ -13,14 +13,6 @@ from dprelease.statistics.shared import read_release as reading
 
 MECHANISM_NAMES = {family: str(family) for family in NoiseFamily}
 
-MECHANISM_WORDS = {
-    NoiseFamily.NONE: "no noise: the same in all neighbouring tables",
-    NoiseFamily.LAPLACE: "discrete Laplace noise on every released integer",
-    NoiseFamily.GAUSSIAN: "discrete Gaussian noise on every released integer",
-    NoiseFamily.EXPONENTIAL: "the exponential mechanism: a choice by score or rank",
-    NoiseFamily.PERMUTE_AND_FLIP: "permute-and-flip: a choice by score",
-}
-
 
 def scale(step: Step, at: int = 0) -> int | float:
     """Scale of the noise in values: b of the Laplace law, sigma of the Gaussian.

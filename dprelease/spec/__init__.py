@@ -1,4 +1,10 @@
-"""The spec: one TOML file, or one mapping, that says all of a release."""
+"""The spec: one TOML file, or one mapping, that says all of a release.
+
+From top to bottom: ``toml`` (the text becomes a tree, with the place of everything in it),
+``schema`` (the tree becomes sections), ``checks`` (sections become values of the model),
+``resolve`` (the values become a release) and ``loading`` (all of it in one call). ``complaints`` is
+the vocabulary that each of them uses.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +35,6 @@ def load(
     Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
     """
     # Imported here for start-up: the checks are the larger part of the package.
-    from dprelease.spec.loading import load_file, load_mapping
+    from dprelease.spec.loading import load_release
 
-    if isinstance(spec, Mapping):
-        return load_mapping(spec, period, base, allow_outside_lists)
-    return load_file(os.fsdecode(spec), period, base, allow_outside_lists)
+    return load_release(spec, period, base, allow_outside_lists)

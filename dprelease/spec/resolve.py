@@ -50,7 +50,6 @@ from dprelease.spec.schema.structure import Part, Parts
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
 FORMATS = ("html", "md", "json", "registry")
 _DEFAULT_FORMATS = ("html", "md", "json")
-LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
 T = TypeVar("T")
 
@@ -83,7 +82,7 @@ def resolve(
     check_budgets(parts.privacy, parts.queries, paid, reporter)
     perturbs = _perturbs(parts, context, queries)
     ledger = _ledger(parts, data, base, period, reporter)
-    output = _output(parts.output, base, period, reporter)
+    output = _output(parts.output, base, period)
     formats = _formats(parts.report, reporter)
     spec = [("the spec", reporter.file)] if reporter.marks is not None else []
     check_ledger(ledger, data, spec, reporter)
@@ -234,15 +233,9 @@ def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     return list(dict.fromkeys(barred))
 
 
-def _output(
-    part: Part[OutputSection], base: str, period: str | None, reporter: Reporter
-) -> Output | None:
+def _output(part: Part[OutputSection], base: str, period: str | None) -> Output | None:
     model = part.model
     interval = model.interval if model.interval is not None else Fraction(95, 100)
-    if not LEAST_INTERVAL <= interval <= MOST_INTERVAL:
-        message = f"interval {show(interval)} is not between 0.5 and 0.999999"
-        hint = "interval = 0.95 covers 95 in 100 draws of the noise"
-        reporter.complain("E230", message, ("output", "interval"), hint)
     if model.path is None:
         return None
     written = fill_period(model.path, period)

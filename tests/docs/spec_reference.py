@@ -29,6 +29,7 @@ KINDS: dict[Callable[[object], object], str] = {
     numbers.budget: "number above 0",
     numbers.weight: "number above 0",
     numbers.probability: "number in [0, 1)",
+    numbers.interval: "number",
     numbers.bound: "whole number from 1",
     numbers.within: "number above 0",
     numbers.confidence: "number from 0.5 to below 1",

@@ -98,6 +98,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.local",
         "dprelease.planning.planner",
         "dprelease.postprocess",
+        "dprelease.mechanisms.registry",
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",

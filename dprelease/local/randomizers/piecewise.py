@@ -1,4 +1,4 @@
-r"""Windows of levels: a bounded answer about one number, unbiased, and a mixture of two of them.
+r"""Piecewise local randomizer: an unbiased answer among levels, by one window or a mix of two.
 
 A window of width w starts at one of the levels 0, ..., P = N - w of N. Levels in it have the chance
 r/(P + r w), the others 1/(P + r w) (see ``model.Window``). Two windows that start P apart share
@@ -51,27 +51,10 @@ _STEPS = 8
 _FACTOR_DIGITS = 30
 
 
-def delta_of(window: Window, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta of a window at this epsilon, for any two numbers."""
-    starts = window.levels - window.width
-    over = window.ratio - _least_factor(epsilon)
-    if over <= 0:
-        return ZERO
-    return min(window.width, starts) * over / (starts + window.ratio * window.width)
-
-
 @lru_cache(maxsize=64)
 def _least_factor(epsilon: Fraction) -> Fraction:
     """A lower bound of e^epsilon, which may be large."""
     return round_down(1 / exp_bounds(-epsilon)[1], _FACTOR_DIGITS)
-
-
-def law_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
-    """The same of a mixture."""
-    if law.second is None:
-        return delta_of(law.first, epsilon)
-    first, second = delta_of(law.first, epsilon), delta_of(law.second, epsilon)
-    return law.share * first + (1 - law.share) * second
 
 
 def window_of(levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Window | None:

@@ -1,4 +1,4 @@
-r"""Subset response: d of k labels are answered, among them the true one with the chance P.
+r"""Subset selection: d of k labels are answered, among them the true one with the chance P.
 
 A set that holds the true label has the chance P/C(k-1, d-1), any other (1 - P)/C(k-1, d). Two
 labels v and w have different chances only of sets that hold one of the two; of the chance of a set
@@ -85,14 +85,6 @@ def keep(labels: int, size: int, epsilon: Fraction, delta: Fraction = ZERO) -> F
     if chance * labels <= size:
         raise ValueError("epsilon and delta are so small that no answer could say anything")
     return chance
-
-
-def delta_of(labels: int, size: int, chance: Fraction, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta of the law with P = ``chance``, any two labels either way round."""
-    most = exp_bounds(-epsilon)[1]  # e^epsilon >= 1/most, and epsilon may be large
-    alone = chance * (labels - size) / (labels - 1)
-    other = (1 - chance) * size / (labels - 1)
-    return max(ZERO, alone - other / most, other - alone / most)
 
 
 def epsilon_of_truth(labels: int, truth: Fraction) -> Fraction:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from dprelease.mechanisms.registry import words_of
 from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.hazards import hazards
@@ -20,7 +21,7 @@ from dprelease.report.facts.units import (
     unit_of,
 )
 from dprelease.report.numbers import text, upward, written
-from dprelease.report.query_json import MECHANISM_WORDS, accounting_facts, query_facts
+from dprelease.report.query_json import accounting_facts, query_facts
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
 
@@ -147,7 +148,7 @@ def _deployment(release: Release, plan: Plan) -> dict[str, object]:
         "implementation": {
             "tool": "dprelease",
             "mechanisms": [
-                *sorted({MECHANISM_WORDS[step.noise.family] for step in plan.steps}),
+                *sorted({words_of(step.noise.family) for step in plan.steps}),
                 *record_words(plan).mechanisms,
             ],
         },

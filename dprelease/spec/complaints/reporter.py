@@ -26,6 +26,10 @@ class Reporter:
         """Note a mistake at the key or at the value of a key path."""
         self.complaints.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))
 
+    def refuse(self, refused: Refused, path: Path) -> None:
+        """Note why a value was refused, at its key path."""
+        self.complain(refused.code, refused.message, path, refused.hint)
+
     def warn(self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value") -> None:
         """Note something that works but deserves a second look."""
         self.warnings.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))

@@ -26,6 +26,11 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "dprelease spec"
 Fragment = dict[str, Any]
 
+_NUMBER: Fragment = {
+    "type": "number",
+    "exclusiveMinimum": -numbers.LARGEST,
+    "exclusiveMaximum": numbers.LARGEST,
+}
 _REFUSED: Fragment = {"not": {}}
 _VALUE: Fragment = {"type": ["string", "number", "boolean"]}
 _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
@@ -56,11 +61,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.texts: {"type": "array", "items": {"type": "string"}},
     fields.scalars: {"type": "array", "items": _VALUE},
     fields.scalar: _VALUE,
-    numbers.exact: {
-        "type": "number",
-        "exclusiveMinimum": -numbers.LARGEST,
-        "exclusiveMaximum": numbers.LARGEST,
-    },
+    numbers.exact: _NUMBER,
     numbers.budget: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
     numbers.weight: _WEIGHT,
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
@@ -71,6 +72,11 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     },
     numbers.within: {"type": "number", "exclusiveMinimum": 0},
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
+    numbers.interval: {
+        **_NUMBER,
+        "minimum": float(numbers.LEAST_INTERVAL),
+        "maximum": float(numbers.MOST_INTERVAL),
+    },
     numbers.bound: {"type": "integer", "minimum": 1, "maximum": numbers.MAX_BOUND},
     numbers.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
     fields.quantiles: {
@@ -194,10 +200,6 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
     (models.ColumnSection, "keys"): {"minItems": 1},
     (models.ColumnSection, "bins"): {"minItems": 2},
     (models.QuerySection, "bins"): {"minItems": 2},
-    (models.OutputSection, "interval"): {
-        "minimum": float(resolve.LEAST_INTERVAL),
-        "maximum": float(resolve.MOST_INTERVAL),
-    },
     (models.ReportSection, "formats"): {
         "items": {"enum": list(resolve.FORMATS)},
         "uniqueItems": True,

@@ -29,6 +29,7 @@ from dprelease.spec.schema.numbers import (
     budget,
     confidence,
     exact,
+    interval,
     picks,
     probability,
     selection_delta,
@@ -241,7 +242,7 @@ class OutputSection(Section):
 
     path = Key(line, remedy="name a directory for the tables and the report, relative to the spec")
     format = Choice[Format](Format, "csv")
-    interval = Key(exact)
+    interval = Key(interval)
 
 
 class ReportSection(Section):

@@ -18,6 +18,7 @@ LARGEST = 10**18
 MAX_EPSILON = 10**6
 MAX_BOUND = 10**9
 MAX_SELECTION_DELTA = Fraction(1, 1000)
+LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
 
 def exact(value: object, code: str = "E205") -> Fraction:
@@ -94,6 +95,15 @@ def confidence(value: object) -> Fraction:
     if not Fraction(1, 2) <= number < 1:
         message = f"confidence {show(value)} is not from 0.5 to below 1"
         raise Refused(message, "the share of figures that meet the target, such as 0.95", "E240")
+    return number
+
+
+def interval(value: object) -> Fraction:
+    """Read the level of the noise intervals: from 0.5 to 0.999999. Raises ``Refused``."""
+    number = exact(value)
+    if not LEAST_INTERVAL <= number <= MOST_INTERVAL:
+        message = f"interval {show(number)} is not between 0.5 and 0.999999"
+        raise Refused(message, "interval = 0.95 covers 95 in 100 draws of the noise", "E230")
     return number
 
 

@@ -64,7 +64,7 @@ class Parts(NamedTuple):
     perturbs_only: bool  # there is surely no query
 
 
-def take_apart(tree: Mapping[str, object], reporter: Reporter) -> Parts:
+def read_sections(tree: Mapping[str, object], reporter: Reporter) -> Parts:
     """Split a tree into its sections, and complain of everything that doesn't fit."""
     _check_top(tree, reporter)
     return Parts(
@@ -172,7 +172,7 @@ def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
     key, value, why = str(path[-1]), finding.value, finding.why
     match why:
         case Refused():
-            reporter.complain(why.code, why.message, path, why.hint)
+            reporter.refuse(why, path)
         case Missing(remedy):
             message = f"{_header(path[:-1])} has no `{key}`"
             reporter.complain("E110", message, path[:-1], remedy, "key")

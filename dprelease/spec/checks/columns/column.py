@@ -97,7 +97,7 @@ class _Resolver:
         self.reporter.complain(code, message, (*self.part.path, key), hint)
 
     def _refuse(self, key: str, refused: Refused) -> None:
-        self._complain(key, refused.code, refused.message, refused.hint)
+        self.reporter.refuse(refused, (*self.part.path, key))
 
     def _keys(self) -> tuple[str, ...] | None:
         inline, file = self.model.keys, self.model.keys_file
@@ -117,8 +117,7 @@ class _Resolver:
             return None
 
         def complain(position: int, refused: Refused) -> None:
-            path = (*self.part.path, "keys", position)
-            self.reporter.complain(refused.code, refused.message, path, refused.hint)
+            self.reporter.refuse(refused, (*self.part.path, "keys", position))
 
         return read_keys(self.kind, inline, complain)
 

@@ -46,14 +46,13 @@ def _make(
         try:
             numbers.append(exact(value))
         except Refused as refused:
-            reporter.complain(refused.code, refused.message, (*part.path, key), refused.hint)
+            reporter.refuse(refused, (*part.path, key))
     if len(numbers) < 2:
         return None, False
     try:
         return make_grid(kind, numbers[0], numbers[1], part.model.step)
     except Refused as refused:
-        path = (*part.path, refused.key)
-        reporter.complain(refused.code, refused.message, path, refused.hint)
+        reporter.refuse(refused, (*part.path, refused.key))
         return None, False
 
 

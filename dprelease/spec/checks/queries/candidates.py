@@ -79,7 +79,7 @@ def _of_file(query: SpecQuery, file: str) -> CandidateList | None:
     try:
         lines = query.context.lists.read(FILE, query.model.name or "", file, "E234")
     except Refused as refused:
-        query.complain(FILE, refused.code, refused.message, refused.hint)
+        query.context.reporter.refuse(refused, query.path(FILE))
         return None
     return CandidateList(query, [_value(line) for line in lines.texts], lines.numbers)
 

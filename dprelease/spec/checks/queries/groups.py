@@ -117,7 +117,7 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
         try:
             edges = read_bins(column.type, model.bins)
         except Refused as refused:
-            query.complain("bins", refused.code, refused.message, refused.hint)
+            query.context.reporter.refuse(refused, query.path("bins"))
             return None
         if column.other in bin_labels(edges):
             message = f"other {show(column.other)} of the column is also a bin"
