@@ -1,4 +1,4 @@
-"""The hash chain: each entry's SHA-256 covers its content and the hash of the entry before it.
+"""Hash chain: each entry's SHA-256 covers its content and the hash of the entry before it.
 
 It shows edits, removals and reordering by anyone who doesn't recompute all that follows. Someone
 who rewrites the whole file, or puts an older copy in its place, is shown only by a hash kept

@@ -1,4 +1,4 @@
-"""What a ledger says: runs with their charge, seal and publication, and the account of a dataset.
+"""Entries of a ledger: runs with their charge, seal and publication, and accounts of datasets.
 
 Pure functions from chained entries; nothing here reads a file.
 """

@@ -1,4 +1,4 @@
-"""What the runs of a dataset cost together: the least figure that holds under full adaptivity.
+"""Privacy filter over the runs of a dataset: the least total that holds under full adaptivity.
 
 Every run may be chosen after seeing what the earlier ones published, and whoever chooses decides
 as well when to stop. Sums survive that (Rogers, Roth, Ullman, Vadhan 2016 for epsilon and delta;

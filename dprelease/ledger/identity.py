@@ -1,4 +1,4 @@
-"""The identity of a run: a hash of everything in the spec that determines the released numbers.
+"""Identity of a run: a hash of everything in the spec that determines the released numbers.
 
 Two specs have the same identity exactly when a second run may hand out the numbers of the first:
 the run id is what makes a repeated run free, so it must change whenever the numbers would, and

@@ -1,4 +1,4 @@
-"""What the ledger says when it refuses. File names and budgets are public; nothing else is shown.
+"""Refusals of the ledger in words. File names and budgets are public; nothing else is shown.
 
 E301 over the cap, E302 other cost; E601 busy, E602 place, E603 not a ledger, E604 version or
 tables, E605 broken chain, E606 disk, E607 SQLite too old, E608 missing, E609 lost charge, E611 used

@@ -1,4 +1,4 @@
-"""What a charge gives, and the tests it has to pass."""
+"""Charges: which run comes next, the tests it has to pass, and the reservation it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which law a column of a record-level table is perturbed by: the one that errs the least.
+"""Choice of the local randomizer for each column of a record-level table: the least error.
 
 Labels: sets of the size with the least mean variance of the labels' shares; of size 1 that is
 randomised response. Numbers: what has the least worst-case variance, of discrete Laplace noise and

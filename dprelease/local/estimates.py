@@ -1,4 +1,4 @@
-"""What a record-level table tells of the records behind it: shares, means and cross tables.
+"""Estimates from a record-level table: shares, means and cross tables of the records behind it.
 
 Every estimate is unbiased, whatever the records are. Its interval is about the noise alone: it is
 for these records, not for others that they may stand for. A record without a label is taken with

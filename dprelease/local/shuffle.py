@@ -1,4 +1,4 @@
-"""Rows in an order that says nothing of the order they came in, at any number of rows.
+"""Uniform shuffle of rows on disk, at any number of rows: the order they came in is lost.
 
 Each row is sent to one of 256 heaps at random, and each heap is put into a random order by itself:
 given how large the heaps are, every order of all rows is equally likely. What doesn't fit into

@@ -1,4 +1,4 @@
-"""Where drawn record-level tables are kept: beside the ledger, named by run and digest.
+"""Store of drawn record-level tables: beside the ledger, named by run and digest.
 
 A table of records is too large to be sealed in the ledger. Its file is kept here before its digest
 is sealed there, so that a sealed run can be published as often as needed. Every cell of it is

@@ -1,4 +1,4 @@
-"""Counting a record-level table: batches of noisy columns in, a ``Tally`` out.
+"""Counts over a record-level table: batches of noisy columns in, a ``Tally`` out.
 
 Everything is counted exactly, in memory that does not depend on the number of records.
 """

@@ -1,4 +1,4 @@
-"""How far the answers of a numeric column spread around the true value."""
+"""Variances and tails of the answers of a numeric column around the true value."""
 
 from __future__ import annotations
 

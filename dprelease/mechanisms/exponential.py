@@ -123,9 +123,9 @@ def _holds(flips: bool, candidates: int, picks: int, exponent: Fraction, alpha: 
 def _power(base: int, exponent: int, bits: int, up: int) -> int:
     """(base/2^bits)^exponent in units of 2^-bits, each product rounded up or down."""
 
-    def product(left: int, right: int) -> int:
-        found = left * right
-        return -(-found >> bits) if up else found >> bits
+    def product(first: int, second: int) -> int:
+        exact_product = first * second
+        return -(-exact_product >> bits) if up else exact_product >> bits
 
     total, square = 1 << bits, base
     while exponent:

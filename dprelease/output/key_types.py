@@ -1,4 +1,4 @@
-"""The type under which a key column is published: its declared one if every label fits, else text.
+"""Types of published key columns: the declared one if every label fits, else text.
 
 Labels are public (they come from the spec), so the type never depends on the data.
 """

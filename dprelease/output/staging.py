@@ -1,4 +1,4 @@
-"""A private place on the target's file system where files are made before they are moved.
+"""Staging directories on the target's file system, where files are made before they are moved.
 
 It is a hidden directory, locked as long as its process lives, so that one left behind by a
 killed run is told from one in use. Its manifest names the files that are being published: a

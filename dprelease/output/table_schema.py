@@ -1,4 +1,4 @@
-"""The columns of a published table as a Table Schema: in the package, and in Parquet files.
+"""Table Schema of a published table: in the data package, and in Parquet files.
 
 See https://specs.frictionlessdata.io/table-schema.
 """

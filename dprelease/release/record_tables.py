@@ -1,4 +1,4 @@
-"""From exact records to a stored table: perturb, count, put in another order, write, keep."""
+"""Release of record-level tables: perturb, count, shuffle, write, store."""
 
 from __future__ import annotations
 

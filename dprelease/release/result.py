@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""Result of a run: the plan, the report and the published tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release, from spec to published files, on one screen.
+"""Pipeline of a release, from spec to published files, on one screen.
 
 Order is the guarantee: plan, certify, look at the structure of the data, charge (durable), only
 then read values, add noise, seal, publish. What stops it from outside after the charge can be

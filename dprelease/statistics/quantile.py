@@ -103,10 +103,10 @@ class Quantile(Statistic):
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
     ) -> list[OutputColumn]:
         """Publish each quantile, and how many ranks it may be off."""
-        found: list[OutputColumn] = []
+        published: list[OutputColumn] = []
         for at, ending in enumerate(endings(step.query)):
-            found.extend(self._columns(step, noisy[at], interval, at, ending))
-        return found
+            published.extend(self._columns(step, noisy[at], interval, at, ending))
+        return published
 
     def _columns(
         self, step: Step, integers: Sequence[int], interval: Fraction, at: int, ending: str

@@ -296,7 +296,6 @@ STILL_UNREACHED = {
     "engines.common.bounding_rule.sampled", "engines.common.bounding_rule.seeds_of",
     "engines.common.bounding_rule.text_of", "engines.common.key_normalization.one_line",
     "expressions.fits", "kernel.noise.selection.top_k.select",
-    "local.randomizers.piecewise.law_delta", "local.randomizers.subset_selection.delta_of",
     "privacy.gaussian.continuous.epsilon_of",
     "privacy.partition_selection.threshold.least_threshold_gaussian",
     "privacy.partition_selection.threshold.shown_chance",

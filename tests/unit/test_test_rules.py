@@ -87,10 +87,10 @@ def test_no_test_touches_a_private_name_of_the_product() -> None:
     assert touched == {}
 
 
-INNER = [1, 2, 3, 5, 7, 8, 10, 24]
+INNER = [1, 2, 5, 8, 24]
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 5, 8, 24])
+@pytest.mark.parametrize("step", [1, 2, 3, 8])
 @pytest.mark.parametrize("inner", INNER)
 def test_one_case_in_n_runs_with_every_value_of_both_parameters(step: int, inner: int) -> None:
     outer = 10 * step

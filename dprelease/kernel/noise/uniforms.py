@@ -79,12 +79,12 @@ def chance(probability: Fraction, size: int, entropy: Entropy) -> Bools:
         return np.full(size, probability == 1)
     top, rest = divmod(scaled.numerator, 1 << _REST)
     drawn = words(entropy, "<u2", size)
-    found: Bools = drawn < np.uint16(top)
+    heads: Bools = drawn < np.uint16(top)
     open_lanes = np.flatnonzero(drawn == np.uint16(top))
     if rest and open_lanes.size:
         more = words(entropy, "<u8", open_lanes.size).astype(np.uint64) >> np.uint64(_FIRST)
-        found[open_lanes] = more < np.uint64(rest)
-    return found
+        heads[open_lanes] = more < np.uint64(rest)
+    return heads
 
 
 def parts(share: Lanes, whole: int, entropy: Entropy) -> Bools:
@@ -101,14 +101,14 @@ def parts(share: Lanes, whole: int, entropy: Entropy) -> Bools:
     if whole >= _WIDEST_SHIFTED:
         return below(whole, share.size, entropy) < share
     divisor = np.uint64(whole)
-    found, left = compare_digits(share.astype(np.uint64), divisor, entropy)
-    lanes = np.flatnonzero(left)
-    rest = left[lanes]
+    heads, undecided = compare_digits(share.astype(np.uint64), divisor, entropy)
+    lanes = np.flatnonzero(undecided)
+    rest = undecided[lanes]
     while lanes.size:
-        found[lanes], left = compare_digits(rest, divisor, entropy)
-        again = np.flatnonzero(left)
-        lanes, rest = lanes[again], left[again]
-    return found
+        heads[lanes], undecided = compare_digits(rest, divisor, entropy)
+        again = np.flatnonzero(undecided)
+        lanes, rest = lanes[again], undecided[again]
+    return heads
 
 
 def compare_digits(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bools, Words]:
@@ -117,7 +117,7 @@ def compare_digits(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bo
     cut = scaled // whole
     drawn = words(entropy, "<u2", share.size)
     narrow = cut.astype(np.uint16)  # below 2^16, as share < whole
-    left = np.zeros_like(share)
+    undecided = np.zeros_like(share)
     ties = np.flatnonzero(drawn == narrow)
-    left[ties] = scaled[ties] - cut[ties] * whole
-    return drawn < narrow, left
+    undecided[ties] = scaled[ties] - cut[ties] * whole
+    return drawn < narrow, undecided

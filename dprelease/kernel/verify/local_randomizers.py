@@ -113,12 +113,12 @@ def laplace_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
         last -= 1
     one, rate = Fraction(1), 1 / scale
     a_low, a_high = numbers.exp(-rate)
-    left = one - numbers.exp(epsilon - width * rate)[0]
+    remainder = one - numbers.exp(epsilon - width * rate)[0]
     first_to_last = a_high - numbers.exp(-(last + 1) * rate)[0]
     shifted_low = numbers.exp(epsilon - (width - last) * rate)[0]
     shifted_high = numbers.exp(epsilon - width * rate)[1]
     middle = first_to_last - (shifted_low - shifted_high)
-    return (left + middle) / (1 + a_low)
+    return (remainder + middle) / (1 + a_low)
 
 
 # --- windows ------------------------------------------------------------------------------------

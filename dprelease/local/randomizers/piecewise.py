@@ -1,4 +1,4 @@
-r"""Windows of levels: a bounded answer about one number, unbiased, and a mixture of two of them.
+r"""Piecewise local randomizer: an unbiased answer among levels, by one window or a mix of two.
 
 A window of width w starts at one of the levels 0, ..., P = N - w of N. Levels in it have the chance
 r/(P + r w), the others 1/(P + r w) (see ``model.Window``). Two windows that start P apart share

@@ -1,4 +1,4 @@
-r"""Subset response: d of k labels are answered, among them the true one with the chance P.
+r"""Subset selection: d of k labels are answered, among them the true one with the chance P.
 
 A set that holds the true label has the chance P/C(k-1, d-1), any other (1 - P)/C(k-1, d). Two
 labels v and w have different chances only of sets that hold one of the two; of the chance of a set

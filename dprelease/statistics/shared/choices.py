@@ -172,9 +172,11 @@ def _positions(step: Step, noisy: Sequence[Sequence[int]], candidates: int) -> P
     """The chosen positions: [rank][cell]."""
     picks = step.query.picks
     if step.form is Form.CHOICE:
-        found: Positions = [list(each) for each in noisy]
-        missing: Positions = [[None] * len(found[0]) for _ in range(picks - len(found))]
-        return found + missing
+        positions_by_rank: Positions = [list(positions) for positions in noisy]
+        missing: Positions = [
+            [None] * len(positions_by_rank[0]) for _ in range(picks - len(positions_by_rank))
+        ]
+        return positions_by_rank + missing
     from dprelease.mechanisms.top_k import noisy_top  # for start-up, as above
 
     tops: Positions = []
@@ -194,7 +196,11 @@ def _flags(
     size = len(noisy[0]) // cells if cells else 0
     flags: list[str | None] = []
     for cell in range(cells):
-        counts = [noisy[0][cell * size + at] for each in chosen if (at := each[cell]) is not None]
+        counts = [
+            noisy[0][cell * size + at]
+            for positions in chosen
+            if (at := positions[cell]) is not None
+        ]
         least = step.unit[0] * min(counts, default=0)
         flags.append("low_reliability" if short > UNRELIABLE_AT * abs(least) else "ok")
     return flags

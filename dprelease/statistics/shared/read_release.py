@@ -106,12 +106,13 @@ def _linear_columns(
     places = _places(read)
     if read.screened:
         least = _threshold(step)
-        rows = [*rows[:-1], [each if each >= least else 0 for each in rows[-1]]]
+        rows = [*rows[:-1], [number if number >= least else 0 for number in rows[-1]]]
     rows = [_merged(row, read, step) for row in rows]
     bottom = math.lcm(*(factor.denominator for factor in read.factors))
     tops = [int(factor * bottom) * 10**places for factor in read.factors]
     values = [
-        (2 * sum(top * each for top, each in zip(tops, cell, strict=True)) + bottom) // (2 * bottom)
+        (2 * sum(top * number for top, number in zip(tops, cell, strict=True)) + bottom)
+        // (2 * bottom)
         for cell in zip(*rows, strict=True)
     ]
     what = statistic_of(read.query.statistic).what
@@ -159,6 +160,6 @@ def _merged(row: Integers, read: Read, step: Step) -> Integers:
     sizes = [len(group.labels) for group in step.query.groups]
     totals: dict[tuple[int, ...], int] = {}
     for place, value in zip(product(*map(range, sizes)), row, strict=True):
-        kept = tuple(at for axis, at in enumerate(place) if axis not in read.merged)
-        totals[kept] = totals.get(kept, 0) + value
+        remaining_place = tuple(at for axis, at in enumerate(place) if axis not in read.merged)
+        totals[remaining_place] = totals.get(remaining_place, 0) + value
     return list(totals.values())

@@ -112,17 +112,17 @@ class ThreeSums(Statistic):
         import numpy as np
 
         grid, name = quantity(step.query.column).grid, step.query.name
-        first, second, third = (np.array(each, dtype=np.float64) for each in noisy)
+        first, second, third = (np.array(row, dtype=np.float64) for row in noisy)
         sums = Sums(first, second, third, step.noise)
-        found = self.figure(variances(sums, 1 - interval))
+        figure = self.figure(variances(sums, 1 - interval))
         places = places_for(self.span(grid))
         span = fixed_point(self.span(grid), places)
         layout = Layout(name, places, f"{self.what}, with noise", interval)
         size = grid.width**2
-        exact = [lanes(each, size) for each in noisy]
+        exact = [lanes(row, size) for row in noisy]
         return [
             *estimate_columns(
-                layout, on_scale(found.value, span), halves_on_scale(found.half, span)
+                layout, on_scale(figure.value, span), halves_on_scale(figure.half, span)
             ),
             *_mean_columns(step, grid, means(sums, 1 - interval), interval),
             *count_columns(step, exact[0] + exact[1] + exact[2], size, interval),
@@ -148,8 +148,8 @@ class ThreeSums(Statistic):
 
         grid = quantity(step.query.column).grid
         third = np.array([float(records * grid.width**2) / 3])
-        found = self.figure(variances(Sums(third, third, third, step.noise), 1 - interval))
-        return Fraction(float(found.half[0])) * self.span(grid)
+        figure = self.figure(variances(Sums(third, third, third, step.noise), 1 - interval))
+        return Fraction(float(figure.half[0])) * self.span(grid)
 
 
 def _mean_columns(
@@ -182,11 +182,11 @@ def mean_columns(
 
     scale = Mean().scale(step.query)
     low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
-    first, second, third = (np.array(each, dtype=np.float64) for each in noisy)
+    first, second, third = (np.array(row, dtype=np.float64) for row in noisy)
     mean = means(Sums(first, second, third, step.noise), 1 - interval)
     layout = Layout(step.query.name, scale.places, scale.meaning, interval)
     width = scale.width**2
-    totals = [lanes(each, width) for each in noisy]
+    totals = [lanes(row, width) for row in noisy]
     return [
         *estimate_columns(
             layout, on_scale(mean.value, span, low), halves_on_scale(mean.half, span)

@@ -92,7 +92,7 @@ class TwoSums(Statistic):
         """Publish the share on its scale, its noise interval, and the number of records."""
         scale = self.scale(step.query)
         low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
-        first, second = (lanes(each, scale.width) for each in noisy)
+        first, second = (lanes(row, scale.width) for row in noisy)
         share, half = shares(first, second, step.noise, interval)
         layout = Layout(step.query.name, scale.places, scale.meaning, interval)
         return [

@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 
 import mpmath
 import pytest
+from oracle.local_deltas import subset_delta
 
 from dprelease.local.randomizers.subset_selection import (
     best_size,
@@ -89,6 +90,8 @@ def test_a_set_loses_what_it_may_and_no_less(
     assert all(sum(law.values()) == 1 for law in laws)
     realised = max(excess(a, b, factor) for a, b in permutations(laws, 2))
     assert realised <= F(delta)
+    bound = subset_delta(labels, size, kept, F(epsilon))
+    assert abs(bound - realised) < F(1, 10**50)
     if kept < 1:
         # One notch more truth is too much, and what is lost is all that was there to lose.
         more = answers(labels, size, kept + F(1, 2**64))

@@ -99,10 +99,10 @@ def _draw(law: SubsetLaw, truth: Lanes, entropy: Entropy) -> Labels:
             number * law.labels + truth, axis=0
         )
         return rows
-    kept = chance(law.keep, truth.size, entropy)
+    truthful = chance(law.keep, truth.size, entropy)
     if law.size == 1:
-        return draw_label(law.labels, kept, truth, entropy)
-    return draw_set(law, kept, truth, entropy)
+        return draw_label(law.labels, truthful, truth, entropy)
+    return draw_set(law, truthful, truth, entropy)
 
 
 def is_small(law: SubsetLaw) -> bool:
@@ -133,24 +133,24 @@ def sets_of_numbers(labels: int, size: int) -> Labels:
     return rows
 
 
-def draw_label(labels: int, kept: Bools, truth: Lanes, entropy: Entropy) -> Labels:
+def draw_label(labels: int, truthful: Bools, truth: Lanes, entropy: Entropy) -> Labels:
     """The truth where it is kept, elsewhere a uniform one of the other labels: shape (n, 1)."""
     answer = truth.copy()
-    lanes = np.flatnonzero(~kept)
+    lanes = np.flatnonzero(~truthful)
     if lanes.size:
         other = below(labels - 1, lanes.size, entropy)
         answer[lanes] = other + (other >= truth[lanes])
     return answer[:, None]
 
 
-def draw_set(law: SubsetLaw, kept: Bools, truth: Lanes, entropy: Entropy) -> Labels:
+def draw_set(law: SubsetLaw, truthful: Bools, truth: Lanes, entropy: Entropy) -> Labels:
     """Sets by Floyd's algorithm: one column of all rows after the other."""
     others, size = law.labels - 1, law.size
     kind = _kind(law)
     one = np.dtype(kind).type
     drawn = np.empty((size, truth.size), dtype=kind)
     drawn[0] = others  # no number of an other label: it stands for the truth
-    lanes = np.flatnonzero(~kept)
+    lanes = np.flatnonzero(~truthful)
     if lanes.size:
         drawn[0, lanes] = below(others - size + 1, lanes.size, entropy)
     for step in range(1, size):
@@ -161,7 +161,7 @@ def draw_set(law: SubsetLaw, kept: Bools, truth: Lanes, entropy: Entropy) -> Lab
             taken |= fresh == drawn[before]
         drawn[step] = np.maximum(fresh, taken * one(last))  # the last is above all before it
     own = truth.astype(kind)
-    first = np.where(kept, own, drawn[0] + (drawn[0] >= own))
+    first = np.where(truthful, own, drawn[0] + (drawn[0] >= own))
     drawn[1:] += drawn[1:] >= own
     drawn[0] = first
     # NumPy sorts short rows of 32 bits several times as fast as those of 16.

@@ -180,11 +180,11 @@ def peel(  # noqa: PLR0913, PLR0917 - a selection, and how often
     if k < 1:
         raise ValueError("at least one candidate is selected")
     rungs = Rungs(distances_of(scores), rate, sizes)
-    found: list[Candidate] = []
+    selected: list[Candidate] = []
     for _ in range(min(k, rungs.left)):
-        found.append(draw(rungs, entropy))
-        rungs.take(found[-1])
-    return found
+        selected.append(draw(rungs, entropy))
+        rungs.take(selected[-1])
+    return selected
 
 
 def distances_of(scores: Integers) -> npt.NDArray[Any]:
