@@ -21,12 +21,11 @@ import numpy.typing as npt
 from dprelease.kernel.noise import SystemEntropy, sample
 from dprelease.kernel.noise.selection.exponential import (
     Draw,
-    choose,
     draw_exponential,
     draw_permute_and_flip,
-    flip,
     peel,
 )
+from dprelease.kernel.noise.selection.weights import Rungs
 from dprelease.mechanisms import exponential
 from dprelease.mechanisms import top_k as top
 from dprelease.model import Noise, NoiseFamily
@@ -61,12 +60,12 @@ def measure_speed(repeats: int) -> None:
         f"one of {MANY:,} entries, seconds (worst of {repeats}), and peak memory beyond the input"
     )
     for name, (distances, rate) in lay_out().items():
-        for title, action in (("choose", choose), ("flip", flip)):
+        for title, action in (("choose", draw_exponential), ("flip", draw_permute_and_flip)):
             for sized, held in (("", None), (" of 2^60 each", sizes)):
                 times = []
                 for _ in range(repeats):
                     start = time.perf_counter()
-                    action(distances, rate, ENTROPY, held)
+                    action(Rungs(distances, rate, held), ENTROPY)
                     times.append(time.perf_counter() - start)
                 tracemalloc.start()
                 action(distances, rate, ENTROPY, held)
