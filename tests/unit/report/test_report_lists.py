@@ -9,7 +9,7 @@ import pytest
 from report_specs import spec
 
 import dprelease
-from dprelease.ledger import run_id
+from dprelease.ledger.identity import run_id
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import digest_of
 from dprelease.report.facts.release_facts import planned_facts
