@@ -52,7 +52,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess",
         "dprelease.privacy.sensitivity",
     ),
-    "dprelease.spec": (*VOCABULARY, "dprelease.expressions", "dprelease.statistics.registry"),
+    "dprelease.spec": (
+        *VOCABULARY,
+        "dprelease.expressions",
+        "dprelease.report.formats",  # their names
+        "dprelease.statistics.registry",
+    ),
     "dprelease.output": (*VOCABULARY, "dprelease.postprocess.fixed_point"),
     # Record-level tables. Never a true value: all of this sees perturbed cells.
     "dprelease.local": (

@@ -15,7 +15,9 @@ from dprelease.cli.console import answer, folded
 from dprelease.cli.views.ledger_lines import ledger_lines
 from dprelease.cli.views.numbers import rounded_up
 from dprelease.cli.views.tables import new_table, rendered
-from dprelease.report.facts.release_facts import list_rows
+from dprelease.report.facts.json_form import from_json
+from dprelease.report.facts.model import ListFile, RecordTable
+from dprelease.report.sections.data import list_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,7 +32,7 @@ def write_plan(plan: Facts) -> None:
     percent = float(100 * Fraction(plan["interval"]))
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
     tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
-    perturbs = plan.get("perturb", ())
+    perturbs = [from_json(RecordTable, table) for table in plan.get("perturb", ())]
     if perturbs:
         from dprelease.cli.views.plan_records import record_tables
 
@@ -43,7 +45,7 @@ def write_plan(plan: Facts) -> None:
         answer(_folded(_why(steps), 2) + "\n")
     if perturbs:
         answer("What one unit loses in tables of records")
-        said = [f"{part['name']}: {' '.join(part['explained'])}" for part in perturbs]
+        said = [f"{table.name}: {' '.join(table.explained)}" for table in perturbs]
         answer(_folded(said, 2) + "\n")
         answer("What tables of records show without noise")
         answer(_folded(plan["not_protected"], 2) + "\n")
@@ -123,7 +125,9 @@ def _how(steps: Sequence[Facts]) -> Table:
     return table
 
 
-def _what_if(options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[Facts]) -> Table:
+def _what_if(
+    options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[RecordTable]
+) -> Table:
     """The expected errors at other totals: one column for each."""
     kind = str(options[0]["total"]).split()[0]
     table = new_table(
@@ -198,9 +202,10 @@ def _keys(steps: Sequence[Facts]) -> list[str]:
 
 def _lists(plan: Facts) -> list[str]:
     """Name the files whose lines are published."""
+    lists = [from_json(ListFile, facts) for facts in plan.get("lists", ())]
     return [
         f"list     {file} ({named}): of its lines {lines}; SHA-256 {digest}"
-        for file, named, lines, digest in list_rows(plan)
+        for file, named, lines, digest in list_rows(lists)
     ]
 
 
