@@ -25,8 +25,8 @@ from dprelease.kernel.noise.selection.exponential import (
     draw_exponential,
     draw_permute_and_flip,
     flip,
+    peel,
 )
-from dprelease.kernel.noise.selection.top_k import peel
 from dprelease.mechanisms import exponential
 from dprelease.mechanisms import top_k as top
 from dprelease.model import Noise, NoiseFamily

@@ -11,11 +11,6 @@ import pytest
 from hypothesis import settings
 from thorough import in_diagonal
 
-from dprelease.engines import ENGINES
-
-# The oracle answers beside the engines of the product. No spec can name it.
-ENGINES["reference"] = "oracle.engine"
-
 BY_DEFAULT = "not thorough"
 
 # The suite tries the same examples each time: what it says of a commit doesn't change. New ones

@@ -1,4 +1,4 @@
-"""The command ``dprelease`` itself: which commands there are, each imported when it is needed."""
+"""The command ``dprelease`` itself: its commands, each imported when needed, and shared options."""
 
 from __future__ import annotations
 
@@ -88,3 +88,23 @@ def app() -> None:
 
     One TOML spec says what to publish and at what cost: out come noisy tables and a report.
     """
+
+
+SPEC = click.argument("spec", type=click.Path(), metavar="SPEC")
+PERIOD = click.option(
+    "--period", metavar="P", help='Fill in {period} in the spec\'s path and snapshot ("2026-q1").'
+)
+OUTSIDE = click.option(
+    "--allow-outside-lists",
+    "outside",
+    is_flag=True,
+    help="Let a keys_file or candidates_file lie outside of the spec's folder: its lines are "
+    "published.",
+)
+OUTPUT = click.option(
+    "--output", type=click.Path(), metavar="DIR", help="Write here, not to [output]."
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
+QUIET = click.option(
+    "-q", "--quiet", is_flag=True, help="Write errors only, and what --json asks for."
+)

@@ -6,8 +6,8 @@ import os
 
 import click
 
+from dprelease.cli.app import JSON, PERIOD
 from dprelease.cli.console import answer
-from dprelease.cli.options import JSON, PERIOD
 from dprelease.errors import ExitCode
 
 DEFAULT = "dprelease-ledger.sqlite"
@@ -58,7 +58,7 @@ def show(
 
     Of a spec it is the spec's ledger, dataset and caps.
     """
-    from dprelease.cli.views.budget_show import history, tell
+    from dprelease.cli.views.budget import history, tell
     from dprelease.ledger import Caps, Ledger
 
     caps = None
@@ -99,8 +99,8 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     the charge which a published report names: an older copy of the ledger does not. Exits with 6
     when anything is wrong.
     """
-    from dprelease.cli.budget_verify import against
     from dprelease.cli.console import answer_json
+    from dprelease.cli.views.budget import against
     from dprelease.ledger import Ledger
 
     with Ledger.unwitnessed(ledger, witness=witness) as book:
@@ -135,7 +135,7 @@ def export(ledger: str, out: str | None) -> int:
     They hold what is needed to compute their hashes again; of released numbers only hashes are in
     them. Works without a witness.
     """
-    from dprelease.cli.budget_verify import lines_of, write_lines
+    from dprelease.cli.views.budget import lines_of, write_lines
     from dprelease.ledger import Ledger
 
     with Ledger.unwitnessed(ledger) as book:

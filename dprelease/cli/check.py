@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
+from dprelease.cli.app import OUTSIDE, PERIOD, QUIET
 from dprelease.cli.console import answer, answer_json, complain, paint, remark
-from dprelease.cli.github import marked
-from dprelease.cli.options import OUTSIDE, PERIOD, QUIET
+from dprelease.cli.views.formats import marked
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     findings = [_examine(spec, period, outside) for spec in specs]
     if any(finding.plan is not None and finding.plan.release.period for finding in findings):
         # A period that one spec takes is not a mistake beside the others.
-        from dprelease.spec.checks.files.sources import USELESS_PERIOD
+        from dprelease.spec.checks.data_source import USELESS_PERIOD
 
         findings = [
             replace(finding, warnings=_without(finding, USELESS_PERIOD)) for finding in findings
@@ -115,18 +115,18 @@ def _tell_text(findings: list[Finding], _code: int, quiet: bool) -> None:
 
 
 def _summary(plan: Plan) -> str:
-    from dprelease.cli.views.numbers import rounded_up
+    from dprelease.cli.views.formats import rounded_up
     from dprelease.report.numbers import upward
 
     tables = len({query.table for query in plan.release.queries}) + len(plan.records)
     delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
     queries = sum(not query.implied for query in plan.release.queries)
-    asked = [_counted(queries, "query", "queries")] if queries or not plan.records else []
+    parts = [_counted(queries, "query", "queries")] if queries or not plan.records else []
     if plan.records:
         columns = sum(len(step.responses) for step in plan.records)
-        asked.append(_counted(columns, "perturbed column", "perturbed columns"))
+        parts.append(_counted(columns, "perturbed column", "perturbed columns"))
     return (
-        f"{', '.join(asked)}, {_counted(tables, 'table', 'tables')}, "
+        f"{', '.join(parts)}, {_counted(tables, 'table', 'tables')}, "
         f"epsilon {rounded_up(upward(plan.loss.epsilon))}{delta}"
     )
 

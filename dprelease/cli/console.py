@@ -1,4 +1,4 @@
-"""Where text goes: answers to standard output, everything else to standard error.
+"""Where text goes: results to standard output or to a file, everything else to standard error.
 
 Colour and moving lines only on a terminal, and no colour when ``NO_COLOR`` is set.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Iterable
+from typing import TextIO
 
-from dprelease.errors import Complaint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from dprelease.errors import Complaint, ExitCode, Failure
 
 _STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
 _NARROWEST = 20
@@ -143,3 +140,25 @@ class StatusLine:
             step = step[: (width_of(sys.stderr) or len(step)) - len(" ... ")]
             sys.stderr.write(f"{_CLEAR_LINE}{paint(step, 'quiet', sys.stderr)} ...")
             sys.stderr.flush()
+
+
+def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None) -> None:
+    """Write a text file whole. What is there is only replaced if ``over`` says so of its text.
+
+    Raises Failure (exit code 2).
+    """
+    from dprelease.files.atomic import put_file, replaceable
+
+    try:
+        put_file(file, text.encode(), mode=0o666, over=over is not None and replaceable(file, over))
+    except FileExistsError:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint("E010", f"{file} is there already", "name another file with -o"),
+        ) from None
+    except OSError as problem:
+        reason = problem.strerror or "it can't be written"
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint("E011", f"{file} can't be written: {reason}", "name another file with -o"),
+        ) from None

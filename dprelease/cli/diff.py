@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
+from dprelease.cli.app import OUTSIDE, PERIOD
 from dprelease.cli.console import answer, answer_json, paint
-from dprelease.cli.github import annotation, marked
-from dprelease.cli.options import OUTSIDE, PERIOD
-from dprelease.cli.views.numbers import spent
+from dprelease.cli.views.formats import annotation, marked, spent_text
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -71,8 +70,8 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
             answer(marked("error", file, complaint))
         return int(ExitCode.SPEC)
     pair = Pair(*plans)
-    found = [*guarantee_changes(pair), *figure_changes(pair)]
-    changes = [change for kind in Kind for change in found if change.kind is kind]
+    changed = [*guarantee_changes(pair), *figure_changes(pair)]
+    changes = [change for kind in Kind for change in changed if change.kind is kind]
     weaker = any(change.kind is Kind.WEAKER for change in changes)
     code = int(ExitCode.FINDINGS if weaker else ExitCode.DONE)
     again = run_id(pair.old.release) == run_id(pair.new.release)
@@ -142,7 +141,7 @@ def _shown(value: Value) -> str:
 def _number(value: Fraction) -> str:
     from dprelease.report.numbers import upward
 
-    return spent(upward(value))
+    return spent_text(upward(value))
 
 
 def _tell_github(new: Plan, file: str, changes: Sequence[Change]) -> None:

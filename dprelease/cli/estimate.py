@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from dprelease.cli.app import JSON
 from dprelease.cli.console import answer, answer_json, remark
-from dprelease.cli.options import JSON
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -51,51 +55,49 @@ def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: 
 
     TABLE is a table that [[perturb]] released. Only that file and its report are read.
     """
-    from dprelease.cli.estimate_source import check_digest, check_rows, opened, stated
-
     with opened(table) as source:
-        known = stated(table, report)
-        pairs = [_pair(each, known.step) for each in crosses]
-        check_digest(source, table, known)
+        table_facts = stated(table, report)
+        pairs = [_pair(cross, table_facts.step) for cross in crosses]
+        check_digest(source, table, table_facts)
         from dprelease.local.estimates import estimates
         from dprelease.local.read_table import read_columns
         from dprelease.local.tally import Tallier, usual_pairs
 
-        asked = dict.fromkeys(pairs or usual_pairs(known.step))
-        counted = Tallier(known.step, tuple(asked))
-        for columns in read_columns(source, table, known.format, known.step):
+        cross_pairs = dict.fromkeys(pairs or usual_pairs(table_facts.step))
+        counted = Tallier(table_facts.step, tuple(cross_pairs))
+        for columns in read_columns(source, table, table_facts.format, table_facts.step):
             counted.add(columns)
     tally = counted.tally()
-    check_rows(tally.rows, table, known)
-    found = estimates(known.step, tally, known.interval)
+    check_rows(tally.rows, table, table_facts)
+    figures = estimates(table_facts.step, tally, table_facts.interval)
     if as_json:
         from dprelease.local.estimates import estimate_facts
 
-        answer_json({"schema": "dprelease/estimates/1", "table": table, **estimate_facts(found)})
+        answer_json({"schema": "dprelease/estimates/1", "table": table, **estimate_facts(figures)})
         return int(ExitCode.DONE)
-    _show(table, known, found, asked=bool(pairs))
+    _show(table, table_facts, figures, only_crosses=bool(pairs))
     return int(ExitCode.DONE)
 
 
-def _show(table: str, known: Stated, found: Estimates, *, asked: bool) -> None:
-    from dprelease.cli.views.estimate_tables import heading, notes, sections
+def _show(table: str, table_facts: Stated, figures: Estimates, *, only_crosses: bool) -> None:
+    from dprelease.cli.views.estimate import heading, notes, sections
 
-    if found.rows == 0:
+    if figures.rows == 0:
         remark(f"{table} holds no records: there is nothing to estimate")
         return
-    crosses = found.crosses if asked or len(found.crosses) <= SHOWN_UNASKED else ()
-    parts = sections(found, crosses, only_crosses=asked)
-    answer(
-        "\n\n".join([heading(known, found), *parts, notes(known.step, found, only_crosses=asked)])
-    )
-    if len(crosses) < len(found.crosses):
-        remark(f"{len(found.crosses)} pairs of columns have small cross tables: --cross A,B")
+    crosses = figures.crosses if only_crosses or len(figures.crosses) <= SHOWN_UNASKED else ()
+    parts = sections(figures, crosses, only_crosses=only_crosses)
+    remarks = notes(table_facts.step, figures, only_crosses=only_crosses)
+    answer("\n\n".join([heading(table_facts, figures), *parts, remarks]))
+    if len(crosses) < len(figures.crosses):
+        remark(f"{len(figures.crosses)} pairs of columns have small cross tables: --cross A,B")
 
 
 def _pair(text: str, step: RecordStep) -> tuple[str, str]:
     """The two columns of ``A,B``: names may hold commas themselves."""
-    labelled = [each.column.name for each in step.responses if each.column.group is not None]
-    names = [each.column.name for each in step.responses]
+    columns = [response.column for response in step.responses]
+    labelled = [column.name for column in columns if column.group is not None]
+    names = [column.name for column in columns]
     commas = [place for place, char in enumerate(text) if char == ","]
     if not commas:
         raise _no_cross(f'--cross needs two columns, and "{text}" is one', "--cross A,B")
@@ -109,21 +111,120 @@ def _pair(text: str, step: RecordStep) -> tuple[str, str]:
             raise _no_cross(f'column "{name}" has no labels to be crossed', hint)
     if first == second:
         raise _no_cross(f'column "{first}" is crossed with itself', "name two columns")
-    groups = {each.column.name: each.column.group for each in step.responses}
+    groups = {column.name: column.group for column in columns}
     sizes = [len(group.labels) for name in (first, second) if (group := groups[name])]
     if sizes[0] * sizes[1] > MOST_CELLS:
         raise _no_cross(f"{sizes[0]:,} x {sizes[1]:,} cells are too many", "cross smaller columns")
     return first, second
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
+def _nearest(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         return f'did you mean "{near[0]}"?'
-    return f"those with labels are: {', '.join(known)}" if known else "no column has labels"
+    return f"those with labels are: {', '.join(names)}" if names else "no column has labels"
 
 
 def _no_cross(message: str, hint: str) -> Failure:
     return Failure(ExitCode.SPEC, Complaint("E835", message, hint))
+
+
+REPORT = "report.json"
+_LARGEST = 256 * 1024 * 1024
+_CHUNK = 1 << 20
+_AGAIN = "running the release again, at no cost, restores it"
+
+
+def opened(path: str, code: str = "E830") -> BinaryIO:
+    """Open a plain file. Raises Failure (exit code 2)."""
+    reason = "it is no plain file"
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            return open(handle, "rb")
+        os.close(handle)
+    except OSError as problem:
+        reason = os.strerror(problem.errno or 0)
+    except ValueError:
+        reason = "no file has such a name"
+    hint = "name a table of records in the output folder of a run"
+    if code == "E831":
+        hint = f'the table of a run has its {REPORT} beside it, if its spec asks for "json"'
+    raise Failure(ExitCode.SPEC, Complaint(code, f"{path} can't be read: {reason}", hint))
+
+
+def stated(table: str, report: str | None) -> Stated:
+    """What the report says of the table. Raises Failure (exit code 2)."""
+    from dprelease.report.facts.record_laws import steps_from_report
+
+    path = report if report is not None else os.path.join(os.path.dirname(table), REPORT)
+    facts = _report(path)
+    name = os.path.basename(table)
+    try:
+        return steps_from_report(facts, name)
+    except LookupError:
+        raise Failure(ExitCode.SPEC, _unknown(table, name, facts, path)) from None
+    except ValueError:
+        message = f"{path} is not a report of a release that tells of {name}"
+        raise Failure(ExitCode.SPEC, Complaint("E831", message, _AGAIN)) from None
+
+
+def _report(path: str) -> Mapping[str, Any]:
+    try:
+        with opened(path, "E831") as source:
+            content = source.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise ValueError("larger than any report")
+        facts = json.loads(content)
+        if not isinstance(facts, dict):
+            raise ValueError("no object")
+    except (ValueError, RecursionError):
+        message = f"{path} is not a report of a release"
+        raise Failure(ExitCode.SPEC, Complaint("E831", message, _AGAIN)) from None
+    except OSError as problem:
+        message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
+        raise Failure(ExitCode.SPEC, Complaint("E831", message, _AGAIN)) from None
+    return facts
+
+
+def _unknown(table: str, name: str, facts: Mapping[str, Any], path: str) -> Complaint:
+    """The table is not among the record-level ones: say what it is, and which there are."""
+    if name in _files(facts, "tables"):
+        message = f"{table} is a table of statistics, with its noise beside it: nothing to estimate"
+        folder = os.path.dirname(table) or "."
+        return Complaint("E832", message, f"dprelease show {folder}")
+    there = _files(facts, "perturb")
+    hint = f"there are: {', '.join(there)}" if there else "such tables come of [[perturb]]"
+    return Complaint("E832", f"{path} knows no record-level table {name}", hint)
+
+
+def _files(facts: Mapping[str, Any], part: str) -> list[str]:
+    listed = facts.get(part)
+    if not isinstance(listed, list):
+        return []
+    files = [entry.get("file") for entry in listed if isinstance(entry, dict)]
+    return [entry for entry in files if isinstance(entry, str)]
+
+
+def check_digest(source: BinaryIO, path: str, table_facts: Stated) -> None:
+    """Refuse a file that is not the one of the report, and go back to its begin."""
+    digest = hashlib.sha256()
+    try:
+        while chunk := source.read(_CHUNK):
+            digest.update(chunk)
+        source.seek(0)
+    except OSError as problem:
+        message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
+        raise Failure(ExitCode.SPEC, Complaint("E830", message, _AGAIN)) from None
+    if digest.hexdigest() != table_facts.sha256:
+        message = f"{path} is not the file that was released: its SHA-256 is another"
+        raise Failure(ExitCode.SPEC, Complaint("E833", message, _AGAIN))
+
+
+def check_rows(rows: int, path: str, table_facts: Stated) -> None:
+    """Refuse a table with more or fewer records than its report says."""
+    if rows != table_facts.rows:
+        message = f"{path} has {rows:,} records, and its report says {table_facts.rows:,}"
+        raise Failure(ExitCode.SPEC, Complaint("E833", message, _AGAIN))

@@ -30,10 +30,10 @@ CHARGED = "a budget already charged stays charged; running again is then free"
 class Terminated(KeyboardInterrupt):
     """A polite request to stop (SIGTERM) ends a command as Ctrl-C does.
 
-    Libraries may turn it into an interruption of their own, so that it was ``asked`` is kept.
+    Libraries may turn it into an interruption of their own, so that it was ``requested`` is noted.
     """
 
-    asked = False
+    requested = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _run(arguments: Sequence[str], manner: Manner) -> int:
         return _tell_usage(error, manner)
     except (KeyboardInterrupt, click.Abort):
         hint = CHARGED if manner.charges else ""
-        if Terminated.asked:
+        if Terminated.requested:
             return _tell(TERMINATED, [Complaint("E700", "terminated", hint)], manner)
         return _tell(INTERRUPTED, [Complaint("E700", "interrupted", hint)], manner)
 
@@ -156,7 +156,7 @@ def _heed_termination() -> None:
     import threading
 
     def end(_signal: int, _frame: object) -> None:
-        Terminated.asked = True
+        Terminated.requested = True
         raise Terminated
 
     default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -7,8 +7,8 @@ import re
 
 import click
 
+from dprelease.cli.app import QUIET
 from dprelease.cli.console import answer, remark
-from dprelease.cli.options import QUIET
 from dprelease.errors import ExitCode
 
 FORMATS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
@@ -42,8 +42,8 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Reads the first line of a CSV file, which must be its header, or the schema of a Parquet file:
     no value, so bounds, keys and budget are yours to write.
     """
-    from dprelease.scaffold.csv_header import Csv, csv_columns
-    from dprelease.scaffold.template import MARK, Asked, check_path, spec_text
+    from dprelease.scaffold.columns import Csv, csv_columns
+    from dprelease.scaffold.template import MARK, NewSpec, check_path, spec_text
 
     suffix = os.path.splitext(data)[1].lower()
     if suffix not in FORMATS:
@@ -57,17 +57,17 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if FORMATS[suffix] == "parquet":
         if no_header or delimiter is not None or encoding != "utf-8":
             raise click.UsageError("the options of CSV say nothing of a Parquet file")
-        from dprelease.scaffold.parquet_schema import parquet_columns
+        from dprelease.scaffold.columns import parquet_columns
 
         columns = parquet_columns(data)
     elif not no_header:
         columns = csv_columns(data, written)
     spec = out if out is not None else "SPEC"
-    text = spec_text(Asked(_name(data), path, spec, FORMATS[suffix], columns, written))
+    text = spec_text(NewSpec(_name(data), path, spec, FORMATS[suffix], columns, written))
     if out is None:
         answer(text.removesuffix("\n"))
     else:
-        from dprelease.cli.files import write_new
+        from dprelease.cli.console import write_new
 
         write_new(out, text)
     if quiet:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 import dprelease
+from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.cli.console import answer_json, complain, remark
-from dprelease.cli.options import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.errors import ExitCode
 
 EPILOG = """\b
@@ -46,7 +46,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     costs; then how the costs are composed and what the ledger would say. Exits with 3 when the
     ledger would refuse a run.
     """
-    from dprelease.cli.views.standing import standing_of
+    from dprelease.cli.views.ledger import standing_of
     from dprelease.release.saved_plan import digest_of, save
     from dprelease.report.facts.explanations import plan_warnings
     from dprelease.report.plan_json import describe, what_if_facts
@@ -75,7 +75,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if as_json:
         answer_json(described)
     elif not quiet:
-        from dprelease.cli.views.plan_table import write_plan
+        from dprelease.cli.views.plan import write_plan
 
         write_plan(described)
         for note in planned.notes:

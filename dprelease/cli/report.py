@@ -6,8 +6,8 @@ import sys
 
 import click
 
+from dprelease.cli.app import QUIET
 from dprelease.cli.console import remark
-from dprelease.cli.options import QUIET
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.report.formats import FORMATS
 

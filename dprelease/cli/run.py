@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
+from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.cli.console import StatusLine, abandon_stdout, complain, remark
-from dprelease.cli.options import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 def _tell(result: Result, as_json: bool, quiet: bool) -> None:
     """Say what happened. That it can't be said doesn't undo it: something was released."""
-    from dprelease.cli.views.run_outcome import tell_json, tell_text
+    from dprelease.cli.views.run import tell_json, tell_text
     from dprelease.report.facts.explanations import plan_warnings
 
     try:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dprelease.cli.console import answer
-from dprelease.cli.files import write_new
+from dprelease.cli.console import answer, write_new
 from dprelease.errors import ExitCode
 
 EPILOG = """\b

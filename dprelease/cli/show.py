@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dprelease.cli.app import JSON
 from dprelease.cli.console import answer, answer_json, complain, folded, remark
-from dprelease.cli.options import JSON
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -43,29 +43,29 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
     from dprelease.output.released_tables import described_tables, read_rows
 
     tables = _chosen(described_tables(directory), names, directory)
-    warnings = [each.changed() for each in tables]
-    complain([each for each in warnings if each is not None], "warning")
+    warnings = [table.changed() for table in tables]
+    complain([warning for warning in warnings if warning is not None], "warning")
     if as_json:
-        from dprelease.cli.views.show_json import facts_of
+        from dprelease.cli.views.show import facts_of
 
         shown = [
-            facts_of(each, read_rows(each, _most(each, rows, None)))
+            facts_of(table, read_rows(table, _most(table, rows, None)))
             | {"unchanged": warning is None}
-            for each, warning in zip(tables, warnings, strict=True)
+            for table, warning in zip(tables, warnings, strict=True)
         ]
         answer_json({"schema": "dprelease/tables/1", "tables": shown})
         return int(ExitCode.DONE)
-    from dprelease.cli.views.show_tables import page_of
+    from dprelease.cli.views.show import page_of
 
-    for place, each in enumerate(tables):
+    for place, table in enumerate(tables):
         if place:
             answer("")
-        answer(page_of(each, read_rows(each, _most(each, rows, MOST_ROWS))))
-        if each.records is not None:
+        answer(page_of(table, read_rows(table, _most(table, rows, MOST_ROWS))))
+        if table.records is not None:
             answer("")
             answer("each row is one record, perturbed on its own")
-            told = f"what they tell together: dprelease estimate {each.file}"
-            answer(folded(told, sys.stdout, 2))
+            advice = f"what they tell together: dprelease estimate {table.file}"
+            answer(folded(advice, sys.stdout, 2))
     if not tables:
         remark(f"{directory} holds no tables")
     return int(ExitCode.DONE)
@@ -78,9 +78,9 @@ def _most(table: Described, rows: int | None, usual: int | None) -> int | None:
 
 
 def _chosen(tables: list[Described], names: tuple[str, ...], folder: str) -> list[Described]:
-    known = {each.name: each for each in tables}
+    by_name = {table.name: table for table in tables}
     for name in names:
-        if name not in known:
-            hint = f"there are: {', '.join(known)}"
+        if name not in by_name:
+            hint = f"there are: {', '.join(by_name)}"
             raise Failure(ExitCode.SPEC, Complaint("E014", f'no table "{name}" in {folder}', hint))
-    return [known[name] for name in names] if names else tables
+    return [by_name[name] for name in names] if names else tables

@@ -1,8 +1,9 @@
-"""One change between two specs, and the two plans that are compared."""
+"""Changes between two specs, and the two plans that are compared."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -58,7 +59,35 @@ def elsewhere(pair: Pair, old: str, new: str) -> tuple[str, str] | None:
     return None if old == new or seen[0] == seen[1] else (seen[0], seen[1])
 
 
-def listed(words: list[str], most: int = 5) -> str:
+def changed(  # noqa: PLR0913, PLR0917 - the fields of a change
+    what: str, old: Value, new: Value, why: str = "", key: str = "", kind: Kind = Kind.OTHER
+) -> Iterator[Change]:
+    """The change of one fact, if it has changed."""
+    if old != new:
+        yield Change(kind, what, old, new, why, key)
+
+
+def facts_changed(
+    what: str, old: Mapping[str, Value], new: Mapping[str, Value], key: str, **why: str
+) -> Iterator[Change]:
+    """The changes of all facts about one thing, in order; ``why`` by the name of the fact."""
+    for name in dict.fromkeys((*old, *new)):
+        yield from changed(f"{what}: {name}", old.get(name), new.get(name), why.get(name, ""), key)
+
+
+def listed(words: Sequence[str], most: int = 5) -> str:
     """Some words, and how many more there are."""
     more = f" and {len(words) - most} more" if len(words) > most else ""
     return f"{', '.join(words[:most])}{more}"
+
+
+def moves(before: Sequence[str], after: Sequence[str], remark: str = "") -> str:
+    """What came to a list, with a remark, and what is gone; or that its order is another."""
+    old, new = set(before), set(after)
+    added = [word for word in after if word not in old]
+    gone = [word for word in before if word not in new]
+    parts = [
+        *([f"new: {listed(added)}{remark}"] if added else []),
+        *([f"gone: {listed(gone)}"] if gone else []),
+    ]
+    return "; ".join(parts) or "in another order"

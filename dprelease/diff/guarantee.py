@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.diff.changes import Change, Kind, Pair, elsewhere, listed
+from dprelease.diff.changes import Change, Kind, Pair, changed, elsewhere, listed
 from dprelease.ledger.guarantee import OF_NULLS, unit_definition, unit_differences
 from dprelease.model import Adjacency, Bounding, Privacy, Query
 
@@ -29,32 +29,34 @@ def guarantee_changes(pair: Pair) -> Iterator[Change]:
 def _unit(pair: Pair) -> Iterator[Change]:
     old, new = (release.privacy for release in pair.releases)
     if _protected(old) != _protected(new):
-        people = old.unit == "row" and new.unit == "column"
-        why = "all rows of one person are now protected together"
-        if not people:
-            why = "a person's rows are now protected one by one" if new.unit == "row" else (
-                "other rows are now protected together; the losses can't be compared"
-            )  # fmt: skip
-        kind = Kind.STRONGER if people else Kind.WEAKER
-        key = "privacy.unit" if old.unit != new.unit else "privacy.unit_column"
-        yield Change(kind, "unit", _protected(old), _protected(new), why, key)
+        yield _other_unit(old, new)
     else:
         yield from _definition(pair)
-    if old.adjacency is not new.adjacency:
-        yield Change(
-            Kind.WEAKER, "adjacency", str(old.adjacency), str(new.adjacency),
-            _ADJACENCY[new.adjacency], "privacy.adjacency",
-        )  # fmt: skip
-    if old.unit_description != new.unit_description:
-        yield Change(
-            Kind.OTHER, "unit_description", old.unit_description, new.unit_description,
-            "is it still the same unit?", "privacy.unit_description",
-        )  # fmt: skip
-    if old.bounding != new.bounding:
-        yield Change(
-            Kind.OTHER, "bounding", _bounding(old.bounding), _bounding(new.bounding),
-            "noise follows it, so the guarantee does not change", "privacy.bounding",
-        )  # fmt: skip
+    yield from changed(
+        "adjacency", str(old.adjacency), str(new.adjacency), _ADJACENCY[new.adjacency],
+        "privacy.adjacency", Kind.WEAKER,
+    )  # fmt: skip
+    yield from changed(
+        "unit_description", old.unit_description, new.unit_description,
+        "is it still the same unit?", "privacy.unit_description",
+    )  # fmt: skip
+    yield from changed(
+        "bounding", _bounding(old.bounding), _bounding(new.bounding),
+        "noise follows it, so the guarantee does not change", "privacy.bounding",
+    )  # fmt: skip
+
+
+def _other_unit(old: Privacy, new: Privacy) -> Change:
+    people = old.unit == "row" and new.unit == "column"
+    if people:
+        why = "all rows of one person are now protected together"
+    elif new.unit == "row":
+        why = "a person's rows are now protected one by one"
+    else:
+        why = "other rows are now protected together; the losses can't be compared"
+    kind = Kind.STRONGER if people else Kind.WEAKER
+    key = "privacy.unit" if old.unit != new.unit else "privacy.unit_column"
+    return Change(kind, "unit", _protected(old), _protected(new), why, key)
 
 
 def _protected(privacy: Privacy) -> str:
@@ -69,7 +71,7 @@ def _definition(pair: Pair) -> Iterator[Change]:
     differences = unit_differences(old or {}, new or {})
     if len({release.privacy.adjacency for release in pair.releases}) > 1:
         # Whether these are part of the definition depends on the neighbours.
-        differences = [each for each in differences if each not in OF_NULLS]
+        differences = [name for name in differences if name not in OF_NULLS]
     if not differences:
         return
     if "nulls" not in differences or set(differences) - {"nulls"} - OF_NULLS:
@@ -103,18 +105,14 @@ def _losses(pair: Pair) -> Iterator[Change]:
     old, new = pair.old.loss, pair.new.loss
     yield from _figure("epsilon", old.epsilon, new.epsilon, "privacy.epsilon")
     yield from _figure("delta", old.delta, new.delta, "privacy.delta")
-    in_rho = any(release.privacy.rho is not None for release in pair.releases)
-    if in_rho:
+    if any(release.privacy.rho is not None for release in pair.releases):
         yield from _figure("rho", old.rho, new.rho, "privacy.rho")
-    elif old.rho != new.rho:
+    else:
         why = "the same loss in zCDP, by which the ledger may add up"
-        yield Change(Kind.OTHER, "rho", old.rho, new.rho, why, "privacy")
+        yield from changed("rho", old.rho, new.rho, why, "privacy")
     yield from _stated(pair)
-    if pair.old.method != pair.new.method:
-        yield Change(
-            Kind.OTHER, "method of adding up", pair.old.method, pair.new.method,
-            "", "privacy.accounting",
-        )  # fmt: skip
+    methods = pair.old.method, pair.new.method
+    yield from changed("method of adding up", *methods, "", "privacy.accounting")
 
 
 def _stated(pair: Pair) -> Iterator[Change]:
@@ -122,8 +120,8 @@ def _stated(pair: Pair) -> Iterator[Change]:
     for name in ("epsilon", "delta", "rho", "accounting"):
         was, now = (getattr(release.privacy, name) for release in pair.releases)
         charged = (getattr(plan.loss, name, None) for plan in (pair.old, pair.new))
-        if was != now and len(set(charged)) == 1:
-            yield Change(Kind.OTHER, f"stated {name}", was, now, "", f"privacy.{name}")
+        if len(set(charged)) == 1:
+            yield from changed(f"stated {name}", was, now, "", f"privacy.{name}")
 
 
 def _caps(pair: Pair) -> Iterator[Change]:
@@ -134,33 +132,27 @@ def _caps(pair: Pair) -> Iterator[Change]:
 
 def _figure(what: str, old: Fraction | None, new: Fraction | None, key: str) -> Iterator[Change]:
     """A figure that is the worse the larger it is; None is larger than all others."""
-    if old == new:
-        return
     grown = new is None or (old is not None and new > old)
-    yield Change(Kind.WEAKER if grown else Kind.STRONGER, what, old, new, "", key)
+    yield from changed(what, old, new, "", key, Kind.WEAKER if grown else Kind.STRONGER)
 
 
 def _books(pair: Pair) -> Iterator[Change]:
     before, after = pair.releases
     old, new = before.ledger, after.ledger
-    apart = "what was spent before is not added up with what is spent from now on"
-    if old.dataset != new.dataset:
-        yield Change(Kind.WEAKER, "dataset", old.dataset, new.dataset, apart, "ledger.dataset")
+    why = "what was spent before is not added up with what is spent from now on"
+    yield from changed("dataset", old.dataset, new.dataset, why, "ledger.dataset", Kind.WEAKER)
     if books := elsewhere(pair, old.path, new.path):
-        yield Change(Kind.WEAKER, "ledger", *books, apart, "ledger.path")
-    witnesses = (each.witness or f"{each.path}.witness" for each in (old, new))
-    if (seen := elsewhere(pair, *witnesses)) and not books:
+        yield Change(Kind.WEAKER, "ledger", *books, why, "ledger.path")
+    witnesses = (settings.witness or f"{settings.path}.witness" for settings in (old, new))
+    if (places := elsewhere(pair, *witnesses)) and not books:
         why = "move the file too: a run asks the ledger's witness, and refuses without it"
-        yield Change(Kind.OTHER, "witness", *seen, why, "ledger.witness")
-    if old.disjoint_periods != new.disjoint_periods:
-        kind, why = Kind.STRONGER, "the losses of all periods are added up"
-        if new.disjoint_periods:
-            kind, why = Kind.WEAKER, "only true if no unit has records in two periods"
-        words = {True: "disjoint", False: "added up"}
-        yield Change(
-            kind, "periods", words[old.disjoint_periods], words[new.disjoint_periods], why,
-            "ledger.disjoint_periods",
-        )  # fmt: skip
+        yield Change(Kind.OTHER, "witness", *places, why, "ledger.witness")
+    kind, why = Kind.STRONGER, "the losses of all periods are added up"
+    if new.disjoint_periods:
+        kind, why = Kind.WEAKER, "only true if no unit has records in two periods"
+    words = {True: "disjoint", False: "added up"}
+    was, now = words[old.disjoint_periods], words[new.disjoint_periods]
+    yield from changed("periods", was, now, why, "ledger.disjoint_periods", kind)
 
 
 def _private_keys(pair: Pair) -> Iterator[Change]:
@@ -169,17 +161,13 @@ def _private_keys(pair: Pair) -> Iterator[Change]:
     closed = sorted(name for name in new.keys() & old.keys() if new[name] and not old[name])
     for name in opened:
         why = "is the list public, and not taken from the data?"
-        yield Change(Kind.WEAKER, f"keys of {name}", "private", "public", why, _column(name))
+        yield Change(Kind.WEAKER, f"keys of {name}", "private", "public", why, f"columns.{name}")
     if closed:
         why = "which groups are shown now depends on the data, up to delta"
-        what = f"keys of {listed(closed)}"
-        yield Change(Kind.OTHER, what, "public", "private", why, _column(closed[0]))
+        what, key = f"keys of {listed(closed)}", f"columns.{closed[0]}"
+        yield Change(Kind.OTHER, what, "public", "private", why, key)
 
 
 def _keys(queries: Sequence[Query]) -> dict[str, bool]:
     """Each grouping column, and whether its keys are private: to all queries, or to none."""
     return {group.column: group.private for query in queries for group in query.groups}
-
-
-def _column(name: str) -> str:
-    return f"columns.{name}"

@@ -1,17 +1,13 @@
-"""Engines: one aggregate request as data in, exact integers out. One registry line each."""
+"""Engines: a request as data in, exact integers out. One line of ``registry`` each."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
 from dprelease.engines.base import Engine
+from dprelease.engines.registry import ENGINES
 
 __all__ = ["ENGINES", "Engine", "get"]
-
-# name in [data] engine -> module that holds ENGINE; imported only when asked for
-ENGINES = {
-    "duckdb": "dprelease.engines.duckdb.engine",
-}
 
 
 def get(name: str) -> Engine:

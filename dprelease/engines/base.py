@@ -68,22 +68,22 @@ def out_of_memory() -> Failure:
 
 def columns_read(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
     """The inputs that come from the file."""
-    return tuple(each for each in inputs if each.expression is None)
+    return tuple(column for column in inputs if column.expression is None)
 
 
 def columns_derived(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
     """The inputs that are computed, each after those it reads."""
-    waiting = {each.name: each for each in inputs if each.expression is not None}
+    waiting = {column.name: column for column in inputs if column.expression is not None}
     ordered: list[InputColumn] = []
     while waiting:
         ready = [
-            each
-            for each in waiting.values()
-            if each.expression and not set(each.expression.columns) & set(waiting)
+            column
+            for column in waiting.values()
+            if column.expression and not set(column.expression.columns) & set(waiting)
         ]
         if not ready:
             names = ", ".join(f'"{name}"' for name in waiting)
             raise bad_data("E410", f"{names} are computed from each other", "break the circle")
-        for each in ready:
-            ordered.append(waiting.pop(each.name))
+        for column in ready:
+            ordered.append(waiting.pop(column.name))
     return tuple(ordered)

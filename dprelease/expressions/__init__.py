@@ -29,7 +29,7 @@ __all__ = ["ExpressionError", "Node", "fits", "parse", "result_type", "tree"]
 
 def tree(text: str, types: Mapping[str, ColumnType]) -> Node:
     """The typed tree of an expression over columns of the given types; raises ExpressionError."""
-    from dprelease.expressions.grammar import read
+    from dprelease.expressions.whitelist import read
 
     return read(text, types)
 

@@ -1,16 +1,11 @@
-"""From text to the typed tree: which syntax is accepted, and what is said about the rest."""
+"""Parsing of row expressions: text that is safe to parse becomes the parser's tree."""
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dprelease.expressions.growth import check_growth
-from dprelease.expressions.nodes import INSIDE, ExpressionError, Node
-from dprelease.expressions.wording import remember, written
-from dprelease.model import ColumnType
+from dprelease.expressions.nodes import ExpressionError
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -19,22 +14,13 @@ MAX_LENGTH = 4000
 MAX_DEPTH = 60
 MAX_NODES = 2000
 
-ALLOWED = (
-    "columns, literals, + - * / %, comparisons, AND OR NOT, IS NULL, BETWEEN, IN (list), LIKE, "
-    "CASE, COALESCE, NULLIF, ABS, FLOOR, CEIL, ROUND, GREATEST, LEAST, LOWER, UPPER, TRIM, LENGTH, "
-    "SUBSTRING, CONCAT, YEAR, MONTH, DAY, HOUR, DATE_DIFF('day', a, b) and CAST to integer or float"
-)
 
-
-def read(text: str, types: Mapping[str, ColumnType]) -> Node:
-    """Parse and type-check one expression over the declared columns; raises ExpressionError."""
+def parse(text: str) -> tuple[exp.Expr, list[str]]:
+    """The parser's tree of one expression, and its words; raises ExpressionError."""
     words = _check_text(text)
     tree = _parse(text)
     _check_size(tree)
-    remember(tree, words)
-    node = Reader(types).node(tree)
-    check_growth(node)
-    return node
+    return tree, words
 
 
 def _check_text(text: str) -> list[str]:
@@ -118,50 +104,3 @@ def _check_size(tree: exp.Expr) -> None:
         if depth > 2 * MAX_DEPTH or nodes > MAX_NODES:
             raise ExpressionError("the expression is too large", "simplify it")
         level = [child for node in level for child in node.iter_expressions()]
-
-
-class Reader:
-    """Turns parser nodes into typed nodes, one method a shape; anything unknown is refused."""
-
-    def __init__(self, types: Mapping[str, ColumnType]) -> None:
-        self.types = types
-
-    def node(self, tree: exp.Expr) -> Node:
-        """The typed node of a parser node."""
-        from dprelease.expressions.shapes import SHAPES
-
-        shape = SHAPES.get(type(tree).__name__)
-        if shape is None:
-            raise refuse(tree)
-        unexpected = {
-            key
-            for key, value in tree.args.items()
-            if value not in (None, False, []) and key not in shape.args
-        }
-        if unexpected:
-            raise refuse(tree, "" if type(tree).__name__ == "Column" else "this form of ")
-        return shape.build(self, tree)
-
-    def column(self, tree: exp.Expr) -> Node:
-        """A declared column, by its plain or quoted name (case matters)."""
-        name = tree.name
-        if name in self.types:
-            return Node("column", INSIDE[self.types[name]], (), name)
-        close = difflib.get_close_matches(name, list(self.types), 1)
-        hint = f'did you mean "{close[0]}"?' if close else "declare it under [columns]"
-        raise ExpressionError(f'unknown column "{name}"', hint, offset(tree))
-
-
-def offset(tree: exp.Expr) -> int:
-    """Where in the text the node (or the first name inside it) begins, or 0."""
-    return min(
-        (node.meta["start"] for node in tree.walk() if "start" in node.meta),
-        default=0,
-    )
-
-
-def refuse(tree: exp.Expr, form: str = "") -> ExpressionError:
-    """The refusal of a piece of SQL that is not on the list, by its name."""
-    return ExpressionError(
-        f"{form}{written(tree)} is not allowed in an expression", ALLOWED, offset(tree)
-    )

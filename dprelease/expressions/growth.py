@@ -54,29 +54,29 @@ def may_be_nan(node: Node) -> bool:
 
 def _cleared(node: Node) -> int:
     """Operations that DuckDB makes of the tree, where NaN has become null at the end."""
-    found = _operations(node)
-    return 2 * found if may_be_nan(node) else found
+    operations = _operations(node)
+    return 2 * operations if may_be_nan(node) else operations
 
 
 def _operations(node: Node) -> int:
     counted = _operations if hands_on(node) else _cleared
-    found = list(map(counted, node.args))
+    counts = list(map(counted, node.args))
     if node.op in ("/", "%"):  # by what is not 0
-        found[1] *= 2
+        counts[1] *= 2
     elif node.op in ("nullif", "between"):
-        found[0] *= 2
+        counts[0] *= 2
     elif node.op == "in":
-        found[0] *= min(len(found) - 1, SHORT_IN)
-    return 1 + sum(found)
+        counts[0] *= min(len(counts) - 1, SHORT_IN)
+    return 1 + sum(counts)
 
 
 def _pieces(node: Node) -> tuple[int, int]:
     """Texts of the data in the longest result, and in all results of joining up to it."""
     if node.op == "column":
         return int(node.type is ColumnType.STRING), 0
-    found = [_pieces(each) for each in node.args]
-    before = sum(joined for _, joined in found)
+    pieces = [_pieces(operand) for operand in node.args]
+    before = sum(joined for _, joined in pieces)
     if node.op in _JOINS:
-        length = sum(each for each, _ in found)
+        length = sum(size for size, _ in pieces)
         return length, before + length
-    return max((each for each, _ in found), default=0), before
+    return max((size for size, _ in pieces), default=0), before

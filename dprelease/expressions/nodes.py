@@ -53,14 +53,14 @@ class Node:
 
     def columns(self) -> tuple[str, ...]:
         """Names of the columns read, each once, in order of appearance."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         stack = [self]
         while stack:
             node = stack.pop()
             if node.op == "column":
-                found[str(node.value)] = None
+                names[str(node.value)] = None
             stack.extend(reversed(node.args))
-        return tuple(found)
+        return tuple(names)
 
 
 def literal(value: Value, kind: ColumnType | None) -> Node:

@@ -69,11 +69,11 @@ _ARITHMETIC: dict[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/", "%":
 
 
 def _arithmetic(node: Node, args: Parts) -> Sql:
-    left, right = args
+    first, second = args
     if node.op in ("/", "%"):
         zero = double(0.0) if node.type is ColumnType.FLOAT else sqltext.number(0)
-        right = call("NULLIF", right, zero)
-    made = binary(left, _ARITHMETIC[node.op], right)
+        second = call("NULLIF", second, zero)
+    made = binary(first, _ARITHMETIC[node.op], second)
     return made if node.type is ColumnType.FLOAT else call("TRY", made)
 
 

@@ -8,7 +8,7 @@ matters. DuckDB knows no escapes within quotes but the doubled quote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NewType
 
 Sql = NewType("Sql", str)
@@ -70,9 +70,9 @@ def try_cast(value: Sql, kind: Kind) -> Sql:
     return Sql(f"TRY_CAST({value} AS {kind})")
 
 
-def binary(left: Sql, operator: Operator, right: Sql) -> Sql:
+def binary(first: Sql, operator: Operator, second: Sql) -> Sql:
     """Two values and what is between them, in parentheses."""
-    return Sql(f"({left} {operator} {right})")
+    return Sql(f"({first} {operator} {second})")
 
 
 def negative(value: Sql) -> Sql:
@@ -131,11 +131,6 @@ def filtered(value: Sql, condition: Sql) -> Sql:
     return Sql(f"{value} FILTER (WHERE {condition})")
 
 
-def replaced(value: Sql, name: str) -> Sql:
-    """All columns, with column ``name`` computed anew."""
-    return Sql(f"* REPLACE ({alias(value, name)})")
-
-
 def distinct(value: Sql) -> Sql:
     """``COUNT(DISTINCT value)``: how many values there are, nulls not counted."""
     return Sql(f"COUNT(DISTINCT {value})")
@@ -153,7 +148,7 @@ def nulls_first(value: Sql) -> Sql:
     return Sql(f"{value} NULLS FIRST")
 
 
-def each(names: Sequence[str], value: Sql) -> Sql:
+def lambda_of(names: Sequence[str], value: Sql) -> Sql:
     """A function of an element of a list and, if there is a second name, of its place from 1."""
     return Sql(f"LAMBDA {', '.join(identifier(name) for name in names)}: {value}")
 
@@ -177,6 +172,29 @@ def select(
 def subquery(query: Sql, name: str) -> Sql:
     """The rows of a query as a relation."""
     return Sql(f"({query}) AS {identifier(name)}")
+
+
+def indexed(letter: str, index: int) -> Sql:
+    """The column ``<letter><index>``: such names are of our own making."""
+    return identifier(f"{letter}{index}")
+
+
+def layer(inner: Sql, columns: Mapping[str, Sql], keep: bool = True) -> Sql:
+    """``(SELECT *, expression AS name ... FROM inner)``; without ``keep`` only the new columns."""
+    new = [alias(value, key) for key, value in columns.items()]
+    return subquery(select([STAR, *new] if keep else new, inner), "inside")
+
+
+def replaced(inner: Sql, key: str, value: Sql) -> Sql:
+    """The same rows with column ``key`` computed anew."""
+    return subquery(select([Sql(f"* REPLACE ({alias(value, key)})")], inner), "inside")
+
+
+def only(inner: Sql, condition: Sql | None) -> Sql:
+    """The rows for which the condition is true; all of them if there is none."""
+    if condition is None:
+        return inner
+    return subquery(select([STAR], inner, where=condition), "inside")
 
 
 def join(source: Sql, kind: Join, table: Sql, on: Sql | None = None) -> Sql:

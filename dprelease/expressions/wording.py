@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_WORDS = "dprelease words"
+_WORDS, _ACCEPTED = "dprelease words", "dprelease accepted"
 
 # By the parser's name: what can be written for it. The first is taken where none is found.
 _OPERATORS: dict[str, tuple[str, ...]] = {
@@ -77,9 +77,10 @@ _THINGS = {
 _TYPES = {"TEXT": ("VARCHAR", "TEXT", "STRING", "CHAR", "BPCHAR")}
 
 
-def remember(tree: exp.Expr, words: Sequence[str]) -> None:
-    """Keep the words of the text with the tree that was made of it."""
+def remember(tree: exp.Expr, words: Sequence[str], accepted: Iterable[str]) -> None:
+    """Keep with a tree the words of its text, and the parser's names of what is accepted."""
     tree.meta[_WORDS] = [word.upper() for word in words]
+    tree.meta[_ACCEPTED] = frozenset(accepted)
 
 
 def written(tree: exp.Expr) -> str:
@@ -90,17 +91,16 @@ def written(tree: exp.Expr) -> str:
     if spelled is not None:
         return _among(spelled, words)
     if kind in _OPERATORS:
-        found = (
-            _call(words) if _is_function(tree) and not set(_OPERATORS[kind]) & set(words) else ""
-        )
-        name = found or _among(_OPERATORS[kind], words)
+        as_operator = not _is_function(tree) or set(_OPERATORS[kind]) & set(words)
+        called = "" if as_operator else _refused_call(tree)
+        name = called or _among(_OPERATORS[kind], words)
         return name if name[0].isalpha() else f'"{name}"'
     if kind in _THINGS:
         return _THINGS[kind]
     if kind == "Anonymous":
         return f"{tree.name.upper()}()"
-    if _is_function(tree) and not _is_accepted(kind):
-        return _call(words) or _apart(kind, words)
+    if _is_function(tree) and kind not in _accepted(tree):
+        return _refused_call(tree) or _in_capitals(kind, words)
     return kind.upper()
 
 
@@ -110,12 +110,17 @@ def written_type(tree: exp.Expr, name: str) -> str:
 
 
 def _words(tree: exp.Expr) -> list[str]:
-    found: list[str] = tree.root().meta.get(_WORDS, [])
-    return found
+    words: list[str] = tree.root().meta.get(_WORDS, [])
+    return words
+
+
+def _accepted(tree: exp.Expr) -> frozenset[str]:
+    accepted: frozenset[str] = tree.root().meta.get(_ACCEPTED, frozenset())
+    return accepted
 
 
 def _among(spelled: Sequence[str], words: Sequence[str]) -> str:
-    return next((each for each in spelled if each in words), spelled[0])
+    return next((word for word in spelled if word in words), spelled[0])
 
 
 def _is_function(tree: exp.Expr) -> bool:
@@ -124,31 +129,22 @@ def _is_function(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Func)
 
 
-def _is_accepted(kind: str) -> bool:
-    from dprelease.expressions.shapes import SHAPES
-
-    return kind in SHAPES
-
-
-def _call(words: Sequence[str]) -> str:
+def _refused_call(tree: exp.Expr) -> str:
     """The first function that is called and not on the list."""
-    from dprelease.expressions.shapes import SHAPES
-
-    known = {name.upper() for name in SHAPES} | {
-        each for spelled in _FUNCTIONS.values() for each in spelled
-    }
-    known |= {"AND", "OR", "NOT", "IN", "WHEN", "THEN", "ELSE", "BETWEEN", "LIKE", "IS", "AS"}
+    accepted = {name.upper() for name in _accepted(tree)}
+    accepted.update(name for spelled in _FUNCTIONS.values() for name in spelled)
+    accepted |= {"AND", "OR", "NOT", "IN", "WHEN", "THEN", "ELSE", "BETWEEN", "LIKE", "IS", "AS"}
     return next(
         (
             f"{word}()"
-            for word, after in pairwise(words)
-            if after == "(" and word.isidentifier() and word not in known
+            for word, after in pairwise(_words(tree))
+            if after == "(" and word.isidentifier() and word not in accepted
         ),
         "",
     )
 
 
-def _apart(kind: str, words: Sequence[str]) -> str:
+def _in_capitals(kind: str, words: Sequence[str]) -> str:
     """CURRENT_DATE of CurrentDate, if that is what was written."""
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).upper()
     return name if name in words else f"{name}()"

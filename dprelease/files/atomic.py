@@ -1,14 +1,92 @@
-"""Files that people ask for by name: whole or not at all, private, never over something else."""
+"""Atomic files: written whole under another name, made durable, then put in place."""
 
 from __future__ import annotations
 
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 LARGEST_TEXT = 64 * 1024 * 1024
+_DRAFT = ".new-"
+
+
+@contextmanager
+def new_file(path: str, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """Open a new file for writing, and make its content durable at the end.
+
+    Never follows a link and never overwrites. ``mode`` is subject to the umask. Raises OSError.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with open(os.open(path, flags, mode), "wb") as sink:
+        yield sink
+        sink.flush()
+        os.fsync(sink.fileno())
+
+
+@contextmanager
+def draft_of(path: str) -> Iterator[str]:
+    """Give a name beside ``path`` to make its file under; what bears it at the end is removed."""
+    draft = f"{path}{_DRAFT}{os.getpid()}-{time.time_ns()}"
+    try:
+        yield draft
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(draft)
+
+
+def put_file(
+    path: str, content: bytes, *, mode: int = 0o600, over: bool = True, keep_mode: bool = False
+) -> None:
+    """Put a file in place, whole and durable on return. Raises OSError.
+
+    Without ``over`` nothing is replaced: FileExistsError. ``keep_mode``: that of what is replaced.
+    """
+    with draft_of(path) as draft:
+        with new_file(draft, mode) as sink:
+            sink.write(content)
+            if keep_mode and os.path.exists(path):
+                os.fchmod(sink.fileno(), stat.S_IMODE(os.stat(path).st_mode))
+        if over:
+            os.rename(draft, path)
+        else:
+            os.link(draft, path)  # unlike a rename, it fails where something is
+    sync_directory(os.path.dirname(os.path.abspath(path)))
+
+
+def sync_directory(directory: str) -> None:
+    """Make the names in a directory durable. Raises OSError."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_dead_drafts(path: str) -> None:
+    """Remove what processes left behind that were killed while they made this file."""
+    directory, name = os.path.split(os.path.abspath(path))
+    prefix = f"{name}{_DRAFT}"
+    for entry in os.listdir(directory):
+        owner = entry.removeprefix(prefix).split("-")[0]
+        if entry.startswith(prefix) and owner.isdecimal() and not _alive(int(owner)):
+            draft = os.path.join(directory, entry)
+            with suppress(FileNotFoundError):
+                if os.lstat(draft).st_uid == os.geteuid():
+                    os.unlink(draft)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True  # another user's, or no process number at all: not ours to judge
+    return True
 
 
 def save_text(file: str, text: str, ours: Callable[[str], bool]) -> str | None:
@@ -20,7 +98,7 @@ def save_text(file: str, text: str, ours: Callable[[str], bool]) -> str | None:
     try:
         if not replaceable(file, ours):
             return "there is another file of that name"
-        _replace(Path(file), text)
+        put_file(file, text.encode("utf-8"))
     except OSError as problem:
         return os.strerror(problem.errno) if problem.errno else "it can't be written"
     return None
@@ -30,23 +108,10 @@ def replaceable(file: str, ours: Callable[[str], bool]) -> bool:
     """Whether nothing is there, or a file that is ``ours`` by its text. Raises OSError."""
     if not os.path.lexists(file):
         return True
-    found = os.lstat(file)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_TEXT:
+    status = os.lstat(file)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_TEXT:
         return False
     try:
         return ours(Path(file).read_text(encoding="utf-8"))
     except (ValueError, RecursionError):  # no text, or no JSON that can be read
         return False
-
-
-def _replace(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{time.time_ns()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(text.encode("utf-8"))
-            out.flush()
-            os.fsync(out.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -4,9 +4,8 @@ from dprelease.ledger.chain import Head
 from dprelease.ledger.entries import Account, Run, Seal, State
 from dprelease.ledger.filters import Caps, Parts, Total, parts_of
 from dprelease.ledger.identity import run_id
-from dprelease.ledger.opened import WAIT
 from dprelease.ledger.reservation import Reservation, current_run
-from dprelease.ledger.store import Ledger, account
+from dprelease.ledger.store import WAIT, Ledger, account
 from dprelease.ledger.totals import Terms, total
 
 __all__ = [

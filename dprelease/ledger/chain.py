@@ -1,4 +1,4 @@
-"""The hash chain: each entry's SHA-256 covers its content and the hash of the entry before it.
+"""Hash chain: each entry's SHA-256 covers its content and the hash of the entry before it.
 
 It shows edits, removals and reordering by anyone who doesn't recompute all that follows. Someone
 who rewrites the whole file, or puts an older copy in its place, is shown only by a hash kept
@@ -47,8 +47,8 @@ EMPTY = Head(0, GENESIS)
 def follow(head: Head, kind: str, run_id: str, written_at: str, content: str) -> Entry:
     """The entry that comes after ``head``."""
     seq = head.seq + 1
-    found = entry_hash(seq, kind, run_id, written_at, content, head.hash)
-    return Entry(seq, kind, run_id, written_at, content, head.hash, found)
+    digest = entry_hash(seq, kind, run_id, written_at, content, head.hash)
+    return Entry(seq, kind, run_id, written_at, content, head.hash, digest)
 
 
 def entry_hash(  # noqa: PLR0913, PLR0917 - what an entry is made of
@@ -62,11 +62,11 @@ def entry_hash(  # noqa: PLR0913, PLR0917 - what an entry is made of
 def walk(entries: Iterable[Entry]) -> Head:
     """The head of entries in order. Raises BrokenChain at the first that doesn't fit."""
     head = EMPTY
-    for each in entries:
-        if each.seq != head.seq + 1:
+    for entry in entries:
+        if entry.seq != head.seq + 1:
             raise BrokenChain(f"entry {head.seq + 1} is missing")
-        expected = follow(head, each.kind, each.run_id, each.written_at, each.content)
-        if expected != each:
-            raise BrokenChain(f"entry {each.seq} was edited")
-        head = Head(each.seq, each.hash)
+        expected = follow(head, entry.kind, entry.run_id, entry.written_at, entry.content)
+        if expected != entry:
+            raise BrokenChain(f"entry {entry.seq} was edited")
+        head = Head(entry.seq, entry.hash)
     return head

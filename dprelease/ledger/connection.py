@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from dprelease.files.atomic import draft_of, remove_dead_drafts, sync_directory
 from dprelease.ledger.messages import (
     bad_place,
     disk_trouble,
@@ -39,9 +39,10 @@ def open_for_writing(path: str, wait: float) -> sqlite3.Connection:
     """
     _check_library()
     _check_directory(path)
-    remove_dead_drafts(path)
+    with place_errors(path):
+        remove_dead_drafts(path)
     if not os.path.lexists(path):
-        create(path, wait)
+        _create(path, wait)
     _check_file(path, os.R_OK | os.W_OK)
     connection = _connected(path, wait, "rw")
     try:
@@ -97,8 +98,8 @@ def _connected(path: str, wait: float, mode: str) -> sqlite3.Connection:
         connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
     try:
         with translated(path, wait):
-            for each in _SETTINGS:
-                connection.execute(each)
+            for setting in _SETTINGS:
+                connection.execute(setting)
             check_schema(connection, path)
             _keep_rollback_journal(connection, path)
     except BaseException:
@@ -128,44 +129,19 @@ def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
             connection.execute("ROLLBACK")
 
 
-DRAFT = ".new-"
-
-
-def create(path: str, wait: float) -> None:
-    """A new empty ledger, laid out under another name and linked into place.
+def _create(path: str, wait: float) -> None:
+    """Make a new empty ledger, laid out under another name and linked into place.
 
     So an empty or half-made file is never a ledger of ours, and of several processes that
     create it at once one wins and the others use the winner's.
     """
     with place_errors(path):
-        draft = f"{path}{DRAFT}{os.getpid()}-{time.time_ns()}"
-        os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        try:
+        with draft_of(path) as draft:
+            os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             _lay_out_draft(draft, path, wait)
-            _link(draft, path)
-        finally:
-            os.unlink(draft)
+            with suppress(FileExistsError):  # another process was faster; its ledger is as good
+                os.link(draft, path)
         sync_directory(os.path.dirname(os.path.abspath(path)))
-
-
-def remove_dead_drafts(path: str, witness_of: str | None = None) -> None:
-    """Removes what processes left behind that were killed while they made this file."""
-    directory, name = os.path.split(os.path.abspath(path))
-    prefix = f"{name}{DRAFT}"
-    with place_errors(path, witness_of):
-        for each in os.listdir(directory):
-            owner = each.removeprefix(prefix).split("-")[0]
-            if each.startswith(prefix) and owner.isdecimal() and not _alive(int(owner)):
-                _remove_mine(os.path.join(directory, each))
-
-
-def sync_directory(directory: str) -> None:
-    """Makes the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _lay_out_draft(draft: str, path: str, wait: float) -> None:
@@ -174,13 +150,6 @@ def _lay_out_draft(draft: str, path: str, wait: float) -> None:
         new.execute("BEGIN IMMEDIATE")
         lay_out(new)
         new.execute("COMMIT")
-
-
-def _link(draft: str, path: str) -> None:
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        return  # another process was faster; its ledger is as good
 
 
 @contextmanager
@@ -195,20 +164,3 @@ def place_errors(path: str, witness_of: str | None = None) -> Iterator[None]:
         key = "path" if witness_of is None else "witness"
         hint = f"put it on a local disk that you can write to ([ledger] {key})"
         raise bad_place(path, os.strerror(problem.errno or 0), hint, what) from None
-
-
-def _remove_mine(path: str) -> None:
-    """Removes a file of this user; that of another one, or gone meanwhile, is let be."""
-    with suppress(FileNotFoundError):
-        if os.lstat(path).st_uid == os.geteuid():
-            os.unlink(path)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True  # another user's, or no process number at all: not ours to judge
-    return True

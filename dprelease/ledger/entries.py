@@ -1,4 +1,4 @@
-"""What a ledger says: runs with their charge, seal and publication, and the account of a dataset.
+"""Entries of a ledger: runs with their charge, seal and publication, and accounts of datasets.
 
 Pure functions from chained entries; nothing here reads a file.
 """
@@ -128,22 +128,22 @@ class Book:
 
     def account(self, dataset: str, before: int | None = None) -> Account:
         """The account of a dataset, of charges with an entry number below ``before`` only."""
-        found = [each for each in self.runs.values() if each.dataset == dataset]
-        kept = tuple(each for each in found if before is None or each.seq < before)
-        return Account(dataset, kept)
+        runs = [run for run in self.runs.values() if run.dataset == dataset]
+        earlier = tuple(run for run in runs if before is None or run.seq < before)
+        return Account(dataset, earlier)
 
 
 def read_book(entries: Iterable[Entry]) -> Book:
     """The runs that the entries tell of. Raises BrokenChain when they don't hang together."""
-    kept = tuple(entries)
-    head = walk(kept)
+    ordered = tuple(entries)
+    head = walk(ordered)
     runs: dict[str, Run] = {}
-    for each in kept:
+    for entry in ordered:
         try:
-            runs[each.run_id] = _READERS[Kind(each.kind)](each, runs)
+            runs[entry.run_id] = _READERS[Kind(entry.kind)](entry, runs)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise BrokenChain(f"entry {each.seq} can't be understood") from None
-    return Book(head, runs, tuple(each.hash for each in kept))
+            raise BrokenChain(f"entry {entry.seq} can't be understood") from None
+    return Book(head, runs, tuple(entry.hash for entry in ordered))
 
 
 def charge_content(

@@ -1,4 +1,4 @@
-"""What the runs of a dataset cost together: the least figure that holds under full adaptivity.
+"""Privacy filter over the runs of a dataset: the least total that holds under full adaptivity.
 
 Every run may be chosen after seeing what the earlier ones published, and whoever chooses decides
 as well when to stop. Sums survive that (Rogers, Roth, Ullman, Vadhan 2016 for epsilon and delta;
@@ -106,7 +106,7 @@ def read_parts(content: Mapping[str, object]) -> Parts:
     return Parts(*(read_exact(content[name]) for name in ("rho", "epsilon", "delta", "either")))
 
 
-KEPT = Fraction(1, 10)
+RESERVE = Fraction(1, 10)
 """The share of the delta cap that is kept for turning rho into epsilon."""
 
 ORDERS = tuple(1 + Fraction(2) ** power for power in range(-2, 14))
@@ -141,19 +141,19 @@ class Total:
     """What runs cost together, by the way that gives the least epsilon.
 
     ``counted`` is what the runs take of the delta cap and ``room`` the most that may be (None: no
-    cap). ``kept`` of the cap is for composing. ``composed``: the epsilon is not the plain sum.
+    cap). ``reserve`` of the cap is for composing. ``composed``: the epsilon is not the plain sum.
     """
 
     epsilon: Fraction
     counted: Fraction
     room: Fraction | None
-    kept: Fraction
+    reserve: Fraction
     composed: bool
 
     @property
     def delta(self) -> Fraction:
         """The delta at which the epsilon holds."""
-        return self.counted + self.kept if self.composed else self.counted
+        return self.counted + self.reserve if self.composed else self.counted
 
     def within(self, caps: Caps) -> bool:
         """Whether neither cap is exceeded; compared exactly."""
@@ -174,9 +174,9 @@ class Tally:
 
     def __init__(self, caps: Caps) -> None:
         self._caps = caps
-        self._kept = (caps.delta or ZERO) * KEPT
-        self._room = (caps.delta or ZERO) - self._kept
-        self._orders = _orders(caps.epsilon, self._kept) if caps.delta else ()
+        self._reserve = (caps.delta or ZERO) * RESERVE
+        self._room = (caps.delta or ZERO) - self._reserve
+        self._orders = _orders(caps.epsilon, self._reserve) if caps.delta else ()
         self._costs = [once for _, once in self._orders]
         self._epsilon = self._delta = self._either = self._counted = ZERO
         self._plain = True  # the plain way is still within the caps
@@ -204,18 +204,18 @@ class Tally:
         if not cap or not self._composes:
             return Total(self._epsilon, self._delta, cap, ZERO, composed=False)
         composed = max(ZERO, min(self._costs))
-        room, kept = self._room, self._kept
+        room, reserve = self._room, self._reserve
         if self._either <= room and self._epsilon <= composed:
-            return Total(self._epsilon, self._either, room, kept, composed=False)
+            return Total(self._epsilon, self._either, room, reserve, composed=False)
         if self._counted > room:  # refused in any case
             composed = max(composed, self._epsilon)
-        return Total(composed, self._counted, room, kept, composed=True)
+        return Total(composed, self._counted, room, reserve, composed=True)
 
 
 @lru_cache(maxsize=64)
-def _orders(cap: Fraction | None, kept: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
+def _orders(cap: Fraction | None, reserve: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
     """Orders with their surcharge."""
-    found = [(order, (1 - MAIN) / len(ORDERS)) for order in ORDERS]
+    weights = [(order, (1 - MAIN) / len(ORDERS)) for order in ORDERS]
     if cap is not None:
-        found.append((order_for(cap, MAIN * kept), MAIN))
-    return tuple((order, surcharge(order, weight * kept)) for order, weight in found)
+        weights.append((order_for(cap, MAIN * reserve), MAIN))
+    return tuple((order, surcharge(order, weight * reserve)) for order, weight in weights)

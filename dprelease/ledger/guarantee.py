@@ -51,15 +51,15 @@ def unit_differences(one: Definition, other: Definition) -> list[str]:
 def _values(release: Release, name: str) -> dict[str, object]:
     """State how the values of a column come about. One that is not declared is read as texts."""
     column = release.columns.get(name)
-    told: dict[str, object] = {"type": str(ColumnType.STRING if column is None else column.type)}
+    facts: dict[str, object] = {"type": str(ColumnType.STRING if column is None else column.type)}
     if column is not None and column.expression is not None:
         # Imported here for start-up: most units are columns of the file.
         from dprelease.expressions.canonical import canonical
 
-        types = {each: known.type for each, known in release.columns.items()}
-        told["expression"] = canonical(column.expression.text, types)
-        told["reads"] = {each: _values(release, each) for each in column.expression.columns}
-    return told
+        types = {other: declared.type for other, declared in release.columns.items()}
+        facts["expression"] = canonical(column.expression.text, types)
+        facts["reads"] = {source: _values(release, source) for source in column.expression.columns}
+    return facts
 
 
 def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
@@ -68,7 +68,7 @@ def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
     if source.format != "csv":
         return {"format": source.format}
     dialect = source.dialect
-    told: dict[str, object] = {
+    facts: dict[str, object] = {
         "format": source.format,
         "delimiter": dialect.delimiter,
         "quote": dialect.quote,
@@ -79,11 +79,11 @@ def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
     if not dialect.header:
         read = set(_fields(release.columns, name))
         names = dialect.names or ()
-        told["names"] = {each: place for place, each in enumerate(names, 1) if each in read}
-        told |= {"fields": len(names)} if nulls else {}
+        facts["names"] = {field: place for place, field in enumerate(names, 1) if field in read}
+        facts |= {"fields": len(names)} if nulls else {}
     if nulls:
-        told["null_values"] = sorted(set(dialect.null_values))
-    return told
+        facts["null_values"] = sorted(set(dialect.null_values))
+    return facts
 
 
 def _fields(columns: Mapping[str, Column], name: str) -> Iterator[str]:
@@ -92,8 +92,8 @@ def _fields(columns: Mapping[str, Column], name: str) -> Iterator[str]:
     if column is None or column.expression is None:
         yield name
         return
-    for each in column.expression.columns:
-        yield from _fields(columns, each)
+    for source in column.expression.columns:
+        yield from _fields(columns, source)
 
 
 DEFINITION = "unit_definition"
@@ -119,8 +119,8 @@ def guarantee_of(release: Release) -> dict[str, object]:
 
 def definition_in(detail: Mapping[str, object]) -> Definition | None:
     """How the unit of a charge is defined; None for rows, and in charges of early versions."""
-    found = detail.get(DEFINITION)
-    return found if isinstance(found, Mapping) else None
+    definition = detail.get(DEFINITION)
+    return definition if isinstance(definition, Mapping) else None
 
 
 def check_guarantee(account: Account, detail: Mapping[str, object], place: Place | None) -> None:
@@ -135,9 +135,9 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
         for what in ("unit", "adjacency"):
             if run.detail.get(what) != detail.get(what):
                 raise _other(account.dataset, what, place)
-        known = definition_in(run.detail)
-        if definition is not None and known is not None:
-            if differences := unit_differences(known, definition):
+        charged = definition_in(run.detail)
+        if definition is not None and charged is not None:
+            if differences := unit_differences(charged, definition):
                 raise _defined_otherwise(account.dataset, run.seq, differences, place)
         elif definition is not None and "expression" in definition:
             raise _unknown(account.dataset, run.seq, place)

@@ -1,4 +1,4 @@
-"""The identity of a run: a hash of everything in the spec that determines the released numbers.
+"""Identity of a run: a hash of everything in the spec that determines the released numbers.
 
 Two specs have the same identity exactly when a second run may hand out the numbers of the first:
 the run id is what makes a repeated run free, so it must change whenever the numbers would, and
@@ -107,20 +107,22 @@ def _plain(value: object) -> object:
         # Candidates and keys can be a million.
         return list(value) if _PLAIN.issuperset(map(type, value)) else [_plain(v) for v in value]
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         left_out = LEFT_OUT.get(type(value), frozenset())
-        kept = [each for each in fields(value) if each.name not in left_out]
-        pairs = ((each, getattr(value, each.name)) for each in kept)
-        return {each.name: _plain(found) for each, found in pairs if found != _default(each)}
+        included = [field for field in fields(value) if field.name not in left_out]
+        pairs = ((field, getattr(value, field.name)) for field in included)
+        return {
+            field.name: _plain(content) for field, content in pairs if content != _default(field)
+        }
     raise TypeError(f"a {type(value).__name__} can't be part of a run's identity")
 
 
-def _default(found: Field[object]) -> object:
-    if found.default is not MISSING:
-        return found.default
-    if found.default_factory is not MISSING:
-        return found.default_factory()
+def _default(field: Field[object]) -> object:
+    if field.default is not MISSING:
+        return field.default
+    if field.default_factory is not MISSING:
+        return field.default_factory()
     return MISSING
 
 
@@ -130,11 +132,11 @@ def _refuse_floats(value: object) -> None:
     if isinstance(value, float):
         raise TypeError("floats have no canonical text")
     if isinstance(value, Mapping):
-        for each in value.values():
-            _refuse_floats(each)
+        for item in value.values():
+            _refuse_floats(item)
     elif isinstance(value, list | tuple) and not _PLAIN.issuperset(map(type, value)):
-        for each in value:
-            _refuse_floats(each)
+        for item in value:
+            _refuse_floats(item)
 
 
 _PLAIN = frozenset({str, int, bool, type(None)})

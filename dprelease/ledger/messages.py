@@ -1,4 +1,4 @@
-"""What the ledger says when it refuses. File names and budgets are public; nothing else is shown.
+"""Refusals of the ledger in words. File names and budgets are public; nothing else is shown.
 
 E301 over the cap, E302 other cost; E601 busy, E602 place, E603 not a ledger, E604 version or
 tables, E605 broken chain, E606 disk, E607 SQLite too old, E608 missing, E609 lost charge, E611 used
@@ -54,7 +54,7 @@ def _leading_exponent(value: Fraction) -> int:
 
 
 def _written(whole: int, exponent: int) -> str:
-    number = Decimal((0, tuple(int(each) for each in str(whole)), exponent)).normalize()
+    number = Decimal((0, tuple(int(digit) for digit in str(whole)), exponent)).normalize()
     lead = number.adjusted()
     if lead < -4 or lead > EXACT_DIGITS:
         mantissa = number.scaleb(-lead)
@@ -71,38 +71,38 @@ FREE = "the budget stays reserved, and running the same release again costs noth
 
 
 def over_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
-    asked: Fraction, now: Total, then: Total, caps: Caps, dataset: str, place: Place | None
+    epsilon: Fraction, now: Total, then: Total, caps: Caps, dataset: str, place: Place | None
 ) -> Complaint:
     """The charge would lift what is spent over the cap. Losses are rounded up, what's left down."""
     cap = caps.epsilon or Fraction(0)
-    left = cap - now.epsilon
+    remaining = cap - now.epsilon
     if then.composed:
         message = (
-            f"epsilon {shown_up(asked)} would make {shown_up(then.epsilon)} of"
+            f"epsilon {shown_up(epsilon)} would make {shown_up(then.epsilon)} of"
             f' {shown_up(now.epsilon)} already spent on "{dataset}", composed at delta'
             f" {shown_up(then.delta)}, over the cap {shown_down(cap)}"
         )
-        hint = f"{shown_down(left)} is left, composed" if left > 0 else "nothing is left"
+        hint = f"{shown_down(remaining)} is left, composed" if remaining > 0 else "nothing is left"
     else:
         message = (
-            f'epsilon {shown_up(asked)} + {shown_up(now.epsilon)} already spent on "{dataset}"'
+            f'epsilon {shown_up(epsilon)} + {shown_up(now.epsilon)} already spent on "{dataset}"'
             f" exceeds the cap {shown_down(cap)}"
         )
-        hint = f"at most {shown_down(left)} is left" if left > 0 else "nothing is left"
+        hint = f"at most {shown_down(remaining)} is left" if remaining > 0 else "nothing is left"
     return Complaint("E301", message, hint, place)
 
 
 def over_room(now: Total, then: Total, dataset: str, place: Place | None) -> Complaint:
     """The same for delta. Some of the cap may be kept for composing epsilons."""
     room = then.room or Fraction(0)
-    left = room - now.counted
-    hint = f"at most {shown_down(left)} is left" if left > 0 else "nothing is left"
-    if then.kept:
-        hint += f"; {shown_up(then.kept)} of the cap is kept for composing epsilons"
+    remaining = room - now.counted
+    hint = f"at most {shown_down(remaining)} is left" if remaining > 0 else "nothing is left"
+    if then.reserve:
+        hint += f"; {shown_up(then.reserve)} of the cap is kept for composing epsilons"
     return Complaint(
         "E301",
         f"delta {shown_up(then.counted - now.counted)} + {shown_up(now.counted)} already spent on"
-        f' "{dataset}" exceeds the cap {shown_down(room + then.kept)}',
+        f' "{dataset}" exceeds the cap {shown_down(room + then.reserve)}',
         hint,
         place,
     )
@@ -118,13 +118,13 @@ def nothing_promised(dataset: str, place: Place | None) -> Complaint:
     )
 
 
-def other_cost(release: str, charged: Loss, asked: Loss, place: Place | None) -> Failure:
+def other_cost(release: str, charged: Loss, cost: Loss, place: Place | None) -> Failure:
     """The run is in the ledger at another price: its claim and its charge would differ."""
     return Failure(
         ExitCode.BUDGET,
         Complaint(
             "E302",
-            f'this run of "{release}" was charged {_cost(charged)} and now costs {_cost(asked)}',
+            f'this run of "{release}" was charged {_cost(charged)} and now costs {_cost(cost)}',
             "use the version of dprelease that made the charge, "
             "or a new `snapshot` or period to release (and pay) anew",
             place,
@@ -266,10 +266,11 @@ def _anew(ledger: str) -> str:
 
 def after_commit(failure: Failure) -> Failure:
     """What fails once a change is in the ledger: nothing was read, or nothing more is needed."""
-    found = [
-        Complaint(each.code, each.message, f"{each.hint}; {FREE}") for each in failure.complaints
+    complaints = [
+        Complaint(complaint.code, complaint.message, f"{complaint.hint}; {FREE}")
+        for complaint in failure.complaints
     ]
-    return Failure(ExitCode.AFTER_CHARGE, found)
+    return Failure(ExitCode.AFTER_CHARGE, complaints)
 
 
 def used_up(release: str) -> Failure:

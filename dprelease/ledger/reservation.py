@@ -1,4 +1,4 @@
-"""What a charge gives, and the tests it has to pass."""
+"""Charges: which run comes next, the tests it has to pass, and the reservation it gets."""
 
 from __future__ import annotations
 
@@ -65,15 +65,15 @@ def terms_of(plan: Plan) -> Terms:
     return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods)
 
 
-def check_caps(account: Account, asked: Terms, caps: Caps, place: Place | None) -> None:
+def check_caps(account: Account, terms: Terms, caps: Caps, place: Place | None) -> None:
     """Refuses (exit 3) a run that would lift the account over a cap; compared exactly."""
-    now, then = account.total(caps), account.total(caps, asked)
+    now, then = account.total(caps), account.total(caps, terms)
     complaints: list[Complaint] = []
     if caps.epsilon is not None and then.epsilon > caps.epsilon:
-        complaints.append(over_cap(asked.loss.epsilon, now, then, caps, account.dataset, place))
+        complaints.append(over_cap(terms.loss.epsilon, now, then, caps, account.dataset, place))
     if then.room is not None and then.counted > then.room:
         complaints.append(over_room(now, then, account.dataset, place))
-    if spent((*account.terms, asked)).delta >= 1:
+    if spent((*account.terms, terms)).delta >= 1:
         complaints.append(nothing_promised(account.dataset, place))
     if complaints:
         raise Failure(ExitCode.BUDGET, complaints)

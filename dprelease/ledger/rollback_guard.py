@@ -1,4 +1,4 @@
-"""The witness: how far a ledger goes, kept in a file of its own.
+"""Rollback guard of a ledger: how far it goes, kept in a file of its own, its witness.
 
 The chain of hashes shows edits, but an older copy of the whole file hangs together as well. So the
 number and hash of the last entry are written beside the ledger, or better on another disk, after
@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 import os
-import stat
-import time
-from pathlib import Path
 
+from dprelease.files.atomic import put_file, remove_dead_drafts
 from dprelease.ledger.chain import Head
-from dprelease.ledger.connection import DRAFT, place_errors, remove_dead_drafts, sync_directory
+from dprelease.ledger.connection import place_errors
 from dprelease.ledger.entries import Book
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import bad_witness, lost_ledger, no_witness, rolled_back
@@ -33,15 +31,15 @@ def read_witness(path: str, ledger: str) -> Head | None:
     """What the witness says; None when there is none. Raises Failure (exit 6) if it is spoilt."""
     try:
         with open(path, "rb") as file:
-            found = file.read(_LARGEST + 1)
+            stored = file.read(_LARGEST + 1)
     except FileNotFoundError:
         return None
     except OSError as problem:
         raise bad_witness(path, ledger, os.strerror(problem.errno or 0)) from None
     try:
-        content = json.loads(found)
+        content = json.loads(stored)
         seq, digest = content["seq"], content["hash"]
-        whole = len(found) <= _LARGEST and content["schema"] == SCHEMA
+        whole = len(stored) <= _LARGEST and content["schema"] == SCHEMA
         if not whole or type(seq) is not int or seq < 0 or len(bytes.fromhex(digest)) != 32:
             raise ValueError("not a witness")
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -67,23 +65,11 @@ def write_witness(path: str, head: Head, ledger: str) -> None:
     """Puts the witness in place, whole, and keeps its mode. Raises Failure (exit 6)."""
     text = canonical_json({"schema": SCHEMA, "seq": head.seq, "hash": head.hash}) + "\n"
     with place_errors(path, ledger):
-        target = os.path.realpath(path)
-        mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.exists(target) else 0o600
-        draft = f"{target}{DRAFT}{os.getpid()}-{time.time_ns()}"
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode("ascii"))
-                os.fchmod(file.fileno(), mode)
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(draft, target)
-        finally:
-            Path(draft).unlink(missing_ok=True)
-        sync_directory(os.path.dirname(target))
+        put_file(os.path.realpath(path), text.encode("ascii"), keep_mode=True)
 
 
 def prepare_witness(path: str, head: Head, ledger: str) -> None:
     """Brings the witness up to date, and so finds out early whether it can be written."""
-    remove_dead_drafts(os.path.realpath(path), ledger)
+    with place_errors(path, ledger):
+        remove_dead_drafts(os.path.realpath(path))
     write_witness(path, head, ledger)

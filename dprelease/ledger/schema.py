@@ -1,4 +1,4 @@
-"""The tables of a ledger file: append-only by trigger, typed strictly, one row per event."""
+"""SQL schema of a ledger file: append-only by trigger, typed strictly, one row per event."""
 
 from __future__ import annotations
 

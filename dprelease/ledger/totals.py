@@ -93,7 +93,7 @@ def spent(terms: Sequence[Terms]) -> Loss:
 
     Valid however the runs were chosen. The rho is None as soon as one run has none.
     """
-    return _largest([total(each.loss for each in met) for met in together(terms)])
+    return _largest([total(run.loss for run in met) for met in together(terms)])
 
 
 def total_of(terms: Sequence[Terms], caps: Caps) -> Total:
@@ -103,44 +103,44 @@ def total_of(terms: Sequence[Terms], caps: Caps) -> Total:
 
 def running(terms: Sequence[Terms], caps: Caps) -> Iterator[tuple[Loss, Total]]:
     """Plain sums and totals after each run, as ``spent`` and ``total_of`` have them."""
-    if not any(each.disjoint for each in terms):
+    if not any(run.disjoint for run in terms):
         tally, plain = Tally(caps), total(())
-        for each in terms:
-            tally.add(each)
-            plain = total((plain, each.loss))
+        for run in terms:
+            tally.add(run)
+            plain = total((plain, run.loss))
             yield plain, tally.total()
         return
     plain, most = total(()), total_of((), caps)
     for at, last in enumerate(terms):
         # Only sets of runs that the last one is in have changed, and none has become cheaper.
-        near = [each for each in terms[:at] if meets(each, last)]
+        near = [earlier for earlier in terms[:at] if meets(earlier, last)]
         sets = [met for met in together([*near, last]) if met[-1] is last]
-        plain = _largest([plain, *(total(each.loss for each in met) for met in sets)])
+        plain = _largest([plain, *(total(run.loss for run in met) for met in sets)])
         most = _worst([most, *(least(met, caps) for met in sets)])
         yield plain, most
 
 
 def _largest(sums: Sequence[Loss]) -> Loss:
-    rhos = [each.rho for each in sums if each.rho is not None]
+    rhos = [loss.rho for loss in sums if loss.rho is not None]
     return Loss(
-        max(each.epsilon for each in sums),
-        max(each.delta for each in sums),
+        max(loss.epsilon for loss in sums),
+        max(loss.delta for loss in sums),
         max(rhos) if len(rhos) == len(sums) else None,
     )
 
 
 def _worst(totals: Sequence[Total]) -> Total:
-    most = max(totals, key=lambda each: (each.epsilon, each.counted))
-    tight = min(totals, key=lambda each: (each.room or Fraction(0)) - each.counted)
+    most = max(totals, key=lambda candidate: (candidate.epsilon, candidate.counted))
+    tight = min(totals, key=lambda candidate: (candidate.room or Fraction(0)) - candidate.counted)
     return replace(most, counted=tight.counted, room=tight.room)
 
 
 def total(losses: Iterable[Loss]) -> Loss:
     """Sum of epsilons, of deltas and of rhos: basic composition, valid under full adaptivity."""
-    found = tuple(losses)
-    rhos = [each.rho for each in found if each.rho is not None]
+    summands = tuple(losses)
+    rhos = [loss.rho for loss in summands if loss.rho is not None]
     return Loss(
-        sum((each.epsilon for each in found), Fraction(0)),
-        sum((each.delta for each in found), Fraction(0)),
-        sum(rhos, Fraction(0)) if len(rhos) == len(found) else None,
+        sum((loss.epsilon for loss in summands), Fraction(0)),
+        sum((loss.delta for loss in summands), Fraction(0)),
+        sum(rhos, Fraction(0)) if len(rhos) == len(summands) else None,
     )

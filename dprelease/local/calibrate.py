@@ -1,4 +1,4 @@
-"""Which law a column of a record-level table is perturbed by: the one that errs the least.
+"""Choice of the local randomizer for each column of a record-level table: the least error.
 
 Labels: sets of the size with the least mean variance of the labels' shares; of size 1 that is
 randomised response. Numbers: what has the least worst-case variance, of discrete Laplace noise and
@@ -81,18 +81,18 @@ def _truthful(column: PerturbedColumn, labels: int, truth: Fraction) -> Response
         raise ValueError("the chance of a true answer must be above 0 and below 1")
     even = Fraction(1, labels)
     units = truth * subset_response.UNIT  # rounded towards 1/k, where an answer says nothing
-    kept = Fraction(math.floor(units) if truth > even else math.ceil(units), subset_response.UNIT)
-    if truth == even or (kept > even) != (truth > even) or kept == even:
+    chance = Fraction(math.floor(units) if truth > even else math.ceil(units), subset_response.UNIT)
+    if truth == even or (chance > even) != (truth > even) or chance == even:
         raise ValueError(f"a true answer as likely as any other of {labels} says nothing")
     epsilon = subset_response.epsilon_of_truth(labels, truth)
-    law = SubsetLaw(labels, 1, kept)
+    law = SubsetLaw(labels, 1, chance)
     return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, _loss(epsilon, _ZERO))
 
 
 def _labelled(column: PerturbedColumn, labels: int, epsilon: Fraction, delta: Fraction) -> Response:
     plain = column.mechanism is Mechanism.RANDOMIZED_RESPONSE
-    asked = column.mechanism is Mechanism.SUBSET_SELECTION
-    most = subset_response.MOST_WHEN_ASKED if asked else subset_response.MOST_IN_A_SET
+    as_sets = column.mechanism is Mechanism.SUBSET_SELECTION
+    most = subset_response.MOST_WHEN_ASKED if as_sets else subset_response.MOST_IN_A_SET
     size = 1 if plain else subset_response.best_size(labels, epsilon, delta, most)
     law = SubsetLaw(labels, size, subset_response.keep(labels, size, epsilon, delta))
     mechanism = Mechanism.RANDOMIZED_RESPONSE if size == 1 else Mechanism.SUBSET_SELECTION

@@ -107,9 +107,9 @@ def separator_of(labels: Sequence[str]) -> str:
     Raises ValueError where every character is taken.
     """
     taken = frozenset(chain.from_iterable(labels)) | frozenset(FORMULA)
-    for each in chain(SEPARATORS, _other_characters()):
-        if each not in taken:
-            return each
+    for symbol in chain(SEPARATORS, _other_characters()):
+        if symbol not in taken:
+            return symbol
     raise ValueError("the labels hold every character that could stand between them")
 
 
@@ -117,8 +117,8 @@ def _other_characters() -> Iterator[str]:
     """Symbols and punctuation beyond ASCII, which stay as they are however accents are encoded."""
     for point in range(0xA1, 0x3000):
         char = chr(point)
-        kept = all(unicodedata.normalize(form, char) == char for form in ("NFC", "NFKC"))
-        if kept and unicodedata.category(char)[0] in "SP" and not unicodedata.combining(char):
+        stable = all(unicodedata.normalize(form, char) == char for form in ("NFC", "NFKC"))
+        if stable and unicodedata.category(char)[0] in "SP" and not unicodedata.combining(char):
             yield char
 
 
@@ -130,9 +130,9 @@ def level_values(law: WindowLaw, grid: Grid) -> tuple[Fraction, ...]:
 
 def _levels(window: Window, grid: Grid) -> Iterator[Fraction]:
     middle = Fraction(grid.lower + grid.upper, 2)
-    apart = window.gap * Fraction(grid.upper - grid.lower, 4)
+    half_gap = window.gap * Fraction(grid.upper - grid.lower, 4)
     for level in range(window.levels):
-        yield middle + (2 * level - (window.levels - 1)) * apart
+        yield middle + (2 * level - (window.levels - 1)) * half_gap
 
 
 def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
@@ -149,13 +149,13 @@ def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
     if published_type(column) is ColumnType.STRING:
         return LabelCells(group.labels, 1, None, ColumnType.STRING, group.labels)
     kind, values = typed_labels(column)
-    return LabelCells(group.labels, 1, None, kind, tuple(values[each] for each in group.labels))
+    return LabelCells(group.labels, 1, None, kind, tuple(values[label] for label in group.labels))
 
 
 def _of_levels(values: Sequence[Fraction], step: Fraction) -> NumberCells:
-    exact = [each * step for each in values]
+    exact = [value * step for value in values]
     places = max(map(decimals_of, exact))
-    scaled = tuple(int(each * 10**places) for each in exact)
+    scaled = tuple(int(number * 10**places) for number in exact)
     return NumberCells(places, 0, scaled, _parquet_type(max(map(abs, scaled)), places))
 
 
@@ -178,7 +178,7 @@ def _parquet_type(reach: int, places: int) -> str:
 
 def described(step: RecordStep, about: About) -> OutputTable:
     """Describe the table: its columns, and for values the labels that they can hold."""
-    columns = tuple(_column(each) for each in step.responses)
+    columns = tuple(_column(response) for response in step.responses)
     return OutputTable(step.perturb.name, columns, about.title or about.name)
 
 

@@ -138,12 +138,12 @@ def _worst(law: WindowLaw, grid: Grid, curve: Callable[[Floats], Floats]) -> flo
 
 def _bends(law: WindowLaw) -> list[float]:
     """Where a window starts at a level, and what levels stand for, in half ranges from -1 to 1."""
-    found: set[float] = set()
+    bends: set[float] = set()
     for window in _windows(law):
         starts = window.levels - window.width
-        found.update(2 * start / starts - 1 for start in range(starts + 1))
-        found.update(float(value) for value in _values(window) if -1 < value < 1)
-    return sorted(found)
+        bends.update(2 * start / starts - 1 for start in range(starts + 1))
+        bends.update(float(value) for value in _values(window) if -1 < value < 1)
+    return sorted(bends)
 
 
 def _windows(law: WindowLaw) -> list[Window]:
@@ -160,8 +160,8 @@ def _distances(law: WindowLaw, places: Floats) -> Floats:
     """The mean distance of answers from the numbers x."""
     total: Floats = np.zeros(len(places))
     for window, share in zip(_windows(law), (law.share, 1 - law.share), strict=False):
-        apart = np.abs(_values(window)[None, :] - places[:, None])
-        total += float(share) * np.einsum("ij,ij->i", _chances(window, places), apart)
+        distances = np.abs(_values(window)[None, :] - places[:, None])
+        total += float(share) * np.einsum("ij,ij->i", _chances(window, places), distances)
     return total
 
 
@@ -174,10 +174,10 @@ def _chances(window: Window, places: Floats) -> Floats:
     level = np.arange(window.levels)[None, :] - start[:, None]
     here = (level >= 0) & (level < window.width)
     after = (level >= 1) & (level <= window.width)
-    found: Floats = (1 + above * ((1 - part) * here + part * after)) / (
+    chances: Floats = (1 + above * ((1 - part) * here + part * after)) / (
         window.levels + above * window.width
     )
-    return found
+    return chances
 
 
 def least_wrong_label(labels: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:

@@ -1,4 +1,4 @@
-"""What a record-level table tells of the records behind it: shares, means and cross tables.
+"""Estimates from a record-level table: shares, means and cross tables of the records behind it.
 
 Every estimate is unbiased, whatever the records are. Its interval is about the noise alone: it is
 for these records, not for others that they may stand for. A record without a label is taken with
@@ -78,13 +78,17 @@ def estimates(step: RecordStep, tally: Tally, interval: Fraction) -> Estimates:
     """Estimate everything that was counted; ``interval`` is the coverage, between 0 and 1."""
     if tally.rows == 0:
         return Estimates(0, interval)
-    known = {each.column.name: each for each in step.responses}
+    responses = {response.column.name: response for response in step.responses}
     return Estimates(
         tally.rows,
         interval,
-        tuple(shares(known[name], tally, interval) for name in known if name in tally.labels),
-        tuple(mean(known[name], tally, interval) for name in known if name in tally.sums),
-        tuple(cross(known[one], known[other], tally, interval) for one, other in tally.pairs),
+        tuple(
+            shares(responses[name], tally, interval) for name in responses if name in tally.labels
+        ),
+        tuple(mean(responses[name], tally, interval) for name in responses if name in tally.sums),
+        tuple(
+            cross(responses[one], responses[other], tally, interval) for one, other in tally.pairs
+        ),
     )
 
 
@@ -115,8 +119,8 @@ def shares(response: Response, tally: Tally, interval: Fraction) -> Shares:
         return scored(value, tally.rows, z, lambda x: _mixed(((x, present), (1 - x, absent))), unit)
 
     counts = tally.labels[response.column.name]
-    found = {count: one(count) for count in set(counts)}
-    return Shares(response.column.name, labels, tuple(found[count] for count in counts))
+    figures = {count: one(count) for count in set(counts)}
+    return Shares(response.column.name, labels, tuple(figures[count] for count in counts))
 
 
 def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
@@ -139,9 +143,9 @@ def _half_of_laplace(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -
     The exact law for up to three records; then a normal quantile with half a step and, where that
     is longer, the term of Cornish and Fisher for the fourth cumulant.
     """
-    known = half_of_few(law, rows, 1 - interval)
-    if known is not None:
-        return known
+    half = half_of_few(law, rows, 1 - interval)
+    if half is not None:
+        return half
     fourth = max(z**3 - 3 * z, 0.0) / 24
     return (z + fourth * excess_kurtosis(law) / rows) * sqrt(rows * laplace_variance(law)) + 0.5
 
@@ -169,8 +173,8 @@ def cross(first: Response, second: Response, tally: Tally, interval: Fraction) -
     )
     wide = only[0] > neither[0], alone[0] > neither[0]
     ends = tuple(
-        [_inside(figure, upper=upper) for figure in shares(each, tally, interval).figures]
-        for each, upper in zip((first, second), wide, strict=True)
+        [_inside(figure, upper=upper) for figure in shares(response, tally, interval).figures]
+        for response, upper in zip((first, second), wide, strict=True)
     )
     counts = tally.labels[names[0]], tally.labels[names[1]]
     z, unit = quantile(interval), float(1 / abs(scale))
@@ -180,9 +184,9 @@ def cross(first: Response, second: Response, tally: Tally, interval: Fraction) -
         value = ((both - single) / rows + q * s) / scale
 
         def law_at(share: float) -> Cumulants:
-            left, right = max(ends[0][i] - share, 0.0), max(ends[1][j] - share, 0.0)
-            rest = max(1 - share - left - right, 0.0)
-            return _mixed(((share, having), (left, only), (right, alone), (rest, neither)))
+            first_only, right = max(ends[0][i] - share, 0.0), max(ends[1][j] - share, 0.0)
+            rest = max(1 - share - first_only - right, 0.0)
+            return _mixed(((share, having), (first_only, only), (right, alone), (rest, neither)))
 
         return scored(value, rows, z, law_at, unit)
 
@@ -238,14 +242,14 @@ def _inside(figure: Figure, *, upper: bool) -> float:
 DIGITS = 12
 
 
-def estimate_facts(found: Estimates) -> dict[str, object]:
+def estimate_facts(estimated: Estimates) -> dict[str, object]:
     """Everything that was estimated; ``number`` is the share times the number of records."""
     return {
-        "rows": found.rows,
-        "interval": rounded(float(found.interval)),
-        "frequencies": [_shares(each, found.rows) for each in found.shares],
-        "means": [_mean(each, found.rows) for each in found.means],
-        "crosses": [_cross(each, found.rows) for each in found.crosses],
+        "rows": estimated.rows,
+        "interval": rounded(float(estimated.interval)),
+        "frequencies": [_shares(column, estimated.rows) for column in estimated.shares],
+        "means": [_mean(column, estimated.rows) for column in estimated.means],
+        "crosses": [_cross(table, estimated.rows) for table in estimated.crosses],
     }
 
 
@@ -255,7 +259,7 @@ def rounded(value: float) -> float:
 
 
 def _figure(figure: Figure) -> list[float]:
-    return [rounded(each) for each in (float(figure.value), figure.lower, figure.upper)]
+    return [rounded(end) for end in (float(figure.value), figure.lower, figure.upper)]
 
 
 def _counted(figure: Figure, rows: int) -> dict[str, object]:
@@ -269,28 +273,32 @@ def _counted(figure: Figure, rows: int) -> dict[str, object]:
     }
 
 
-def _shares(found: Shares, rows: int) -> dict[str, object]:
+def _shares(frequencies: Shares, rows: int) -> dict[str, object]:
     labels = [
         {"label": label, **_counted(figure, rows)}
-        for label, figure in zip(found.labels, found.figures, strict=True)
+        for label, figure in zip(frequencies.labels, frequencies.figures, strict=True)
     ]
-    return {"column": found.column, "labels": labels}
+    return {"column": frequencies.column, "labels": labels}
 
 
-def _mean(found: Mean, rows: int) -> dict[str, object]:
+def _mean(estimated: Mean, rows: int) -> dict[str, object]:
     return {
-        "column": found.column,
-        **dict(zip(("mean", "mean_lower", "mean_upper"), _figure(found.figure), strict=True)),
+        "column": estimated.column,
+        **dict(zip(("mean", "mean_lower", "mean_upper"), _figure(estimated.figure), strict=True)),
         **dict(
-            zip(("sum", "sum_lower", "sum_upper"), _figure(found.figure.times(rows)), strict=True)
+            zip(
+                ("sum", "sum_lower", "sum_upper"),
+                _figure(estimated.figure.times(rows)),
+                strict=True,
+            )
         ),
     }
 
 
-def _cross(found: Cross, rows: int) -> dict[str, object]:
+def _cross(table: Cross, rows: int) -> dict[str, object]:
     cells = [
         {"labels": [one, other], **_counted(figure, rows)}
-        for one, row in zip(found.labels[0], found.figures, strict=True)
-        for other, figure in zip(found.labels[1], row, strict=True)
+        for one, row in zip(table.labels[0], table.figures, strict=True)
+        for other, figure in zip(table.labels[1], row, strict=True)
     ]
-    return {"columns": list(found.columns), "cells": cells}
+    return {"columns": list(table.columns), "cells": cells}

@@ -86,24 +86,24 @@ def _crossing(excess: Callable[[float], float], inner: float, outer: float) -> f
     side = 0
     for _ in range(_STEPS):
         middle = outer - high * (outer - inner) / (high - low)
-        found = excess(middle)
-        if found > 0:
-            outer, high, low = middle, found, low / 2 if side > 0 else low
+        value = excess(middle)
+        if value > 0:
+            outer, high, low = middle, value, low / 2 if side > 0 else low
             side = 1
         else:
-            inner, low, high = middle, found, high / 2 if side < 0 else high
+            inner, low, high = middle, value, high / 2 if side < 0 else high
             side = -1
-        if abs(outer - inner) <= _CLOSE * abs(outer) or abs(found) <= _CLOSE:
+        if abs(outer - inner) <= _CLOSE * abs(outer) or abs(value) <= _CLOSE:
             break
     return outer if side > 0 else inner
 
 
-def _least(excess: Callable[[float], float], left: float, right: float) -> float:
+def _least(excess: Callable[[float], float], low: float, right: float) -> float:
     """Where it is least, by thirds."""
     for _ in range(60):
-        one, other = left + (right - left) / 3, right - (right - left) / 3
-        left, right = (left, other) if excess(one) <= excess(other) else (one, right)
-    return left
+        one, other = low + (right - low) / 3, right - (right - low) / 3
+        low, right = (low, other) if excess(one) <= excess(other) else (one, right)
+    return low
 
 
 def cumulants(raw: tuple[Fraction, Fraction, Fraction, Fraction]) -> Cumulants:

@@ -46,8 +46,8 @@ def read_columns(source: BinaryIO, path: str, form: str, step: RecordStep) -> It
     """
     responses = step.responses
     as_csv = form == "csv"
-    names = [each.column.name for each in responses]
-    decoders = [decoder(cells_of(each), as_csv=as_csv) for each in responses]
+    names = [response.column.name for response in responses]
+    decoders = [decoder(cells_of(response), as_csv=as_csv) for response in responses]
     rows = 0
     try:
         arrays = _csv(source, names) if as_csv else _parquet(source, names)
@@ -99,15 +99,15 @@ def _decoded(
     path: str,
     rows: int,
 ) -> Columns:
-    found = []
+    columns = []
     for column, decode, name in zip(batch, decoders, names, strict=True):
         try:
-            found.append(decode(column))
+            columns.append(decode(column))
         except Unreadable:
             row = rows + 1 + _first_bad(column, decode)
             message = f"{path}: row {row:,} has no value of {name} that the release could hold"
             raise Failure(ExitCode.SPEC, Complaint("E834", message, _HINT)) from None
-    return tuple(found)
+    return tuple(columns)
 
 
 def _first_bad(column: pa.Array, decode: Decode) -> int:
@@ -151,7 +151,7 @@ def decoder(cells: Cells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
             pa.array(cells.csv_labels if as_csv else cells.values, type=kind), np.uint32, 1
         )
     if cells.levels is not None:
-        texts = [cells.text(each) for each in cells.levels]
+        texts = [cells.text(level) for level in cells.levels]
         if as_csv:
             return _one_of(pa.array(texts, type=pa.string()), np.int16, 0)
         return _one_of(number_array(cells, cells.levels), np.int16, 0)
@@ -164,20 +164,20 @@ def _one_of(values: pa.Array, kind: type, width: int) -> Callable[[pa.Array], No
     distinct = values.unique()
     if len(distinct) < len(values):  # levels of two windows can stand for the same
         at = pc.index_in(values, value_set=distinct).to_numpy(zero_copy_only=False)
-        firsts = np.array([int(np.argmax(at == each)) for each in range(len(distinct))])
+        firsts = np.array([int(np.argmax(at == index)) for index in range(len(distinct))])
 
     def decode(column: pa.Array) -> Noisy:
-        found = pc.index_in(_of_type(column, distinct.type), value_set=distinct, skip_nulls=True)
-        places: Noisy = firsts[_whole(found)].astype(kind)
+        indices = pc.index_in(_of_type(column, distinct.type), value_set=distinct, skip_nulls=True)
+        places: Noisy = firsts[_whole(indices)].astype(kind)
         return places.reshape(-1, width) if width else places
 
     return decode
 
 
-def _whole(found: pa.Array) -> Noisy:
-    if found.null_count:
+def _whole(indices: pa.Array) -> Noisy:
+    if indices.null_count:
         raise Unreadable
-    places: Noisy = found.to_numpy(zero_copy_only=False)
+    places: Noisy = indices.to_numpy(zero_copy_only=False)
     return places
 
 
@@ -241,8 +241,8 @@ def _numbered(cells: LabelCells) -> Callable[[pa.Array], Noisy]:
         labels: Noisy = digits.astype(np.int64) @ powers - 1
         blank = (words[:, :, -1] == ord(" ")).all()
         rising = (np.diff(labels, axis=1) > 0).all()
-        known = (labels >= 0).all() and (labels < len(cells.labels)).all()
-        if not (blank and rising and known and (digits <= 9).all()):
+        in_range = (labels >= 0).all() and (labels < len(cells.labels)).all()
+        if not (blank and rising and in_range and (digits <= 9).all()):
             raise Unreadable
         return labels.astype(np.uint32)
 
@@ -264,7 +264,7 @@ def _texts_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
         try:
             return _steps(digits.cast(pa.int64()).to_numpy(), cells.factor)
         except pa.ArrowInvalid:  # beyond 64 bits: what they stand for may still be within
-            return _large([int(each) for each in digits.to_pylist()], cells.factor)
+            return _large([int(text) for text in digits.to_pylist()], cells.factor)
 
     return decode
 
@@ -284,7 +284,9 @@ def _numbers_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
             if not ((np.abs(scaled) <= _EXACT) & (scaled / unit == values)).all():
                 raise Unreadable
             return _steps(scaled.astype(np.int64), cells.factor)
-        return _large([_unscaled(each, cells.places) for each in column.to_pylist()], cells.factor)
+        return _large(
+            [_unscaled(number, cells.places) for number in column.to_pylist()], cells.factor
+        )
 
     return decode
 
@@ -304,17 +306,17 @@ def _steps(scaled: Noisy, factor: int) -> Noisy:
         return scaled
     if factor > np.iinfo(np.int64).max:
         return _large(scaled.tolist(), factor)
-    found: Noisy = scaled // factor
-    if not (found * factor == scaled).all():
+    steps: Noisy = scaled // factor
+    if not (steps * factor == scaled).all():
         raise Unreadable
-    return found
+    return steps
 
 
 def _large(scaled: list[int], factor: int) -> Noisy:
-    found = [divmod(each, factor) for each in scaled]
-    if any(rest or not -(2**63) <= steps < 2**63 for steps, rest in found):
+    quotients = [divmod(value, factor) for value in scaled]
+    if any(rest or not -(2**63) <= steps < 2**63 for steps, rest in quotients):
         raise Unreadable
-    return np.array([steps for steps, _ in found], dtype=np.int64)
+    return np.array([steps for steps, _ in quotients], dtype=np.int64)
 
 
 def arrow_of(file: RecordFile, steps: Mapping[str, RecordStep]) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Rows in an order that says nothing of the order they came in, at any number of rows.
+"""Uniform shuffle of rows on disk, at any number of rows: the order they came in is lost.
 
 Each row is sent to one of 256 heaps at random, and each heap is put into a random order by itself:
 given how large the heaps are, every order of all rows is equally likely. What doesn't fit into
@@ -40,11 +40,11 @@ class _Shape(NamedTuple):
     """What a column has for each row."""
 
     kind: np.dtype[Any]
-    each: tuple[int, ...]
+    inner: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        return self.kind.itemsize * int(np.prod(self.each, dtype=np.int64))
+        return self.kind.itemsize * int(np.prod(self.inner, dtype=np.int64))
 
 
 class Shuffler:
@@ -67,7 +67,7 @@ class Shuffler:
         """Take a batch. Raises OSError if the disk is full."""
         if not len(columns[0]):
             return
-        shapes = [_Shape(each.dtype, each.shape[1:]) for each in columns]
+        shapes = [_Shape(column.dtype, column.shape[1:]) for column in columns]
         self._shapes = self._shapes or shapes
         if shapes != self._shapes:
             raise ValueError("all batches have the same types")
@@ -151,7 +151,7 @@ class Shuffler:
         for shape in self._shapes:
             end = at + shape.size
             column = np.ascontiguousarray(rows[:, at:end]).view(shape.kind)
-            columns.append(column.reshape(-1, *shape.each))
+            columns.append(column.reshape(-1, *shape.inner))
             at = end
         return tuple(columns)
 
@@ -166,7 +166,10 @@ def _taken(rows: Rows, order: npt.NDArray[np.intp]) -> Rows:
 def _packed(columns: Columns) -> Rows:
     """Rows of bytes: what belongs together stays together."""
     parts = [
-        np.ascontiguousarray(each).reshape(len(each), -1).view(np.uint8).reshape(len(each), -1)
-        for each in columns
+        np.ascontiguousarray(column)
+        .reshape(len(column), -1)
+        .view(np.uint8)
+        .reshape(len(column), -1)
+        for column in columns
     ]
     return np.concatenate(parts, axis=1)

@@ -1,4 +1,4 @@
-"""Where drawn record-level tables are kept: beside the ledger, named by run and digest.
+"""Store of drawn record-level tables: beside the ledger, named by run and digest.
 
 A table of records is too large to be sealed in the ledger. Its file is kept here before its digest
 is sealed there, so that a sealed run can be published as often as needed. Every cell of it is
@@ -19,8 +19,8 @@ from dataclasses import replace
 from types import TracebackType
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.atomic import sync_directory
 from dprelease.model import StoredTable
-from dprelease.output.staging import sync_directory
 
 _OURS = re.compile(r"[0-9a-f]{64}-[0-9a-f]{64}(\.(csv|parquet)){1,2}")
 _CHUNK = 1 << 20
@@ -103,7 +103,7 @@ def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
     """Remove the tables of a run that was never sealed, and that no living process can seal."""
     directory = directory_of(ledger)
     with ExitStack() as handles:
-        left = []
+        orphans = []
         for name in os.listdir(directory):
             if _OURS.fullmatch(name) and name.startswith(run_id):
                 path = os.path.join(directory, name)
@@ -111,9 +111,9 @@ def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
                     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                     handles.callback(os.close, handle)
                     if _lock(handle):
-                        left.append(path)
-        if left and not is_sealed():  # asked when nobody can seal them any more
-            for path in left:
+                        orphans.append(path)
+        if orphans and not is_sealed():  # asked when nobody can seal them any more
+            for path in orphans:
                 with suppress(OSError):
                     os.unlink(path)
 
@@ -127,10 +127,10 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def tidy(ledger: str, run_id: str, kept: Iterable[StoredTable]) -> None:
+def tidy(ledger: str, run_id: str, sealed: Iterable[StoredTable]) -> None:
     """Remove what killed or overtaken processes have left of this run."""
     directory = directory_of(ledger)
-    names = {os.path.basename(each.path) for each in kept}
+    names = {os.path.basename(table.path) for table in sealed}
     for name in os.listdir(directory):
         if _OURS.fullmatch(name) and name.startswith(run_id) and name not in names:
             os.unlink(os.path.join(directory, name))
@@ -149,7 +149,7 @@ def digest_of(path: str) -> str | None:
     return digest.hexdigest()
 
 
-def found(stored: StoredTable, published: str) -> StoredTable:
+def whole_table(stored: StoredTable, published: str) -> StoredTable:
     """The table where it is whole: in the store, or where it was published before.
 
     Raises Failure (exit code 6) if both are gone or were changed.

@@ -1,4 +1,4 @@
-"""Counting a record-level table: batches of noisy columns in, a ``Tally`` out.
+"""Counts over a record-level table: batches of noisy columns in, a ``Tally`` out.
 
 Everything is counted exactly, in memory that does not depend on the number of records.
 """
@@ -36,7 +36,7 @@ Marks = npt.NDArray[np.float32]
 
 def usual_pairs(step: RecordStep) -> tuple[tuple[str, str], ...]:
     """The pairs of columns with labels whose cross table is small; the first few of them."""
-    labelled = [each for each in step.responses if isinstance(each.law, SubsetLaw)]
+    labelled = [response for response in step.responses if isinstance(response.law, SubsetLaw)]
     pairs = [
         (one.column.name, other.column.name)
         for one, other in combinations(labelled, 2)
@@ -57,8 +57,10 @@ class Tallier:
         self._responses = step.responses
         self._rows = 0
         self._sums = [0] * len(step.responses)
-        self._counts = [np.zeros(_width(each.law), dtype=np.int64) for each in step.responses]
-        places = {each.column.name: place for place, each in enumerate(step.responses)}
+        self._counts = [
+            np.zeros(_width(response.law), dtype=np.int64) for response in step.responses
+        ]
+        places = {response.column.name: place for place, response in enumerate(step.responses)}
         self._pairs = {pair: (places.get(pair[0], -1), places.get(pair[1], -1)) for pair in pairs}
         self._tables: dict[tuple[str, str], Counts] = {}
         for pair, (one, other) in self._pairs.items():
@@ -72,7 +74,7 @@ class Tallier:
     def add(self, columns: Sequence[Noisy]) -> None:
         """Count one more batch."""
         rows = len(columns[0])
-        if any(len(each) != rows for each in columns):
+        if any(len(column) != rows for column in columns):
             raise ValueError("columns of unlike lengths")
         self._rows += rows
         for place, (response, noisy) in enumerate(zip(self._responses, columns, strict=True)):
@@ -83,7 +85,7 @@ class Tallier:
                 counts += np.bincount(noisy.ravel(), minlength=len(counts))
         if self._pairs:
             for start in range(0, rows, _BLOCK):
-                self._add_pairs([each[start : start + _BLOCK] for each in columns])
+                self._add_pairs([column[start : start + _BLOCK] for column in columns])
 
     def tally(self) -> Tally:
         """What was counted so far."""
@@ -138,8 +140,8 @@ def _paired(first: Noisy, second: Noisy, shape: tuple[int, ...]) -> Counts:
     for one in range(first.shape[1]):
         scaled = first[:, one].astype(np.int64) * shape[1]
         for other in range(second.shape[1]):
-            found = np.bincount(scaled + second[:, other], minlength=shape[0] * shape[1])
-            total += found.reshape(shape)
+            joint = np.bincount(scaled + second[:, other], minlength=shape[0] * shape[1])
+            total += joint.reshape(shape)
     return total
 
 

@@ -1,4 +1,4 @@
-"""How far the answers of a numeric column spread around the true value."""
+"""Variances and tails of the answers of a numeric column around the true value."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def excess_kurtosis(law: LaplaceLaw) -> float:
     With a = exp(-1/s) the variance is v = 2 a/(1 - a)^2, and the fourth moment
     2 a (1 + 10 a + a^2)/(1 - a)^4 = v (1 + 6 v).
     """
-    found = laplace_variance(law)
-    return 3 + 1 / found if found else 0.0
+    spread = laplace_variance(law)
+    return 3 + 1 / spread if spread else 0.0
 
 
 def laplace_variance(law: LaplaceLaw) -> float:
@@ -50,10 +50,10 @@ def window_variance(law: WindowLaw) -> Fraction:
     breaks = _breaks(law)
     squares = [_moment(law, at, 2) for at in breaks]
     largest = Fraction(0)
-    for (left, low), (right, high) in pairwise(zip(breaks, squares, strict=True)):
-        slope = (high - low) / (right - left)
-        top = min(max(slope / 2, left), right)
-        largest = max(largest, low + slope * (top - left) - top * top)
+    for (start, low), (right, high) in pairwise(zip(breaks, squares, strict=True)):
+        slope = (high - low) / (right - start)
+        top = min(max(slope / 2, start), right)
+        largest = max(largest, low + slope * (top - start) - top * top)
     return largest
 
 
@@ -83,12 +83,12 @@ def _parts(law: WindowLaw) -> list[tuple[Fraction, Window]]:
 
 def _breaks(law: WindowLaw) -> list[Fraction]:
     """The values, from -1 to 1, for which a window starts at a level."""
-    found = {
+    values = {
         Fraction(2 * place, window.levels - window.width) - 1
         for _, window in _parts(law)
         for place in range(window.levels - window.width + 1)
     }
-    return sorted(found)
+    return sorted(values)
 
 
 def _moment(law: WindowLaw, at: Fraction, power: int) -> Fraction:

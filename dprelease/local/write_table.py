@@ -44,14 +44,14 @@ def write_records(
     ``described`` has the columns' names and descriptions, and no values.
     """
     if form == "csv":
-        makers = [for_csv(cells_of(each)) for each in step.responses]
-        names = [each.column.name for each in step.responses]
+        makers = [for_csv(cells_of(response)) for response in step.responses]
+        names = [response.column.name for response in step.responses]
         _write_csv(sink, names, makers, batches, _rows_at_once(step))
         return
-    cells = {each.column.name: cells_of(each) for each in step.responses}
+    cells = {response.column.name: cells_of(response) for response in step.responses}
     # of very many sets, hardly two cells are alike
     few = [
-        name for name, each in cells.items() if not (isinstance(each, LabelCells) and each.numbered)
+        name for name, cell in cells.items() if not (isinstance(cell, LabelCells) and cell.numbered)
     ]
     options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "use_dictionary": few}
     with pq.ParquetWriter(sink, _schema(step, described), **options) as writer:
@@ -64,7 +64,7 @@ def to_arrow(
 ) -> Iterator[pa.Table]:
     """The rows as Arrow tables, as Parquet holds them."""
     schema = _schema(step, described)
-    makers = [for_parquet(cells_of(each)) for each in step.responses]
+    makers = [for_parquet(cells_of(response)) for response in step.responses]
     for batch in _even(batches, _rows_at_once(step)):
         arrays = [make(column) for make, column in zip(makers, batch, strict=True)]
         yield pa.Table.from_arrays(arrays, schema=schema)
@@ -82,7 +82,7 @@ def _width(cells: Cells) -> int:
         return 0
     if cells.numbered:
         return cells.size * (cells.wide + 1)
-    longest = max((len(each.encode()) for each in cells.labels), default=0)
+    longest = max((len(label.encode()) for label in cells.labels), default=0)
     return cells.size * (longest + len((cells.separator or "").encode()))
 
 
@@ -179,15 +179,15 @@ def for_csv(cells: Cells) -> Maker:
     if isinstance(cells, LabelCells):
         if cells.size > 1:
             return _sets(cells, cells.csv_labels, quoted=True)
-        return _looked_up(pa.array([field(each) for each in cells.csv_labels], type=pa.string()))
+        return _looked_up(pa.array([field(label) for label in cells.csv_labels], type=pa.string()))
     if cells.levels is not None:
-        return _looked_up(pa.array([cells.text(each) for each in cells.levels], type=pa.string()))
+        return _looked_up(pa.array([cells.text(level) for level in cells.levels], type=pa.string()))
     return _texts(cells)
 
 
 def number_array(cells: NumberCells, scaled: Iterable[int]) -> pa.Array:
     """Cells of a numeric column as Parquet has them, one by one."""
-    return pa.array([_value(cells, each) for each in scaled], type=parquet_type(cells))
+    return pa.array([_value(cells, value) for value in scaled], type=parquet_type(cells))
 
 
 def _value(cells: NumberCells, scaled: int) -> int | float | Decimal:
@@ -237,7 +237,7 @@ def _tabulated(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Mak
     texts = [""] * comb(number, size)
     for chosen in combinations(range(number), size):
         first, *rest = chosen
-        words = [firsts[first], *(cells.labels[each] for each in rest)]
+        words = [firsts[first], *(cells.labels[index] for index in rest)]
         text = (cells.separator or "").join(words)
         rank = sum(comb(at, place + 1) for place, at in enumerate(chosen))
         texts[rank] = field(text) if quoted else text
@@ -259,7 +259,7 @@ def _numbers(cells: NumberCells) -> Maker:
     if cells.parquet == "double":
         # both are exact in a double, so that the quotient is the double nearest to the decimal
         return lambda noisy: pa.array((noisy * cells.factor).astype(np.float64) / 10**cells.places)
-    return lambda noisy: number_array(cells, (each * cells.factor for each in noisy.tolist()))
+    return lambda noisy: number_array(cells, (value * cells.factor for value in noisy.tolist()))
 
 
 def _texts(cells: NumberCells) -> Maker:
@@ -270,7 +270,7 @@ def _texts(cells: NumberCells) -> Maker:
         kind = pa.decimal128(38, cells.places)
         return lambda noisy: _decimals(noisy * cells.factor, kind).cast(pa.string())
     return lambda noisy: pa.array(
-        [cells.text(each * cells.factor) for each in noisy.tolist()], type=pa.string()
+        [cells.text(value * cells.factor) for value in noisy.tolist()], type=pa.string()
     )
 
 

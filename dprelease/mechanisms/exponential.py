@@ -1,7 +1,7 @@
 """The exponential mechanism for integer scores: its loss, and how far its choices fall short.
 
 McSherry and Talwar 2007: a candidate is taken with probability proportional to exp(rate * score).
-It is drawn by ``dprelease.kernel.noise.selection.top_k`` with ``draw_exponential``.
+It is drawn by ``dprelease.kernel.noise.selection.exponential`` with ``draw_exponential``.
 ``sensitivity`` D is how far one person can move any one score; ``monotone`` says that for every
 pair of neighbours all scores that move do so in the same direction (counts, when a person is added
 or removed). Why the range of the loss, and so epsilon,
@@ -38,7 +38,9 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.model import Loss
+from dprelease.mechanisms import Mechanism
+from dprelease.model import Loss, NoiseFamily
+from dprelease.model.privacy_events import Range
 from dprelease.privacy.bounded_range import range_for_rho, rho_of_range
 from dprelease.privacy.interval_arithmetic import exp_bounds, ln_bounds
 
@@ -121,9 +123,9 @@ def _holds(flips: bool, candidates: int, picks: int, exponent: Fraction, alpha: 
 def _power(base: int, exponent: int, bits: int, up: int) -> int:
     """(base/2^bits)^exponent in units of 2^-bits, each product rounded up or down."""
 
-    def product(left: int, right: int) -> int:
-        found = left * right
-        return -(-found >> bits) if up else found >> bits
+    def product(first: int, second: int) -> int:
+        exact_product = first * second
+        return -(-exact_product >> bits) if up else exact_product >> bits
 
     total, square = 1 << bits, base
     while exponent:
@@ -133,3 +135,10 @@ def _power(base: int, exponent: int, bits: int, up: int) -> int:
         if exponent:
             square = product(square, square)
     return total
+
+
+EXPONENTIAL = Mechanism(
+    NoiseFamily.EXPONENTIAL,
+    "the exponential mechanism: a choice by score or rank",
+    lambda _noise, one, _moved, _shift: Range(one.epsilon),
+)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.mechanisms import Mechanism
 from dprelease.model import Loss, Noise, NoiseFamily
+from dprelease.model.privacy_events import Gaussian
 from dprelease.model.shift import Shift
-from dprelease.privacy import zcdp
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
+from dprelease.privacy import discrete_gaussian, zcdp
 
 _NO_NOISE = Noise(NoiseFamily.NONE, Fraction(0))
 _NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
@@ -50,3 +51,11 @@ def loss(noise: Noise, shift: Shift, delta: Fraction, epsilon: Fraction | None =
     elif discrete_gaussian.delta_of(noise.parameter, shift, epsilon) > delta:
         raise ValueError("the noise is too small for the stated epsilon and delta")
     return Loss(epsilon, delta, rho)
+
+
+GAUSSIAN = Mechanism(
+    NoiseFamily.GAUSSIAN,
+    "discrete Gaussian noise on every released integer",
+    lambda noise, _loss, _moved, shift: Gaussian(noise.parameter, shift),
+    lambda intensity, moved, shift: Gaussian(moved.l2_squared / (intensity * intensity), shift),
+)

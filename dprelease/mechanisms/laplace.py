@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.mechanisms import Mechanism
 from dprelease.model import Loss, Noise, NoiseFamily
+from dprelease.model.privacy_events import Laplace
 from dprelease.privacy import zcdp
 
 _NO_NOISE = Noise(NoiseFamily.NONE, Fraction(0))
@@ -42,3 +44,11 @@ def _moves(l1: int) -> bool:
     if l1 < 0:
         raise ValueError("a sensitivity can't be negative")
     return l1 > 0
+
+
+LAPLACE = Mechanism(
+    NoiseFamily.LAPLACE,
+    "discrete Laplace noise on every released integer",
+    lambda noise, _loss, moved, _shift: Laplace(noise.parameter, moved.l1),
+    lambda intensity, moved, _shift: Laplace(moved.l1 / intensity, moved.l1),
+)

@@ -2,7 +2,7 @@
 
 McKenna and Sheldon 2020: in a random order, a coin for each candidate with probability of heads
 p = exp(-rate (best score - score)); the first head wins. It is drawn by
-``dprelease.kernel.noise.selection.top_k`` with ``draw_permute_and_flip``.
+``dprelease.kernel.noise.selection.exponential`` with ``draw_permute_and_flip``.
 Same arguments as ``exponential``.
 
 The same law otherwise (Ding et al. 2021): add independent exponential noise, P(noise > z) =
@@ -33,8 +33,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.mechanisms import exponential
-from dprelease.model import Loss
+from dprelease.mechanisms import Mechanism, exponential
+from dprelease.model import Loss, NoiseFamily
+from dprelease.model.privacy_events import Pure
 from dprelease.privacy import zcdp
 
 _NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
@@ -53,3 +54,10 @@ def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
         return _NO_LOSS
     epsilon = rate * exponential.span(sensitivity, monotone)
     return Loss(epsilon, Fraction(0), zcdp.rho_of_pure(epsilon))
+
+
+PERMUTE_AND_FLIP = Mechanism(
+    NoiseFamily.PERMUTE_AND_FLIP,
+    "permute-and-flip: a choice by score",
+    lambda _noise, one, _moved, _shift: Pure(one.epsilon),
+)

@@ -79,8 +79,8 @@ def rank_halfwidth(
     if len(needed) == 1:
         (step,) = needed
         # Of whole records the distances are whole in units of a b-th of a record.
-        apart = Fraction(0 if step.index in ends else 1, step.target.denominator)
-        return single(_selection(step, ends, upper - lower + 1), apart, alpha)
+        least_excess = Fraction(0 if step.index in ends else 1, step.target.denominator)
+        return single(_selection(step, ends, upper - lower + 1), least_excess, alpha)
     shares = {index + 1: Fraction(1)}  # of each error in that of the quantile
     for step in reversed(needed):
         share = shares[step.index]
@@ -148,15 +148,15 @@ class Selection:
         return round_up((_logarithm(self.others) + _logarithm(1 / alpha)) / self.rate)
 
 
-def single(selection: Selection, apart: Fraction, alpha: Fraction) -> int:
+def single(selection: Selection, least_excess: Fraction, alpha: Fraction) -> int:
     """The least whole h that the error exceeds with a chance of at most ``alpha``.
 
-    ``apart``: an error above a whole number is above it by at least this.
+    ``least_excess``: an error above a whole number is above it by at least this.
     """
     low, high = -1, ceil(selection.reach(alpha))
     while high - low > 1:
         middle = (low + high) // 2
-        decay = _decay(selection.rate * (middle + apart))
+        decay = _decay(selection.rate * (middle + least_excess))
         if selection.beyond(decay) * alpha.denominator <= alpha.numerator << _BITS:
             high = middle
         else:
@@ -167,17 +167,17 @@ def single(selection: Selection, apart: Fraction, alpha: Fraction) -> int:
 def several(parts: Sequence[tuple[Fraction, Selection]], alpha: Fraction) -> Fraction:
     """What the sum of weight times error exceeds with a chance of at most ``alpha``."""
     shared = alpha / len(parts)
-    least = sum((weight * each.start() for weight, each in parts), Fraction(0))
-    widest = sum((weight * each.reach(shared) for weight, each in parts), Fraction(0))
+    least = sum((weight * selection.start() for weight, selection in parts), Fraction(0))
+    widest = sum((weight * selection.reach(shared) for weight, selection in parts), Fraction(0))
     step = round_up((widest - least) / _POINTS)
     law = [_ONE]
-    for weight, each in parts:
+    for weight, selection in parts:
         if weight:
-            law = _added(law, _rounded(each, step / weight))
-    found = 0
+            law = _added(law, _rounded(selection, step / weight))
+    reached = 0
     for place, chance in enumerate(law):
-        found += chance
-        if found * alpha.denominator >= (alpha.denominator - alpha.numerator) << _BITS:
+        reached += chance
+        if reached * alpha.denominator >= (alpha.denominator - alpha.numerator) << _BITS:
             return min(least + place * step, widest)
     return widest
 
@@ -200,7 +200,7 @@ def _added(one: list[int], other: list[int]) -> list[int]:
     """
     size = 2 * _BITS // 8 + 2
     first, second = (
-        int.from_bytes(b"".join(each.to_bytes(size, "little") for each in law), "little")
+        int.from_bytes(b"".join(mass.to_bytes(size, "little") for mass in law), "little")
         for law in (one, other)
     )
     length = (len(one) + len(other)) * size

@@ -134,8 +134,8 @@ def loss(
         raise ValueError("a person has at least one row")
     moved = 2 * rows if replace and not stays else rows
     worst = _pair if replace and stays else _path
-    priced = lru_cache(maxsize=None)(lambda each: rho_of_range(moved * each))
-    return moved * worst(scheme, lambda each: each), worst(scheme, priced)
+    priced = lru_cache(maxsize=None)(lambda cost_of_path: rho_of_range(moved * cost_of_path))
+    return moved * worst(scheme, lambda cost_of_path: cost_of_path), worst(scheme, priced)
 
 
 def spans(
@@ -158,7 +158,7 @@ def spans(
         depths |= dict.fromkeys(_parts(step), depth + 1)
         widest.extend([_ZERO] * (depth + 1 - len(widest)))
         widest[depth] = max(widest[depth], cost(step))
-    moved = [(2 if replace else 1) * rows * each for each in widest]
+    moved = [(2 if replace else 1) * rows * span for span in widest]
     if replace and stays:
         moved[0] = rows * replaced(scheme.steps[0])
     return tuple(moved)
@@ -187,9 +187,9 @@ def _pair(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Frac
     """
     alone, both = _paths(scheme, price), dict[tuple[int, int], Fraction]()
     for step in reversed(scheme.steps):
-        left, right = _parts(step)
-        apart = alone.get(left, _ZERO) + alone.get(right, _ZERO)
-        inner = max(apart, both.get(left, _ZERO), both.get(right, _ZERO))
+        lower_part, upper_part = _parts(step)
+        separate = alone.get(lower_part, _ZERO) + alone.get(upper_part, _ZERO)
+        inner = max(separate, both.get(lower_part, _ZERO), both.get(upper_part, _ZERO))
         both[step.left, step.right] = price(replaced(step)) + inner
     return both[0, len(scheme.quantiles) + 1]
 

@@ -79,14 +79,14 @@ def methods(  # noqa: PLR0913, PLR0917 - as above
         raise ValueError("epsilon must be positive, and delta lie in [0, 1)")
     noise = laplace.calibrate(l1, epsilon)
     rate = permute_and_flip.calibrate(epsilon / k, l_infinity, monotone)
-    each = permute_and_flip.loss(rate, l_infinity, monotone)
-    found = [
+    one_pick = permute_and_flip.loss(rate, l_infinity, monotone)
+    options = [
         Method(Way.ONE_SHOT, noise, None, laplace.loss(noise, l1)),
-        Method(Way.PERMUTE_AND_FLIP, None, rate, accounting.repeat(each, k)),
+        Method(Way.PERMUTE_AND_FLIP, None, rate, accounting.repeat(one_pick, k)),
     ]
     if delta > 0:
-        found.append(_by_rho(k, l_infinity, epsilon, delta, monotone))
-    return found
+        options.append(_by_rho(k, l_infinity, epsilon, delta, monotone))
+    return options
 
 
 def noisy_top(noisy_counts: Sequence[int] | npt.NDArray[Any], k: int) -> list[int]:
@@ -110,8 +110,8 @@ def _by_rho(k: int, l_infinity: int, epsilon: Fraction, delta: Fraction, monoton
     return Method(Way.EXPONENTIAL, None, rate, Loss(zcdp.epsilon_of(rho, delta), delta, rho))
 
 
-def _worth(found: Method) -> Fraction:
+def _worth(option: Method) -> Fraction:
     """How narrow the noise is, in units of what the same regret takes by Laplace noise."""
-    if found.rate is not None:
-        return found.rate * (_WORTH if found.way is Way.PERMUTE_AND_FLIP else 1)
-    return 1 / found.noise.parameter if found.noise is not None else Fraction(0)
+    if option.rate is not None:
+        return option.rate * (_WORTH if option.way is Way.PERMUTE_AND_FLIP else 1)
+    return 1 / option.noise.parameter if option.noise is not None else Fraction(0)

@@ -24,7 +24,7 @@ _QUOTED = re.compile(r'[",\r\n]|^[ \t]|[ \t]$|^$')
 
 def csv_bytes(table: OutputTable) -> bytes:
     """The table as CSV. None is an empty field, an empty text is a quoted empty field."""
-    header = ",".join(field(header_name(each)) for each in table.columns)
+    header = ",".join(field(header_name(column)) for column in table.columns)
     # a blank line would be no record to many readers
     blank = '""' if len(table.columns) == 1 else ""
     rows = chain.from_iterable(zip(*_pieces(table, blank), strict=True))
@@ -37,7 +37,7 @@ def _pieces(table: OutputTable, blank: str) -> list[list[str]]:
     Every field ends with its comma or line feed. A column that is the same in all rows, as many
     half-widths are, is written once, as part of the one before it.
     """
-    if any(len(each.values) != table.rows for each in table.columns):
+    if any(len(column.values) != table.rows for column in table.columns):
         raise ValueError("a column of the table is shorter than another")
     pieces: list[list[str]] = []
     end = "\n"
@@ -73,8 +73,8 @@ def is_escaped(column: OutputColumn) -> bool:
     """Whether any cell of the column is written with an added apostrophe."""
     if not _is_text(column):
         return False
-    labels = {str(each) for each in dict.fromkeys(column.values) if each is not None}
-    return any(escaped(each) != each for each in labels)
+    labels = {str(value) for value in dict.fromkeys(column.values) if value is not None}
+    return any(escaped(label) != label for label in labels)
 
 
 def _is_text(column: OutputColumn) -> bool:
@@ -96,35 +96,35 @@ def _texts(
         if kinds <= {int}:
             return _numbers(values, places, end)  # type: ignore[arg-type]
         return [
-            f"{blank if each is None else placed(each, places)}{end}"  # type: ignore[arg-type]
-            for each in values
+            f"{blank if value is None else placed(value, places)}{end}"  # type: ignore[arg-type]
+            for value in values
         ]
     written = dict.fromkeys(values, "")  # labels repeat: write each one once
     escape = _is_text(column)
-    for each in written:
-        text = blank if each is None else field(escaped(str(each)) if escape else str(each))
-        written[each] = f"{text}{end}"
+    for value in written:
+        text = blank if value is None else field(escaped(str(value)) if escape else str(value))
+        written[value] = f"{text}{end}"
     return list(map(written.__getitem__, values))
 
 
 def _numbers(values: Sequence[int], places: int, end: str) -> list[str]:
     """``placed`` for whole columns."""
     if places == 0:
-        return [f"{each}{end}" for each in values]
+        return [f"{value}{end}" for value in values]
     unit = 10**places
     if 4 * unit <= len(values):  # fractions repeat: write each one once
-        ends = [f".{each:0{places}d}{end}" for each in range(unit)]
+        ends = [f".{rest:0{places}d}{end}" for rest in range(unit)]
         return [
-            f"{each // unit}{ends[each % unit]}"
-            if each >= 0
-            else f"-{-each // unit}{ends[-each % unit]}"
-            for each in values
+            f"{value // unit}{ends[value % unit]}"
+            if value >= 0
+            else f"-{-value // unit}{ends[-value % unit]}"
+            for value in values
         ]
     return [
-        f"{(digits := str(each))[:-places]}.{digits[-places:]}{end}"
-        if each >= unit  # most numbers, without the care that small ones need
-        else f"{placed(each, places)}{end}"
-        for each in values
+        f"{(digits := str(value))[:-places]}.{digits[-places:]}{end}"
+        if value >= unit  # most numbers, without the care that small ones need
+        else f"{placed(value, places)}{end}"
+        for value in values
     ]
 
 

@@ -37,8 +37,8 @@ def datapackage_bytes(
     Holds nothing but spec texts, descriptions and hashes of published bytes; no time, so that
     the same release has the same descriptor.
     """
-    names = _unique_names([*(each.table.name for each in tables), *others])
-    resources = [_table(name, each) for name, each in zip(names, tables, strict=False)]
+    names = _unique_names([*(table.table.name for table in tables), *others])
+    resources = [_table(name, table) for name, table in zip(names, tables, strict=False)]
     rest = zip(names[len(tables) :], others.items(), strict=True)
     resources += [
         _document(name, file, content, media_types.get(file)) for name, (file, content) in rest
@@ -108,11 +108,11 @@ def _slug(name: str) -> str:
 
 
 def _unique_names(names: Iterable[str]) -> list[str]:
-    found: dict[str, None] = {}
-    for each in names:
-        slug, number = _slug(each), 1
-        while slug in found:
+    slugs: dict[str, None] = {}
+    for name in names:
+        slug, number = _slug(name), 1
+        while slug in slugs:
             number += 1
-            slug = f"{_slug(each)}-{number}"
-        found[slug] = None
-    return list(found)
+            slug = f"{_slug(name)}-{number}"
+        slugs[slug] = None
+    return list(slugs)

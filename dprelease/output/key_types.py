@@ -1,4 +1,4 @@
-"""The type under which a key column is published: its declared one if every label fits, else text.
+"""Types of published key columns: the declared one if every label fits, else text.
 
 Labels are public (they come from the spec), so the type never depends on the data.
 """
@@ -29,14 +29,14 @@ def published_type(column: OutputColumn) -> ColumnType:
 def typed_labels(column: OutputColumn) -> tuple[ColumnType, dict[str, KeyValue]]:
     """The published type, and the value of each distinct label (None left out)."""
     distinct = dict.fromkeys(column.values)  # first: labels repeat, and there may be many rows
-    labels = dict.fromkeys(str(each) for each in distinct if each is not None)
+    labels = dict.fromkeys(str(value) for value in distinct if value is not None)
     reader = _READERS.get(column.type) if column.type else None
     if column.type is None or reader is None:
-        return ColumnType.STRING, {each: each for each in labels}
+        return ColumnType.STRING, {label: label for label in labels}
     try:
-        return column.type, {each: reader(each) for each in labels}
+        return column.type, {label: reader(label) for label in labels}
     except ValueError:
-        return ColumnType.STRING, {each: each for each in labels}
+        return ColumnType.STRING, {label: label for label in labels}
 
 
 def _integer(label: str) -> int:

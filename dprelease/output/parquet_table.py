@@ -31,7 +31,7 @@ def to_arrow(table: OutputTable) -> pyarrow.Table:
     """
     import pyarrow as pa
 
-    arrays = [_array(each) for each in table.columns]
+    arrays = [_array(column) for column in table.columns]
     schema = pa.schema(
         [_field(column, array.type) for column, array in zip(table.columns, arrays, strict=True)],
         metadata=_metadata(
@@ -93,14 +93,14 @@ def _key_array(column: OutputColumn) -> pyarrow.Array:
         ColumnType.TIMESTAMP: pa.timestamp("us"),
         ColumnType.STRING: pa.string(),
     }
-    found = [None if each is None else values[str(each)] for each in column.values]
-    return pa.array(found, type=types[kind])
+    cells = [None if label is None else values[str(label)] for label in column.values]
+    return pa.array(cells, type=types[kind])
 
 
 def _integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
     import pyarrow as pa
 
-    largest = max((abs(int(each)) for each in values if each is not None), default=0)
+    largest = max((abs(int(value)) for value in values if value is not None), default=0)
     if largest < 2**63:
         return pa.int64()
     if largest < 10**38:
@@ -112,15 +112,15 @@ def _integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
 
 def _doubles(column: OutputColumn) -> list[float | None]:
     unit = 10**column.decimals
-    found: list[float | None] = []
+    doubles: list[float | None] = []
     last: object = None
     double: float | None = None
     for value in column.values:
         if value is not last:  # runs of one object are cheap
             last = value
             double = None if value is None else _double(value, unit)
-        found.append(double)
-    return found
+        doubles.append(double)
+    return doubles
 
 
 def _double(value: str | int, unit: int) -> float:

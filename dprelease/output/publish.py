@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.atomic import sync_directory
 from dprelease.output.datapackage import GENERATOR, NAME
-from dprelease.output.staging import Content, noted_names, remove_leftovers, staged, sync_directory
+from dprelease.output.staging import Content, noted_names, remove_leftovers, staged
 
 PREFIX = ".dprelease-"  # of staging directories inside a target
 LONGEST_NAME = 255  # bytes, as on nearly all file systems
@@ -28,24 +29,24 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
     ``names`` are the files to be published, as far as known. Tries a write in the directory, or
     in its nearest existing parent; leaves nothing behind.
     """
-    found = list(names)
-    complaint = bad_names(found) or place_problem(directory)
+    files = list(names)
+    complaint = bad_names(files) or place_problem(directory)
     if complaint is None:
-        complaint = _foreign_problem(directory, found)
+        complaint = _foreign_problem(directory, files)
     if complaint is not None:
         raise Failure(ExitCode.SPEC, complaint)
 
 
 def bad_names(names: Iterable[str]) -> Complaint | None:
     """A complaint about the first name that is not a plain visible file name."""
-    for each in names:
-        hidden = each in ("", ".", "..") or each.startswith(".")
-        if hidden or any(char in "/\\" or not char.isprintable() for char in each):
+    for name in names:
+        hidden = name in ("", ".", "..") or name.startswith(".")
+        if hidden or any(char in "/\\" or not char.isprintable() for char in name):
             hint = "use letters, digits, - and _ in names of tables"
-            return Complaint("E803", f"{each!r} can't be the name of a published file", hint)
-        if len(os.fsencode(each)) > LONGEST_NAME:
+            return Complaint("E803", f"{name!r} can't be the name of a published file", hint)
+        if len(os.fsencode(name)) > LONGEST_NAME:
             hint = "give the table a shorter name: `table` in [[query]]"
-            return Complaint("E803", f"the file name {each[:40]!r}... is too long", hint)
+            return Complaint("E803", f"the file name {name[:40]!r}... is too long", hint)
     return None
 
 
@@ -78,8 +79,8 @@ def our_names(directory: str) -> set[str]:
     """The files in the directory that we published, or had begun to."""
     if not os.path.isdir(directory):
         return set()
-    found = _described(os.path.join(directory, NAME)) | noted_names(directory, PREFIX)
-    return {each for each in found if not bad_names([each])}
+    names = _described(os.path.join(directory, NAME)) | noted_names(directory, PREFIX)
+    return {name for name in names if not bad_names([name])}
 
 
 def foreign_names(directory: str, names: Iterable[str], same: Set[str] = frozenset()) -> list[str]:
@@ -89,11 +90,11 @@ def foreign_names(directory: str, names: Iterable[str], same: Set[str] = frozens
     them.
     """
     ours = our_names(directory) | same
-    present = [each for each in names if os.path.lexists(os.path.join(directory, each))]
+    present = [name for name in names if os.path.lexists(os.path.join(directory, name))]
     return [
-        each
-        for each in present
-        if each not in ours or not is_plain_file(os.path.join(directory, each))
+        name
+        for name in present
+        if name not in ours or not is_plain_file(os.path.join(directory, name))
     ]
 
 
@@ -117,13 +118,13 @@ def _described(descriptor: str) -> set[str]:
         return set()
     try:
         with open(descriptor, "rb") as source:
-            found = json.load(source)
-        if found["generator"] != GENERATOR:
+            content = json.load(source)
+        if content["generator"] != GENERATOR:
             return set()
-        paths = [each["path"] for each in found["resources"]]
+        paths = [resource["path"] for resource in content["resources"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return set()  # not one of ours
-    return {each for each in paths if isinstance(each, str)} | {NAME}
+    return {listed for listed in paths if isinstance(listed, str)} | {NAME}
 
 
 def _foreign_problem(directory: str, names: list[str]) -> Complaint | None:
@@ -200,7 +201,9 @@ def _appeared(target: str, files: Mapping[str, Content]) -> bool:
 
 def _update(target: str, files: Mapping[str, Content]) -> None:
     """Replaces what changed in an existing directory, file by file."""
-    changed = {name: each for name, each in files.items() if not _holds(target, name, each)}
+    changed = {
+        name: content for name, content in files.items() if not _holds(target, name, content)
+    }
     foreign = foreign_names(target, files, same=files.keys() - changed.keys())
     if foreign:
         raise _failure(foreign_complaint(target, foreign[0]))
@@ -213,7 +216,7 @@ def _update(target: str, files: Mapping[str, Content]) -> None:
         staging.note(ours | files.keys())
         remove_leftovers(target, PREFIX)
         staging.write(changed)
-        for name in sorted(changed, key=lambda each: (each == NAME, each)):
+        for name in sorted(changed, key=lambda name: (name == NAME, name)):
             os.replace(os.path.join(staging.content, name), os.path.join(target, name))
         sync_directory(target)
         _remove(target, ours - files.keys())
@@ -245,12 +248,12 @@ def _make_directories(path: str) -> None:
     while not os.path.isdir(path):
         missing.append(path)
         path = os.path.dirname(path)
-    for each in reversed(missing):
+    for folder in reversed(missing):
         try:
-            os.mkdir(each)
+            os.mkdir(folder)
         except FileExistsError:
             continue  # another process made it
-        sync_directory(os.path.dirname(each))
+        sync_directory(os.path.dirname(folder))
 
 
 @contextmanager

@@ -25,15 +25,15 @@ def read_table(content: bytes, format: str, facts: Facts) -> OutputTable:
     values = read(content, facts["columns"])
     columns = [
         OutputColumn(
-            name=each["name"],
-            kind=each["kind"],
-            values=found,
-            description=each["description"],
-            decimals=each["decimals"],
-            query=each["query"],
-            type=None if each["type"] is None else ColumnType(each["type"]),
+            name=column["name"],
+            kind=column["kind"],
+            values=cells,
+            description=column["description"],
+            decimals=column["decimals"],
+            query=column["query"],
+            type=None if column["type"] is None else ColumnType(column["type"]),
         )
-        for each, found in zip(facts["columns"], values, strict=True)
+        for column, cells in zip(facts["columns"], values, strict=True)
     ]
     table = OutputTable(facts["name"], tuple(columns), facts["title"])
     if table.rows != facts["rows"]:
@@ -46,11 +46,11 @@ def _csv(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
     fields: list[tuple[str | None, str, str]] = []
     place = 0
     while place < len(text):
-        found = _FIELD.match(text, place)
-        if found is None:
+        match = _FIELD.match(text, place)
+        if match is None:
             raise ValueError("not a field of a CSV file of ours")
-        fields.append((found[1], found[2], found[3]))
-        place = found.end()
+        fields.append((match[1], match[2], match[3]))
+        place = match.end()
     width = len(columns)
     if len(fields) % width or any(
         (end == "\n") != (at % width == width - 1) for at, (_, _, end) in enumerate(fields)

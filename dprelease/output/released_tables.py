@@ -107,25 +107,25 @@ def unreadable(file: Path, reason: str) -> Failure:
 
 
 def _tables(folder: Path, content: Any) -> Iterator[Described]:
-    for each in content["resources"]:
-        if each.get("type") != "table" or each.get("format") not in FORMATS:
+    for resource in content["resources"]:
+        if resource.get("type") != "table" or resource.get("format") not in FORMATS:
             continue
-        path = Path(each["path"])
-        if path.name != each["path"]:  # of another directory: not what a run writes
+        path = Path(resource["path"])
+        if path.name != resource["path"]:  # of another directory: not what a run writes
             continue
         if not path.name.isprintable():
             raise ValueError("a name that no run gives to a file")
         fields = tuple(
             Field(str(one["name"]), str(one["type"]), str(one.get("description", "")))
-            for one in each["schema"]["fields"]
+            for one in resource["schema"]["fields"]
         )
-        digest = str(each["hash"]).removeprefix("sha256:")
-        title = str(each.get("title", ""))
-        records = each.get("records")
+        digest = str(resource["hash"]).removeprefix("sha256:")
+        title = str(resource.get("title", ""))
+        records = resource.get("records")
         if not (records is None or isinstance(records, int)):
             raise TypeError("a number of records")
         file = folder / path
-        yield Described(path.stem, title, file, each["format"], fields, digest, records)
+        yield Described(path.stem, title, file, resource["format"], fields, digest, records)
 
 
 MOE, RANKS, FLAG = "_noise_moe", "_rank_moe", "_flag"
@@ -245,8 +245,8 @@ def _texts(values: list[object]) -> list[str | None]:
     if not any(isinstance(value, float) for value in values):
         return [_text(value) for value in values]
     numbers = [None if value is None else Decimal(str(value)) for value in values]
-    places = [-int(each.as_tuple().exponent) for each in numbers if each is not None]
-    return [None if each is None else f"{each:.{max(places)}f}" for each in numbers]
+    places = [-int(number.as_tuple().exponent) for number in numbers if number is not None]
+    return [None if number is None else f"{number:.{max(places)}f}" for number in numbers]
 
 
 def _text(value: object) -> str | None:

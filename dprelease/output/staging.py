@@ -1,4 +1,4 @@
-"""A private place on the target's file system where files are made before they are moved.
+"""Staging directories on the target's file system, where files are made before they are moved.
 
 It is a hidden directory, locked as long as its process lives, so that one left behind by a
 killed run is told from one in use. Its manifest names the files that are being published: a
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from dprelease.files.atomic import new_file, sync_directory
 from dprelease.model import StoredTable
 
 Content = bytes | StoredTable
@@ -40,15 +41,16 @@ class Staging:
         for name, content in files.items():
             path = os.path.join(self.content, name)
             if isinstance(content, bytes):
-                write_file(path, content, 0o644)
+                with new_file(path, 0o644) as sink:
+                    sink.write(content)
             else:
                 copy_file(content, path, 0o644)
         sync_directory(self.content)
 
     def note(self, names: Iterable[str]) -> None:
         """Writes the manifest, durably."""
-        text = json.dumps(sorted(names)).encode("ascii")
-        write_file(os.path.join(self.path, _MANIFEST), text, 0o600)
+        with new_file(os.path.join(self.path, _MANIFEST)) as sink:
+            sink.write(json.dumps(sorted(names)).encode("ascii"))
         sync_directory(self.path)
 
 
@@ -74,58 +76,37 @@ def staged(directory: str, prefix: str) -> Iterator[Staging]:
 
 def noted_names(directory: str, prefix: str) -> set[str]:
     """The files named by manifests of staging directories inside ``directory``."""
-    found: set[str] = set()
-    for each in _ours(directory, prefix):
-        found.update(_read_manifest(os.path.join(each, _MANIFEST)))
-    return found
+    names: set[str] = set()
+    for folder in _ours(directory, prefix):
+        names.update(_read_manifest(os.path.join(folder, _MANIFEST)))
+    return names
 
 
 def remove_leftovers(directory: str, prefix: str) -> None:
     """Removes staging directories whose process is gone; those in use stay."""
-    for each in _ours(directory, prefix):
+    for folder in _ours(directory, prefix):
         try:
-            handle = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
             continue  # gone meanwhile, or not for us to open
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(each, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
         except OSError:
             continue  # in use
         finally:
             os.close(handle)
 
 
-def write_file(path: str, content: bytes, mode: int) -> None:
-    """A new file, durably; never follows a link, never overwrites."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    with open(os.open(path, flags, mode), "wb") as sink:
-        sink.write(content)
-        sink.flush()
-        os.fsync(sink.fileno())
-
-
 def copy_file(stored: StoredTable, path: str, mode: int) -> None:
     """A new file with the content of a stored table, durably; OSError if it isn't that."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     digest = hashlib.sha256()
-    with open(stored.path, "rb") as source, open(os.open(path, flags, mode), "wb") as sink:
+    with open(stored.path, "rb") as source, new_file(path, mode) as sink:
         while chunk := source.read(1 << 20):
             digest.update(chunk)
             sink.write(chunk)
-        sink.flush()
-        os.fsync(sink.fileno())
     if digest.hexdigest() != stored.sha256:
         raise OSError("a stored table was changed while it was copied")
-
-
-def sync_directory(directory: str) -> None:
-    """Makes the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _locked(directory: str, prefix: str) -> tuple[str, int]:
@@ -155,25 +136,27 @@ def _lock(handle: int) -> bool:
 
 def _ours(directory: str, prefix: str) -> list[str]:
     """Directories in ``directory`` that begin with the prefix and belong to this user."""
-    with os.scandir(directory) as found:
-        names = [each for each in found if each.name.startswith(prefix)]
+    with os.scandir(directory) as entries:
+        names = [entry for entry in entries if entry.name.startswith(prefix)]
     return [
-        each.path for each in names if each.is_dir(follow_symlinks=False) and _is_mine(each.path)
+        entry.path
+        for entry in names
+        if entry.is_dir(follow_symlinks=False) and _is_mine(entry.path)
     ]
 
 
 def _is_mine(path: str) -> bool:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def _read_manifest(path: str) -> list[str]:
     try:
         with open(path, "rb") as source:
-            found = json.load(source)
+            content = json.load(source)
     except (OSError, ValueError, RecursionError):
         return []  # killed before it was whole: then nothing was moved yet
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+    return [name for name in content if isinstance(name, str)] if isinstance(content, list) else []

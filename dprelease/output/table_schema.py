@@ -1,4 +1,4 @@
-"""The columns of a published table as a Table Schema: in the package, and in Parquet files.
+"""Table Schema of a published table: in the data package, and in Parquet files.
 
 See https://specs.frictionlessdata.io/table-schema.
 """
@@ -30,7 +30,9 @@ def table_schema(table: OutputTable, *, as_csv: bool) -> dict[str, object]:
 
     In CSV with the header's escapes, and with the text that stands for a missing value.
     """
-    schema: dict[str, object] = {"fields": [_field(each, as_csv=as_csv) for each in table.columns]}
+    schema: dict[str, object] = {
+        "fields": [_field(column, as_csv=as_csv) for column in table.columns]
+    }
     if as_csv:
         schema["missingValues"] = [""]
     if keys := _primary_key(table.columns, as_csv=as_csv):
@@ -60,7 +62,7 @@ def _type(column: OutputColumn) -> dict[str, object]:
     kind = published_type(column)
     if kind is not ColumnType.TIMESTAMP:
         return {"type": _KEY_TYPES[kind]}
-    fractions = {"." in str(each) for each in column.values if each is not None}
+    fractions = {"." in str(value) for value in column.values if value is not None}
     if fractions == {True, False}:
         return {"type": "datetime", "format": "any"}
     pattern = "%Y-%m-%d %H:%M:%S.%f" if True in fractions else "%Y-%m-%d %H:%M:%S"
@@ -68,8 +70,8 @@ def _type(column: OutputColumn) -> dict[str, object]:
 
 
 def _primary_key(columns: Iterable[OutputColumn], *, as_csv: bool) -> list[str]:
-    keys = [each for each in columns if each.kind == "key"]
+    keys = [column for column in columns if column.kind == "key"]
     # An empty label is a missing value to readers, and a key must not be missing.
-    if any(value in (None, "") for each in keys for value in dict.fromkeys(each.values)):
+    if any(value in (None, "") for key in keys for value in dict.fromkeys(key.values)):
         return []
-    return [header_name(each) if as_csv else each.name for each in keys]
+    return [header_name(key) if as_csv else key.name for key in keys]

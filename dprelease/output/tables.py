@@ -1,4 +1,4 @@
-"""A published table in the format that the spec asks for."""
+"""Published tables as files, in the format that the spec asks for."""
 
 from __future__ import annotations
 

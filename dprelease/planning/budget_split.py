@@ -208,7 +208,7 @@ def _about_rho(draft: Draft, family: NoiseFamily, intensity: float) -> float:
 def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:
     if total.epsilon is None:
         return None
-    epsilon = numerical(events, total.delta)
+    epsilon = numerical(events, total.delta, total.margin)
     return None if epsilon is None else epsilon / total.epsilon
 
 

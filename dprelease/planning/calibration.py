@@ -13,11 +13,11 @@ from dprelease.planning.total_budget import selection_delta
 from dprelease.privacy import composition as accounting
 from dprelease.privacy import zcdp
 from dprelease.privacy.interval_arithmetic import round_up
-from dprelease.privacy.partition_selection.threshold import (
+from dprelease.privacy.partition_selection import (
     calibrate_gaussian,
     least_threshold_laplace,
 )
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.base import null_fill
 from dprelease.statistics.shared.sensitivity import may_be_outside
 

@@ -21,15 +21,17 @@ from dprelease.privacy import composition as accounting
 from dprelease.privacy.composition import BASIC, advanced
 
 
-def make_plan(release: Release, *, numerical: bool = True) -> Plan:
-    """Plan a release; without ``numerical`` composition if that is not wanted.
+def make_plan(release: Release, *, margin: Fraction | None = accounting.MARGINS[0]) -> Plan:
+    """Plan a release; numerical composition is claimed with this ``margin``, or not used (None).
 
     The composed loss is at most the declared total. Record-level tables are paid for first, and
     their losses are added to what the queries come to. Raises Failure (exit code 2) when the
     queries' budgets or accuracy targets do not fit into it.
     """
     total = total_of(release)
-    if not numerical and total.accounting == "auto":
+    if margin is not None:
+        total = replace(total, margin=margin)
+    elif total.accounting == "auto":
         total = replace(total, accounting="plain")
     records = record_steps(release)
     apart = added(records)

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from dprelease.model import Group, Query, Read, Reading, Release
 from dprelease.planning.budget_request import Demand, demand_of, root
-from dprelease.planning.shared_sums import OF_COLUMN, Carrier, gain
+from dprelease.planning.shared_sums import Carrier, counts_rows, gain, sharing_of
 from dprelease.planning.total_budget import selecting_queries
 from dprelease.statistics.base import Neighbours, quantity
 from dprelease.statistics.registry import statistic_of
@@ -102,9 +102,9 @@ def _of_columns(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> li
 def _may_share(unit: Unit, neighbours: Neighbours) -> bool:
     """Not what selects keys, and not a figure that no neighbour changes: it needs no noise."""
     query = unit.lead
-    if unit.selects or query.statistic not in OF_COLUMN | {"count"}:
+    if unit.selects or sharing_of(query) is None:
         return False
-    if query.statistic != "count" and not quantity(query.column).grid.width:
+    if not counts_rows(query) and not quantity(query.column).grid.width:
         return False
     return moves(query, neighbours)
 
@@ -117,10 +117,10 @@ def _rows(unit: Unit) -> Hashable:
 
 
 def _columns(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[Unit]:
-    counts = [unit for unit in units if unit.lead.statistic == "count"]
+    counts = [unit for unit in units if counts_rows(unit.lead)]
     columns: dict[str, list[Unit]] = {}
     for unit in units:
-        if unit.lead.statistic != "count" and unit.lead.column is not None:
+        if not counts_rows(unit.lead) and unit.lead.column is not None:
             columns.setdefault(unit.lead.column.name, []).append(unit)
     made = {name: _joined(members, pure, neighbours) for name, members in columns.items()}
     if counts and columns:
@@ -154,15 +154,19 @@ def _carrier(units: Sequence[Unit], pure: bool) -> Carrier:
     members = sorted(
         (query for unit in units for query in unit.queries), key=lambda query: query.number
     )
-    ranks = ("count", "sum", "mean", "stddev", "variance")
-    lead = max(members, key=lambda query: (ranks.index(query.statistic), -query.number))
+    lead = max(members, key=lambda query: (_lead(query), -query.number))
     column = next(each.column for each in members if each.column is not None)
     screens = all(
         part <= SCREENED_FROM
         for query, part in zip(members, _fractions(members, pure), strict=True)
-        if query.statistic == "count"
+        if counts_rows(query)
     )
     return Carrier(lead, tuple(members), column, screens)
+
+
+def _lead(query: Query) -> int:
+    sharing = sharing_of(query)
+    return -1 if sharing is None else sharing.lead
 
 
 def _fractions(members: Sequence[Query], pure: bool) -> list[Fraction]:
@@ -184,7 +188,7 @@ def coarser(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[U
 def _merged_units(units: Sequence[Unit], pure: bool) -> list[Unit]:
     left = list(units)
     for coarse in sorted(units, key=lambda unit: len(unit.lead.groups)):
-        if coarse.lead.statistic != "count" or coarse not in left:
+        if not counts_rows(coarse.lead) or coarse not in left:
             continue
         options = [
             (worth, fine)
@@ -206,7 +210,7 @@ def _merged(coarse: Unit, fine: Unit) -> tuple[int, ...] | None:
     Every record must have a label in these groups, or the sum would lack some.
     """
     one, other = coarse.lead, fine.lead
-    plain = one.statistic == "count" and not coarse.selects and not one.private
+    plain = counts_rows(one) and not coarse.selects and not one.private
     counted = _count_in(fine)
     if not plain or counted is None or other.private or counted.merged:
         return None
@@ -226,7 +230,7 @@ def _holds_all(group: Group) -> bool:
 def _count_in(unit: Unit) -> Read | None:
     """The read of a count over all cells of a unit, if it has one that noise alone disturbs."""
     for read in unit.reads:
-        if read.query.statistic == "count" and not read.screened:
+        if counts_rows(read.query) and not read.screened:
             return read
     return None
 

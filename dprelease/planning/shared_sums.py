@@ -24,13 +24,28 @@ from dprelease.model import (
     Reading,
     Sensitivity,
 )
-from dprelease.privacy.sensitivity.contribution import Vector
-from dprelease.statistics.base import Neighbours, Released, quantity
+from dprelease.privacy.sensitivity import Vector
+from dprelease.statistics.base import Neighbours, Released, SharedSums, Sharing, quantity
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved
+from dprelease.statistics.shared.three_sums import three_sums
+from dprelease.statistics.shared.two_sums import two_sums
 
-OF_COLUMN = frozenset({"sum", "mean", "variance", "stddev"})
-OF_MOMENTS = frozenset({"variance", "stddev"})
+
+def sharing_of(query: Query) -> Sharing | None:
+    """How the query's statistic is read from a shared release; None if it never is."""
+    return statistic_of(query.statistic).sharing
+
+
+def counts_rows(query: Query) -> bool:
+    """Whether it is a count of records, which goes with any column and adds up over cells."""
+    sharing = sharing_of(query)
+    return sharing is not None and sharing.counts_rows
+
+
+def _squared(query: Query) -> bool:
+    sharing = sharing_of(query)
+    return sharing is not None and sharing.squared
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +63,27 @@ class Carrier:
     @property
     def squared(self) -> bool:
         """Whether it has the three sums."""
-        return any(each.statistic in OF_MOMENTS for each in self.members)
+        return any(map(_squared, self.members))
 
     @property
     def counts_nulls(self) -> bool:
         """Whether records without a value are counted by a sum of their own."""
-        counted = any(each.statistic == "count" for each in self.members)
-        return counted and self.column.null_value is None
+        return self.column.null_value is None and any(map(counts_rows, self.members))
+
+    @property
+    def sums(self) -> SharedSums:
+        """What its members need to know to be read from it."""
+        grid, screens = quantity(self.column).grid, self.screens and not self.column.nulls_stated
+        return SharedSums(self.lead.name, grid, self.squared, self.counts_nulls, screens)
 
     @property
     def width(self) -> int:
         """What one record adds to all sums together."""
-        width = quantity(self.column).grid.width
-        return width * width if self.squared else width
+        return self.sums.width
 
     def released(self) -> Released:
         """The sums, as combinations of measures; that of nulls is the last."""
-        base = statistic_of("variance" if self.squared else "mean").released(self.lead)
+        base = (three_sums if self.squared else two_sums)(self.lead)
         if not self.counts_nulls:
             return base
         records = Measure(MeasureKind.RECORDS, None, self.lead.where)
@@ -98,40 +117,19 @@ class Carrier:
         return _spread(member) * Fraction(l1, self.width) ** 2
 
     def _read(self, member: Query) -> Read:
-        rows = tuple(range(3 if self.squared else 2))
-        name = self.lead.name
-        if member.statistic == "count":
-            nulls = self.counts_nulls
-            rows = (*rows, len(rows)) if nulls else rows
-            factors = (Fraction(1, self.width),) * len(rows)
-            screened = nulls and self.screens and not self.column.nulls_stated
-            return Read(member, name, rows, Reading.LINEAR, factors, screened=screened)
-        if member.statistic == "sum":
-            return Read(member, name, rows, Reading.LINEAR, self._sum())
-        if member.statistic == "mean" and self.squared:
-            return Read(member, name, rows, Reading.MOMENTS)
-        return Read(member, name, rows)
-
-    def _sum(self) -> tuple[Fraction, ...]:
-        """The sum of values, of the sums of t = k - lower and of the number of values."""
-        grid = quantity(self.column).grid
-        low, span = Fraction(grid.lower), Fraction(grid.width)
-        if not self.squared:
-            return grid.step * (1 + low / span), grid.step * low / span
-        each = low / (span * span)
-        parts = each, each + 1 / (2 * span), each + 1 / span
-        return tuple(grid.step * part for part in parts)
+        return statistic_of(member.statistic).shared_read(member, self.sums)
 
 
 def alone(query: Query, neighbours: Neighbours) -> Fraction:
     """The variance of a figure released by itself, at noise of scale L1 norm."""
     statistic = statistic_of(query.statistic)
     l1 = statistic.sensitivity(query, neighbours).l1
-    if query.statistic in {"count", "sum"}:
+    sharing = statistic.sharing
+    if sharing is None or sharing.linear:
         return (l1 * statistic.released(query).unit[0]) ** 2
     width = quantity(query.column).grid.width
-    whole = width * width if query.statistic in OF_MOMENTS else width
-    return _spread(query) * Fraction(l1, whole) ** 2
+    added = width * width if sharing.squared else width
+    return _spread(query) * Fraction(l1, added) ** 2
 
 
 def _spread(query: Query) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.mechanisms.registry import MECHANISMS
 from dprelease.model import (
     Form,
     Loss,
@@ -20,16 +21,12 @@ from dprelease.model import (
 from dprelease.model.privacy_events import (
     Approximate,
     Counted,
-    Event,
-    Gaussian,
-    Laplace,
-    Pure,
     Range,
 )
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
 from dprelease.planning.shared_releases import units_of
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.base import Neighbours, Released
 from dprelease.statistics.registry import statistic_of
 
@@ -99,12 +96,10 @@ class Draft:
 
     def events_at(self, intensity: Fraction, family: NoiseFamily) -> tuple[Counted, ...] | None:
         """The same for noise of a family by its intensity, without the noise; None for choices."""
-        known = self.sensitivity
-        if family is NoiseFamily.GAUSSIAN:
-            return ((Gaussian(known.l2_squared / (intensity * intensity), self.shift), 1),)
-        if self.additive:
-            return ((Laplace(known.l1 / intensity, known.l1), 1),)
-        return None
+        event_at = MECHANISMS[family].event_at
+        if event_at is None or not self.additive:
+            return None
+        return ((event_at(intensity, self.sensitivity, self.shift), 1),)
 
     def events(self, choice: Choice) -> tuple[Counted, ...]:
         """What the choice does to the privacy loss, for tight composition."""
@@ -113,18 +108,11 @@ class Draft:
             return ()
         if choice.scheme is not None:
             return tuple((Range(span), 1) for span in choice.spans)
-        event: Event = Pure(loss.epsilon)
-        times = 1
         if choice.threshold is not None:
-            event = Approximate(loss.epsilon, loss.delta)
-        elif noise.family is NoiseFamily.GAUSSIAN:
-            event = Gaussian(noise.parameter, self.shift)
-        elif noise.family is NoiseFamily.LAPLACE:
-            event = Laplace(noise.parameter, self.sensitivity.l1)
-        elif choice.form is Form.CHOICE:
-            times = self.query.picks
-            exponential = noise.family is NoiseFamily.EXPONENTIAL
-            event = (Range if exponential else Pure)(loss.epsilon / times)
+            return ((Approximate(loss.epsilon, loss.delta), 1),)
+        times = self.query.picks if choice.form is Form.CHOICE else 1
+        one = Loss(loss.epsilon / times, loss.delta)
+        event = MECHANISMS[noise.family].event(noise, one, self.sensitivity, self.shift)
         return ((event, times),)
 
     def step(self, choice: Choice) -> Step:

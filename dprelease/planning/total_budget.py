@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dprelease.model import Loss, Query, Release
-from dprelease.privacy.composition import Cost, compose
+from dprelease.privacy.composition import MARGINS, Cost, compose
+from dprelease.statistics.registry import key_selector
 
 STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""
@@ -15,12 +16,16 @@ STATED_DELTA = Fraction(1, 10**6)
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say."""
+    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say.
+
+    Numerical composition is claimed with this ``margin``.
+    """
 
     epsilon: Fraction | None
     rho: Fraction | None
     delta: Fraction
     accounting: str
+    margin: Fraction = MARGINS[0]
 
     @property
     def open(self) -> bool:
@@ -42,7 +47,7 @@ class Total:
         plain = self.accounting in {"auto", "plain"} and (self.rho is None or self.delta == 0)
         if plain and fits and all(cost.loss.delta == 0 for cost in costs):
             return compose(costs, Fraction(0), "pure")
-        return compose(costs, self.delta, self.accounting)
+        return compose(costs, self.delta, self.accounting, self.margin)
 
     def without(self, loss: Loss) -> Total:
         """What is left of it beside a loss that adds up with all others; may be negative."""
@@ -93,7 +98,7 @@ def selecting_queries(release: Release) -> frozenset[str]:
     the number of their rows; else rows. A count over all rows is preferred to a filtered one, and
     an earlier one to a later. The spec sees to it that there is one; ValueError otherwise.
     """
-    statistic = "count" if release.privacy.bounding is None else "count_units"
+    statistic = key_selector(of_units=release.privacy.bounding is not None)
     tables = dict.fromkeys(query.table for query in release.queries if query.private)
     chosen = []
     for table in tables:

@@ -71,8 +71,8 @@ def _flags(values: Sequence[int | None], halves: Sequence[int | None] | int) -> 
     if isinstance(halves, int):
         widest = (halves * bottom - 1) // top
         return [
-            "low_reliability" if each is None or -widest <= each <= widest else "ok"
-            for each in values
+            "low_reliability" if value is None or -widest <= value <= widest else "ok"
+            for value in values
         ]
     return [
         "low_reliability"

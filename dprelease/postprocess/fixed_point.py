@@ -87,6 +87,6 @@ def _integers(whole: NDArray[np.float64], offset: int) -> list[int]:
     """The whole numbers that the doubles hold, each plus the offset, exactly."""
     fits = abs(offset) < _WIDEST and bool((whole < _WIDEST).all())  # none is negative
     if fits:
-        found: list[int] = (whole.astype("int64") + offset).tolist()
-        return found
-    return [int(each) + offset for each in whole.tolist()]
+        integers: list[int] = (whole.astype("int64") + offset).tolist()
+        return integers
+    return [int(number) + offset for number in whole.tolist()]

@@ -77,11 +77,11 @@ class Sums:
         import numpy as np
 
         total = self.b0 + self.b1 + self.b2
-        found: Floats = np.where(total > 0, total, np.inf)
-        return found
+        positive: Floats = np.where(total > 0, total, np.inf)
+        return positive
 
     @property
-    def known(self) -> NDArray[Any]:
+    def is_positive(self) -> NDArray[Any]:
         """Where T is positive."""
         import numpy as np
 
@@ -92,13 +92,13 @@ def means(sums: Sums, alpha: Fraction) -> Estimates:
     """The means, each missed with a chance of at most ``alpha``."""
     import numpy as np
 
-    known, total = sums.known, sums.total
-    raw = np.where(known, sums.b1 / total / 2 + sums.b2 / total, 0.5)
+    positive, total = sums.is_positive, sums.total
+    raw = np.where(positive, sums.b1 / total / 2 + sums.b2 / total, 0.5)
     low, high = np.zeros_like(raw), np.ones_like(raw)
     for _ in range(_ROUNDS):
         skew = np.maximum(abs(0.5 - low), abs(0.5 - high))
         most = mix_quantiles(sums.noise, alpha, high, skew, 1 - low)
-        off = np.where(known, most / total, 1.0)
+        off = np.where(positive, most / total, 1.0)
         low, high = np.clip(raw - off, 0, 1), np.clip(raw + off, 0, 1)
     return Estimates(np.clip(raw, 0, 1), low, high)
 
@@ -107,10 +107,10 @@ def variances(sums: Sums, alpha: Fraction) -> Estimates:
     """The variances, each missed with a chance of at most ``alpha``."""
     import numpy as np
 
-    known, total = sums.known, sums.total
-    p0, p1, p2 = (each / total for each in (sums.b0, sums.b1, sums.b2))
+    positive, total = sums.is_positive, sums.total
+    p0, p1, p2 = (part / total for part in (sums.b0, sums.b1, sums.b2))
     centre = p1 / 2 + p2
-    raw = np.where(known, p0 * p2 - p1 * p1 / 4, 1 / 8)
+    raw = np.where(positive, p0 * p2 - p1 * p1 / 4, 1 / 8)
     mean = means(sums, alpha * FOR_MEAN)
     rest = alpha * (1 - FOR_MEAN)
     nearest = np.clip(centre, mean.low, mean.high) - centre
@@ -129,8 +129,8 @@ def variances(sums: Sums, alpha: Fraction) -> Estimates:
             )
             / total
         )
-        low = np.where(known, np.clip(raw + nearest**2 - off, 0, most), 0.0)
-        high = np.where(known, np.clip(raw + furthest**2 + off, 0, most), 0.25)
+        low = np.where(positive, np.clip(raw + nearest**2 - off, 0, most), 0.0)
+        high = np.where(positive, np.clip(raw + furthest**2 + off, 0, most), 0.25)
     return Estimates(np.clip(raw, 0, 0.25), low, high)
 
 

@@ -48,7 +48,7 @@ def mix_quantiles(
         return np.zeros_like(first)
     if noise.family is NoiseFamily.GAUSSIAN:
         length = np.sqrt(first * first + second * second + third * third)
-        found = _normal(alpha) * math.sqrt(noise.parameter) * length
+        quantile = _normal(alpha) * math.sqrt(noise.parameter) * length
     else:
         less, more = np.minimum(first, second), np.maximum(first, second)
         largest = np.maximum(np.maximum(more, third), 1e-300)
@@ -57,8 +57,8 @@ def mix_quantiles(
         knots = _knot(smallest / largest) * (KNOTS + 1) + _knot(middle / largest)
         table = _lattice(alpha)
         _complete(table, np.flatnonzero(np.bincount(knots, minlength=table.size)), alpha)
-        found = table[knots] * largest * float(noise.parameter)
-    slack: Floats = found + LATTICE_SLACK * (first + second + third)
+        quantile = table[knots] * largest * float(noise.parameter)
+    slack: Floats = quantile + LATTICE_SLACK * (first + second + third)
     return slack
 
 
@@ -157,8 +157,8 @@ def mixed_half(noise: Noise, factors: Sequence[Fraction], interval: Fraction) ->
     whole = sum(factors, Fraction(0))
     if len(factors) == 2:
         larger = float(max(factors) / whole) * _UP
-        found = quantile_of_mix(noise, 1 - interval, min(1.0, larger))
+        quantile = quantile_of_mix(noise, 1 - interval, min(1.0, larger))
     else:
         weights = (np.array([float(factor / whole)]) for factor in factors)
-        found = float(mix_quantiles(noise, 1 - interval, *weights)[0])
-    return whole * Fraction(found * _UP)
+        quantile = float(mix_quantiles(noise, 1 - interval, *weights)[0])
+    return whole * Fraction(quantile * _UP)

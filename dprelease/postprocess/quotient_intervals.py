@@ -57,15 +57,15 @@ def shares(
 
     a = np.asarray(first, dtype=np.float64)
     total = a + np.asarray(second, dtype=np.float64)
-    known = total > 0
-    safe = np.where(known, total, 1.0)
-    raw = np.where(known, a / safe, 0.5)
+    positive = total > 0
+    safe = np.where(positive, total, 1.0)
+    raw = np.where(positive, a / safe, 0.5)
     off_centre = np.abs(raw - 0.5) + _quantile(noise, interval, KNOTS) / safe
     knots = np.ceil(np.minimum(off_centre, 0.5) * 2 * KNOTS).astype(np.int64)
     table = np.zeros(KNOTS + 1)
     for knot in np.flatnonzero(np.bincount(knots)).tolist():
         table[knot] = _quantile(noise, interval, knot)
-    half = np.where(known, table[knots] / safe, 0.5)
+    half = np.where(positive, table[knots] / safe, 0.5)
     share = np.clip(raw, 0.0, 1.0)
     return share, np.minimum(half, np.maximum(share, 1.0 - share))
 
@@ -109,8 +109,8 @@ def ratio_halves(
             table[knot] = _quantile(noise, interval, knot)
         half = np.minimum(half, (1 + furthest) * table[knots] / safe)
     # doubles hold the ratio itself to one part in 2^52
-    found: NDArray[np.float64] = np.where(bounded, half + ratio * 2.0**-50, np.inf)
-    return found
+    halves: NDArray[np.float64] = np.where(bounded, half + ratio * 2.0**-50, np.inf)
+    return halves
 
 
 @lru_cache(maxsize=64 * KNOTS)

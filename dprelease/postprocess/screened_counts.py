@@ -75,8 +75,8 @@ def _mass(draw: Floats, normal: bool) -> Floats:
 
 def _outside(shift: Floats, half: float, draws: int, normal: bool) -> Floats:
     """P(|S + shift| > half)."""
-    found: Floats = _above(half - shift, draws, normal) + _above(half + shift, draws, normal)
-    return found
+    chance: Floats = _above(half - shift, draws, normal) + _above(half + shift, draws, normal)
+    return chance
 
 
 def _above(at: Floats, draws: int, normal: bool) -> Floats:
@@ -85,9 +85,9 @@ def _above(at: Floats, draws: int, normal: bool) -> Floats:
 
     if normal:
         grid = np.linspace(-12.0, 12.0, 4801)
-        tails = np.array([math.erfc(each / math.sqrt(2)) / 2 for each in grid])
-        found: Floats = np.interp(at / math.sqrt(draws), grid, tails)
-        return found
+        tails = np.array([math.erfc(point / math.sqrt(2)) / 2 for point in grid])
+        chance: Floats = np.interp(at / math.sqrt(draws), grid, tails)
+        return chance
     size = np.abs(at)
     shape = (2 + size) / 4 if draws == 2 else (8 + 5 * size + size * size) / 16
     tail = np.exp(-size) * shape

@@ -1,7 +1,7 @@
 """Composition: what several releases about the same people cost together.
 
-Sums are exact Fractions; the conversion from zCDP rounds up to 12 digits, and numerical composition
-(``pld``) to the private side.
+Sums are exact Fractions, and the conversion from zCDP rounds up to 12 digits. Numerical composition
+(``loss_distributions``) is a claim, which counts once an independent check has confirmed it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
-from dprelease.privacy import pld, zcdp
+from dprelease.privacy import zcdp
 from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, ln_bounds, round_up, sqrt_bounds
 
 BASIC = "basic"
@@ -29,9 +29,9 @@ ALLOWED = {
 }
 _LARGEST = 100  # beyond this epsilon e^epsilon is no number to show anybody
 
-CONFIRMED = 1 + Fraction(3, 10**4)
-"""Numerical claims are larger by this than what was found: an independent check, with a coarser
-grid and other arithmetic, has to confirm them."""
+MARGINS = (1 + Fraction(3, 10**4), 1 + Fraction(2, 10**3), 1 + Fraction(1, 10**2))
+"""Numerical claims are larger by one of these than what was computed: an independent check, with a
+coarser grid and other arithmetic, has to confirm them. A plan takes the first that it confirms."""
 
 LEAST_EPSILON = Fraction(1, 10**9)
 BEYOND_RHO = 1 + Fraction(1, 10**6)
@@ -52,39 +52,50 @@ class Cost:
             raise ValueError("what costs something is made of events")
 
 
-def compose(costs: Sequence[Cost], delta: Fraction, accounting: str = "auto") -> tuple[Loss, str]:
+def compose(
+    costs: Sequence[Cost],
+    delta: Fraction,
+    accounting: str = "auto",
+    margin: Fraction = MARGINS[0],
+) -> tuple[Loss, str]:
     """The composed loss and the name of the method that gave it: the least valid epsilon.
 
     "basic" adds epsilons and deltas (valid if the deltas' sum is at most ``delta``), "zcdp" adds
     rho and converts once at ``delta``, "mixed" adds the epsilons of pure losses to the converted
     rho of the others, "pld" composes distributions of the privacy loss. ``accounting`` "auto" tries
-    all four, "plain" all but the last, "pure" is basic without any delta. ValueError if none
-    applies.
+    all four, "plain" all but the last, "pure" is basic without any delta. The last is claimed with
+    this ``margin``. ValueError if none applies.
     """
     if accounting not in ALLOWED:
         raise ValueError("accounting is one of auto, pure, zcdp, pld, plain")
     if not 0 <= delta < 1:
         raise ValueError("delta must lie in [0, 1)")
-    found: list[tuple[Loss, str]] = []
+    composed: list[tuple[Loss, str]] = []
     for method in ALLOWED[accounting]:
-        loss = _METHODS[method](costs, ZERO if accounting == "pure" else delta)
+        loss = _METHODS[method](costs, ZERO if accounting == "pure" else delta, margin)
         if loss is not None:
-            found.append((loss, method))
-    if not found:
+            composed.append((loss, method))
+    if not composed:
         raise ValueError("these losses can't be composed within this delta by this accounting")
-    least = min(found, key=lambda pair: (pair[0].epsilon, pair[0].delta))
-    for loss, method in found:
+    least = min(composed, key=lambda pair: (pair[0].epsilon, pair[0].delta))
+    for loss, method in composed:
         if loss.delta == 0 and least[0].epsilon >= loss.epsilon * WORTH:
             return loss, method
     return least
 
 
-def numerical(events: Iterable[Counted], delta: Fraction) -> Fraction | None:
+def numerical(
+    events: Iterable[Counted], delta: Fraction, margin: Fraction = MARGINS[0]
+) -> Fraction | None:
     """The epsilon at this delta by numerical composition, as claimed; None if there is none."""
+    # Here, because arrays take a tenth of a second to load.
+    from dprelease.privacy import loss_distributions
+
     try:
-        return round_up(pld.epsilon_of(tuple(events), delta) * CONFIRMED, zcdp.EPSILON_DIGITS)
+        epsilon = loss_distributions.epsilon_of(tuple(events), delta)
     except ValueError:
         return None
+    return round_up(Fraction(epsilon) * margin, zcdp.EPSILON_DIGITS)
 
 
 def basic(losses: Sequence[Loss]) -> Loss:
@@ -104,7 +115,7 @@ def advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
         return None
     squares = sum((loss.epsilon**2 for loss in losses), ZERO)
     spread = sqrt_bounds(-2 * ln_bounds(spare)[0] * squares)[1]
-    drift = sum((each.epsilon * (exp_bounds(each.epsilon)[1] - 1) for each in losses), ZERO)
+    drift = sum((loss.epsilon * (exp_bounds(loss.epsilon)[1] - 1) for loss in losses), ZERO)
     return Loss(round_up(spread + drift, zcdp.EPSILON_DIGITS), delta, _total_rho(losses))
 
 
@@ -131,12 +142,12 @@ def _total_rho(losses: Iterable[Loss]) -> Fraction | None:
     return total
 
 
-def _by_sum(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+def _by_sum(costs: Sequence[Cost], delta: Fraction, _margin: Fraction) -> Loss | None:
     loss = basic([cost.loss for cost in costs])
     return loss if loss.delta <= delta else None
 
 
-def _by_zcdp(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+def _by_zcdp(costs: Sequence[Cost], delta: Fraction, _margin: Fraction) -> Loss | None:
     return _converted([cost.loss for cost in costs], delta)
 
 
@@ -152,7 +163,7 @@ def _converted(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     return Loss(round_up(epsilon, zcdp.EPSILON_DIGITS), delta, rho)
 
 
-def _by_kind(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+def _by_kind(costs: Sequence[Cost], delta: Fraction, _margin: Fraction) -> Loss | None:
     losses = [cost.loss for cost in costs]
     pure = [loss for loss in losses if loss.delta == 0]
     rest = _converted([loss for loss in losses if loss.delta > 0], delta)
@@ -162,13 +173,13 @@ def _by_kind(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
     return Loss(epsilon, rest.delta, _total_rho(losses))
 
 
-def _by_distribution(costs: Sequence[Cost], delta: Fraction) -> Loss | None:
+def _by_distribution(costs: Sequence[Cost], delta: Fraction, margin: Fraction) -> Loss | None:
     if delta == 0:
         return None
     events = [event for cost in costs for event in cost.events]
     if not events:
         return Loss(ZERO, ZERO, ZERO) if all(cost.loss.epsilon == 0 for cost in costs) else None
-    epsilon = numerical(events, delta)
+    epsilon = numerical(events, delta, margin)
     if epsilon is None:
         return None
     # a delta may make up for everything; a claim of epsilon 0 could not be confirmed

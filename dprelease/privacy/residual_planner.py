@@ -51,7 +51,8 @@ class Variances:
     def mu_squared(self) -> Fraction:
         """What all of it costs: mu^2 of the Gaussian noise."""
         return sum(
-            (_length(self.sizes, part) / each for part, each in self.sigma2.items() if each), ZERO
+            (_length(self.sizes, part) / sigma2 for part, sigma2 in self.sigma2.items() if sigma2),
+            ZERO,
         )
 
 
@@ -63,10 +64,10 @@ def least_variances(
     ``weights`` are those of the marginals asked for. ValueError for an attribute without values, a
     marginal that isn't rising places of attributes, or a weight or mu^2 that isn't positive.
     """
-    known = range(len(sizes))
+    places = set(range(len(sizes)))
     if min(sizes, default=1) < 1 or mu_squared <= 0 or min(weights.values(), default=1) <= 0:
         raise ValueError("sizes, weights and mu squared must be positive")
-    if any(list(each) != sorted(set(each) & set(known)) for each in weights):
+    if any(list(part) != sorted(set(part) & places) for part in weights):
         raise ValueError("a marginal is a rising tuple of places of attributes")
     held = tuple(sizes)
     spread: dict[Marginal, Fraction] = {}
@@ -81,7 +82,7 @@ def least_variances(
         part: round_up(sqrt_bounds(lengths[part] / spread[part])[1] * total / mu_squared)
         if lengths[part]
         else ZERO
-        for part in sorted(spread, key=lambda each: (len(each), each))
+        for part in sorted(spread, key=lambda axes: (len(axes), axes))
     }
     return Variances(held, sigma2)
 

@@ -171,15 +171,15 @@ def _minimise(cost: Callable[[float], float]) -> float:
     """
     ratio = (math.sqrt(5) - 1) / 2
     low, high = math.log(1e-9), math.log(1e15)
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    cost_left, cost_right = cost(math.exp(left)), cost(math.exp(right))
+    lower, upper = high - ratio * (high - low), low + ratio * (high - low)
+    low_cost, high_cost = cost(math.exp(lower)), cost(math.exp(upper))
     for _ in range(85):
-        if cost_left <= cost_right:
-            high, right, cost_right = right, left, cost_left
-            left = high - ratio * (high - low)
-            cost_left = cost(math.exp(left))
+        if low_cost <= high_cost:
+            high, upper, high_cost = upper, lower, low_cost
+            lower = high - ratio * (high - low)
+            low_cost = cost(math.exp(lower))
         else:
-            low, left, cost_left = left, right, cost_right
-            right = low + ratio * (high - low)
-            cost_right = cost(math.exp(right))
+            low, lower, low_cost = lower, upper, high_cost
+            upper = low + ratio * (high - low)
+            high_cost = cost(math.exp(upper))
     return math.exp((low + high) / 2)

@@ -34,6 +34,7 @@ from dprelease.report.facts.model import (
 from dprelease.report.facts.release_facts import Outcome, build, table_facts
 from dprelease.report.formats import file_of, media_types, rendered
 from dprelease.report.numbers import upward
+from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import columns_of
 
 
@@ -88,9 +89,6 @@ def _key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
         )
 
 
-COUNTS = frozenset({"count", "count_units", "count_distinct", "histogram"})
-
-
 @dataclass(frozen=True, slots=True)
 class Publication:
     """All files of a release by name, in the order of writing, with the report they came from."""
@@ -104,31 +102,31 @@ class Publication:
 def assemble(
     plan: Plan,
     reservation: Reservation,
-    kept: Sealed,
+    sealed: Sealed,
     released_at: str,
     runs: Iterable[Run] = (),
 ) -> Publication:
     """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
     release = plan.release
-    tables = tuple(tables_of(plan, kept.noisy))
+    tables = tuple(tables_of(plan, sealed.noisy))
     written = [write_table(table, release.output.format) for table in tables]
-    records = _records(plan, kept)
+    records = _records(plan, sealed)
     outcome = Outcome(
         run_id=reservation.run_id,
         released_at=released_at,
         ledger=ledger_facts(plan, reservation, _history(reservation.run, runs)),
-        versions=kept.versions,
-        files={each.file: each.sha256 for each in written}
-        | {each.file: each.sha256 for each in records},
-        tables=tuple(table_facts(each.table, each.file) for each in written),
+        versions=sealed.versions,
+        files={table.file: table.sha256 for table in written}
+        | {table.file: table.sha256 for table in records},
+        tables=tuple(table_facts(table.table, table.file) for table in written),
         remarks=tuple(_remarks(plan, tables)),
-        records=kept.records,
+        records=sealed.records,
     )
     facts = build(plan, outcome)
-    in_files = {each.file: as_in_file(each.table, each.format) for each in written}
+    in_files = {table.file: as_in_file(table.table, table.format) for table in written}
     others = rendered(facts, in_files, release.report_formats)
-    files: dict[str, Content] = {each.file: each.content for each in written}
-    files |= {each.file: each.stored for each in records}
+    files: dict[str, Content] = {table.file: table.content for table in written}
+    files |= {table.file: table.stored for table in records}
     files |= others
     files["datapackage.json"] = datapackage_bytes(
         release, [*written, *records], others, media_types()
@@ -136,14 +134,14 @@ def assemble(
     return Publication(tables, report_json(facts), files, tuple(records))
 
 
-def _records(plan: Plan, kept: Sealed) -> list[RecordFile]:
+def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     if not plan.records:
         return []
     # Imported here for start-up: most releases have no table of records.
     from dprelease.local.cells import described
 
     return [
-        RecordFile(described(step, plan.release.about), kept.records[step.perturb.name])
+        RecordFile(described(step, plan.release.about), sealed.records[step.perturb.name])
         for step in plan.records
     ]
 
@@ -168,7 +166,7 @@ def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
 
 def _counts(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
     """Name the columns that hold counts, as far as queries have any."""
-    figures = [read.query.name for read in plan.reads if read.query.statistic in COUNTS]
+    figures = [read.query.name for read in plan.reads if statistic_of(read.query.statistic).counts]
     beside = [
         column.name
         for table in tables
@@ -199,12 +197,14 @@ def _history(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
     Of very many the last. Neither names nor numbers of other releases: only when each was charged,
     and the total so far, under the caps of this run.
     """
-    known = sorted(runs, key=lambda each: each.seq)
-    before = [each for each in known if each.dataset == run.dataset and each.seq <= run.seq]
-    totals = running([each.terms for each in before], run.caps)
+    ordered = sorted(runs, key=lambda charge: charge.seq)
+    before = [
+        charge for charge in ordered if charge.dataset == run.dataset and charge.seq <= run.seq
+    ]
+    totals = running([charge.terms for charge in before], run.caps)
     charges = [
-        Charge(entry=each.seq, at=each.charged_at, epsilon=upward(total.epsilon))
-        for each, (_, total) in zip(before, totals, strict=True)
+        Charge(entry=charge.seq, at=charge.charged_at, epsilon=upward(total.epsilon))
+        for charge, (_, total) in zip(before, totals, strict=True)
     ]
     return tuple(charges[-MOST_CHARGES:])
 

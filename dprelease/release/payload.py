@@ -1,4 +1,4 @@
-"""The noisy integers of a run as bytes, and back: what the ledger seals.
+"""Payload of a seal: the noisy integers of a run as bytes, and back.
 
 The bytes name the noise they were drawn with, so that a plan that has changed since can't dress
 old numbers in new intervals. Record-level tables are too large to be kept there: what is sealed of

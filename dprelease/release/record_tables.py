@@ -1,4 +1,4 @@
-"""From exact records to a stored table: perturb, count, put in another order, write, keep."""
+"""Release of record-level tables: perturb, count, shuffle, write, store."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dprelease.errors import Failure
+from dprelease.files.atomic import new_file, sync_directory
 from dprelease.files.prefetch import ahead
 from dprelease.kernel.noise.entropy import read_bits
 from dprelease.kernel.privatize.engine_requests import record_request
-from dprelease.kernel.privatize.records import perturb, prepare
+from dprelease.kernel.privatize.local_tables import perturb, prepare
 from dprelease.local.cells import described
 from dprelease.local.read_table import read_columns
 from dprelease.local.shuffle import Shuffler
-from dprelease.local.store import Unsealed, directory_of, found, place_of, tidy
+from dprelease.local.store import Unsealed, directory_of, place_of, tidy, whole_table
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.write_table import write_records
 from dprelease.model import (
@@ -32,10 +33,10 @@ from dprelease.model import (
     SubsetLaw,
     WindowLaw,
 )
-from dprelease.output.staging import copy_file, remove_leftovers, staged, sync_directory
+from dprelease.output.staging import copy_file, remove_leftovers, staged
 from dprelease.output.tables import file_name
 from dprelease.release.payload import Sealed
-from dprelease.release.single_draw import Look
+from dprelease.release.single_draw import NoiseDraw
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -50,32 +51,32 @@ def record_all(  # noqa: PLR0913, PLR0917 - all that a run has
     plan: Plan,
     run_id: str,
     read: Callable[[RecordRequest], ExactRecords],
-    look: Look,
+    draw: NoiseDraw,
     unsealed: Unsealed,
     tell: Callable[[str], None],
 ) -> dict[str, StoredTable]:
     """Draw the record-level tables one by one. ``read`` asks the engine of a charged run.
 
-    A full disk and files that can't be read come from outside: they don't use the look up.
+    A full disk and files that can't be read come from outside: they don't void the charge.
     """
-    for step in plan.records:  # what fails here fails before there is a look
+    for step in plan.records:  # what fails here fails before there is a draw
         prepare(step)
     release = plan.release
     bounded = release.privacy.bounding is not None
-    salt = read_bits(look.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
+    salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     tables = {}
     for step in plan.records:
         tell(f"perturb the records for {step.perturb.name}")
         exact = read(record_request(release, step, salt))
-        with look.guard(OSError, Failure):
-            tables[step.perturb.name] = record(step, exact, look, unsealed, release, run_id)
+        with draw.guard(OSError, Failure):
+            tables[step.perturb.name] = record(step, exact, draw, unsealed, release, run_id)
     return tables
 
 
 def record(  # noqa: PLR0913, PLR0917 - as above
     step: RecordStep,
     exact: ExactRecords,
-    look: Look,
+    draw: NoiseDraw,
     unsealed: Unsealed,
     release: Release,
     run_id: str,
@@ -86,18 +87,16 @@ def record(  # noqa: PLR0913, PLR0917 - as above
     take it, Failure where the data can't be read; then nothing is kept.
     """
     directory, form = directory_of(release.ledger.path), release.output.format
-    shuffler = Shuffler(look, directory)
+    shuffler = Shuffler(draw, directory)
     tallier = Tallier(step, usual_pairs(step))
-    for columns in ahead(perturb(exact, step, look)):
+    for columns in ahead(perturb(exact, step, draw)):
         tallier.add(columns)
         shuffler.add(narrow(columns, step))
     remove_leftovers(directory, PREFIX)
     with staged(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
-        with open(_new(path), "wb") as sink:
+        with new_file(path) as sink:
             write_records(sink, step, described(step, release.about), ahead(shuffler.drain()), form)
-            sink.flush()
-            os.fsync(sink.fileno())
         stored = _measured(path, form, tallier)
         stored = place_of(release.ledger.path, run_id, stored)
         unsealed.keep(path, stored.path)
@@ -121,28 +120,23 @@ def _fits_a_byte(law: Law) -> bool:
     return False
 
 
-def _new(path: str) -> int:
-    """A file that wasn't there, for this user alone."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-
-
 def _measured(path: str, form: str, tallier: Tallier) -> StoredTable:
     with open(path, "rb") as source:
         digest = hashlib.file_digest(source, "sha256").hexdigest()
     return StoredTable("", form, digest, os.path.getsize(path), tallier.tally())
 
 
-def located(plan: Plan, kept: Sealed, run_id: str) -> Sealed:
+def located(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
     """Find the stored tables of a sealed run, in the format that is asked for now.
 
     What killed or overtaken processes have left is removed. Raises Failure where one is gone.
     """
     if not plan.records:
-        return kept
+        return sealed_run
     release, ledger = plan.release, plan.release.ledger.path
-    sealed = {name: place_of(ledger, run_id, each) for name, each in kept.records.items()}
+    sealed = {name: place_of(ledger, run_id, table) for name, table in sealed_run.records.items()}
     tidy(ledger, run_id, sealed.values())
-    return replace(kept, records=_in_format(plan, sealed, release.output.format))
+    return replace(sealed_run, records=_in_format(plan, sealed, release.output.format))
 
 
 def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict[str, StoredTable]:
@@ -151,7 +145,7 @@ def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict
     for step in plan.records:
         name = step.perturb.name
         published = os.path.join(release.output.path, file_name(name, sealed[name].format))
-        stored = found(sealed[name], published)
+        stored = whole_table(sealed[name], published)
         if stored.path == published:
             stored = _kept_again(stored, sealed[name], release)
         tables[name] = stored if stored.format == form else _converted(step, stored, release, form)
@@ -175,11 +169,9 @@ def _converted(step: RecordStep, stored: StoredTable, release: Release, form: st
     path = f"{stored.path}.{form}"
     with staged(directory, PREFIX) as staging:
         made = os.path.join(staging.content, "table")
-        with open(stored.path, "rb") as source, open(_new(made), "wb") as sink:
+        with open(stored.path, "rb") as source, new_file(made) as sink:
             rows = read_columns(source, stored.path, stored.format, step)
             write_records(sink, step, described(step, release.about), rows, form)
-            sink.flush()
-            os.fsync(sink.fileno())
         with open(made, "rb") as source:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
         size = os.path.getsize(made)

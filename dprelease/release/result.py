@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""Result of a run: the plan, the report and the published tables."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Result:
         """Name the release and its tables; all else would fill a screen."""
         tables = ", ".join(
             [
-                *(each.name for each in self.output_tables),
-                *(each.table.name for each in self.records),
+                *(table.name for table in self.output_tables),
+                *(file.table.name for file in self.records),
             ]
         )
         return f"<Result of {self.plan.release.about.name}: {tables} in {self.output}>"
@@ -47,5 +47,5 @@ class Result:
             from dprelease.local.read_table import arrow_of
 
             steps = {step.perturb.name: step for step in self.plan.records}
-            tables |= {each.table.name: arrow_of(each, steps) for each in self.records}
+            tables |= {file.table.name: arrow_of(file, steps) for file in self.records}
         return tables

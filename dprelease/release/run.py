@@ -1,8 +1,8 @@
-"""A release, from spec to published files, on one screen.
+"""Pipeline of a release, from spec to published files, on one screen.
 
 Order is the guarantee: plan, certify, look at the structure of the data, charge (durable), only
 then read values, add noise, seal, publish. What stops it from outside after the charge can be
-repeated at no cost, and a repeated run gives the sealed numbers again. ``drawing`` says what
+repeated at no cost, and a repeated run gives the sealed numbers again. ``single_draw`` says what
 happens if it fails by itself while noise is drawn.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any
 
@@ -34,13 +34,29 @@ from dprelease.release.payload import Sealed, from_bytes, to_bytes, versions
 from dprelease.release.plan import certified_plan
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
-from dprelease.release.single_draw import Look, SpoiltLook, burn
+from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.report import formats
 from dprelease.report.query_json import query_facts
 from dprelease.spec import load
-from dprelease.spec.checks.files.relocation import relocated
+from dprelease.spec.checks.paths import relocated
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedRun:
+    """A run that is paid for. Its reservation is the permission to read the private table."""
+
+    book: Ledger
+    plan: Plan
+    reservation: Reservation
+    engine: Engine
+    tell: Progress
+
+    def check_open(self) -> None:
+        """Raise ValueError unless the run is charged and has neither numbers nor lost them."""
+        if self.reservation.state is not State.CHARGED:
+            raise ValueError("a run reads data only between its charge and its seal")
 
 
 def run(  # noqa: PLR0913 - all but the spec are optional, and named
@@ -81,27 +97,30 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         name = current_run(release, runs, new_noise=new_noise)
         if name not in runs or runs[name].seal is None:
             tell("check the structure of the data")
-            _inspect(engine, release)
+            inspect(engine, release)
         tell("charge the budget")
         reservation = _charge(book, certified, name)
         with _charged():
             payload = book.sealed(name) if reservation.state is State.SEALED else None
+            charged = ChargedRun(book, certified.plan, reservation, engine, tell)
             if payload is None:
-                source = entropy or SystemEntropy()
-                kept = _drawn_once(book, certified, reservation, engine, source, tell)
+                sealed = draw_once(charged, entropy or SystemEntropy())
             else:
-                kept = from_bytes(certified.plan, payload)
+                sealed = from_bytes(certified.plan, payload)
             tell("write")
-            return _publish(book, certified.plan, reservation, kept)
+            return _publish(charged, sealed)
 
 
-def _inspect(engine: Engine, release: Release) -> None:
+def inspect(engine: Engine, release: Release) -> None:
     """Check the structure of the data; what is wrong with it stands where the spec names it."""
     try:
         engine.inspect(release.data.source, all_inputs(release))
     except Failure as failure:
-        found = [replace(each, place=release.place(each.key)) for each in failure.complaints]
-        raise Failure(failure.exit_code, found) from None
+        complaints = [
+            replace(complaint, place=release.place(complaint.key))
+            for complaint in failure.complaints
+        ]
+        raise Failure(failure.exit_code, complaints) from None
 
 
 @contextmanager
@@ -152,90 +171,49 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
     )
 
 
-def _drawn_once(  # noqa: PLR0913, PLR0917 - all that a run has
-    book: Ledger,
-    certified: CertifiedPlan,
-    reservation: Reservation,
-    engine: Engine,
-    entropy: Entropy,
-    tell: Progress,
-) -> Sealed:
-    """Read, add noise and seal: one look for one charge, also if it fails (see ``drawing``)."""
-    if reservation.state is not State.CHARGED:
-        raise used_up(reservation.run.release)
-    look = Look(entropy)
+def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
+    """Read, add noise and seal: one draw for one charge, also if it fails (see ``single_draw``)."""
+    if run.reservation.state is not State.CHARGED:
+        raise used_up(run.reservation.run.release)
+    draw = NoiseDraw(entropy)
     try:
         with Unsealed() as unsealed:
-            noisy = _compute(certified, reservation, engine, entropy, look, tell)
-            records = _record(book, certified.plan, reservation, engine, look, unsealed, tell)
-            drawn = Sealed(noisy, versions(), records)
-            tell("seal")
+            noisy = _release_queries(run, draw)
+            tables = release_records(run, draw, unsealed)
+            drawn = Sealed(noisy, versions(), tables)
+            run.tell("seal")
             unsealed.settle()
-            return _seal(book, certified.plan, reservation, drawn, look)
-    except SpoiltLook as spoilt:
-        kind = spoilt.kind
-    return from_bytes(certified.plan, burn(book, reservation, kind))
+            return seal(run, drawn, draw)
+    except DrawAborted as aborted:
+        kind = aborted.kind
+    return from_bytes(run.plan, void_charge(run.book, run.reservation, kind))
 
 
-def _compute(  # noqa: PLR0913, PLR0917 - as above
-    certified: CertifiedPlan,
-    reservation: Reservation,
-    engine: Engine,
-    entropy: Entropy,
-    look: Look,
-    tell: Progress,
-) -> NoisyTable:
-    """Read and add noise, table by table. The reservation is the permission to read."""
+def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
+    """Read and add noise, table by table."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
-    failed: list[Exception] = []  # what is needed later is made ready while the engine reads
-    ahead = Thread(target=_prepare, args=(certified.plan, failed), daemon=True)
-    ahead.start()
-    bounded = certified.plan.release.privacy.bounding is not None
-    salt = read_bits(entropy, 63) if bounded else 0  # no noise: it says nothing of the data
-    for job in jobs_of(certified.plan.release, certified.plan.steps, salt):
-        tell(f"read the data for {job.steps[0].query.table}")
-        exact = _aggregate(reservation, engine, job)
-        _joined(ahead, failed)
-        tell(f"add noise to {job.steps[0].query.table}")
-        with look.guard():
-            drawn = privatize(exact, job, look, keys)
-            values |= drawn.values
-            keys |= drawn.keys
-    _joined(ahead, failed)  # where there are no queries, nobody has waited yet
+    problems: list[Exception] = []
+    # What is needed later is made ready while the engine reads.
+    preparation = Thread(target=_prepare, args=(run.plan, problems), daemon=True)
+    preparation.start()
+    release = run.plan.release
+    bounded = release.privacy.bounding is not None
+    salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
+    for job in jobs_of(release, run.plan.steps, salt):
+        run.tell(f"read the data for {job.steps[0].query.table}")
+        exact = aggregate(run, job)
+        _join(preparation, problems)
+        run.tell(f"add noise to {job.steps[0].query.table}")
+        with draw.guard():
+            noisy = privatize(exact, job, draw, keys)
+            values |= noisy.values
+            keys |= noisy.keys
+    _join(preparation, problems)  # where there are no queries, nobody has waited yet
     return NoisyTable(values, keys)
 
 
-def _joined(ahead: Thread, failed: list[Exception]) -> None:
-    """Wait for what is prepared; raise what went wrong with it."""
-    ahead.join()
-    if failed:
-        raise failed[0]
-
-
-def _record(  # noqa: PLR0913, PLR0917 - as above
-    book: Ledger,
-    plan: Plan,
-    reservation: Reservation,
-    engine: Engine,
-    look: Look,
-    unsealed: Unsealed,
-    tell: Progress,
-) -> Mapping[str, StoredTable]:
-    """Perturb the records and keep them beside the ledger. Only a charged run gets here."""
-    if not plan.records:
-        return {}
-    if reservation.state is not State.CHARGED:
-        raise ValueError("a run reads data only between its charge and its seal")
-    # Imported here for start-up: most releases have no table of records.
-    from dprelease.release.record_tables import record_all
-
-    run = reservation.run_id
-    clear(plan.release.ledger.path, run, lambda: book.sealed(run) is not None)
-    return record_all(plan, run, engine.records, look, unsealed, tell)
-
-
-def _prepare(plan: Plan, failed: list[Exception]) -> None:
+def _prepare(plan: Plan, problems: list[Exception]) -> None:
     """Make what the plan alone determines of the noise and the files; sees no data.
 
     Runs in a thread, which would print a traceback: what goes wrong is for the caller to raise.
@@ -247,36 +225,58 @@ def _prepare(plan: Plan, failed: list[Exception]) -> None:
         for read in plan.reads:
             query_facts(plan, read)
     except Exception as problem:  # handed on, whatever it is
-        failed.append(problem)
+        problems.append(problem)
 
 
-def _aggregate(reservation: Reservation, engine: Engine, job: Job) -> ExactTable:
+def _join(preparation: Thread, problems: list[Exception]) -> None:
+    """Wait for what is prepared; raise what went wrong with it."""
+    preparation.join()
+    if problems:
+        raise problems[0]
+
+
+def aggregate(run: ChargedRun, job: Job) -> ExactTable:
     """Read the private table. Only a charged run gets here."""
-    if reservation.state is not State.CHARGED:
-        raise ValueError("a run reads data only between its charge and its seal")
-    return engine.aggregate(job.request)
+    run.check_open()
+    return run.engine.aggregate(job.request)
 
 
-def _seal(book: Ledger, plan: Plan, reservation: Reservation, drawn: Sealed, look: Look) -> Sealed:
+def release_records(
+    run: ChargedRun, draw: NoiseDraw, unsealed: Unsealed
+) -> Mapping[str, StoredTable]:
+    """Perturb the records and keep them beside the ledger. Only a charged run gets here."""
+    plan, name = run.plan, run.reservation.run_id
+    if not plan.records:
+        return {}
+    run.check_open()
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.release.record_tables import record_all
+
+    clear(plan.release.ledger.path, name, lambda: run.book.sealed(name) is not None)
+    return record_all(plan, name, run.engine.records, draw, unsealed, run.tell)
+
+
+def seal(run: ChargedRun, drawn: Sealed, draw: NoiseDraw) -> Sealed:
     """Fix the noisy numbers for good: ours, or those another process has sealed before us."""
-    with look.guard():
-        payload = to_bytes(plan, drawn)
-    with look.guard(Failure):  # the disk, or another process
-        kept = book.seal(reservation, payload)
-    return drawn if kept == payload else from_bytes(plan, kept)
+    with draw.guard():
+        payload = to_bytes(run.plan, drawn)
+    with draw.guard(Failure):  # the disk, or another process
+        first_sealed = run.book.seal(run.reservation, payload)
+    return drawn if first_sealed == payload else from_bytes(run.plan, first_sealed)
 
 
-def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -> Result:
+def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
-    run = reservation.run
+    plan, reservation = run.plan, run.reservation
     if plan.records:
         from dprelease.release.record_tables import located
 
-        kept = located(plan, kept, run.run_id)
+        sealed = located(plan, sealed, reservation.run_id)
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
-    made: Publication = assemble(plan, reservation, kept, run.charged_at, book.entries())
-    book.published(reservation, publish(plan.release.output.path, made.files))
+    released_at = reservation.run.charged_at
+    made: Publication = assemble(plan, reservation, sealed, released_at, run.book.entries())
+    run.book.published(reservation, publish(plan.release.output.path, made.files))
     return Result(
         plan=plan,
         report=made.report,
@@ -284,7 +284,7 @@ def _publish(book: Ledger, plan: Plan, reservation: Reservation, kept: Sealed) -
         files=tuple(made.files),
         already_released=reservation.state is State.SEALED,
         charged=reservation.fresh,
-        released_at=run.charged_at,
+        released_at=released_at,
         output_tables=made.tables,
         records=made.records,
     )

@@ -1,42 +1,43 @@
-"""One charge pays for one look at the noise.
+"""One charge pays for one draw of the noise.
 
 What is charged is the loss of a release whose noise is drawn once. Should the draw be thrown away
 and made again, that costs nothing as long as nobody learns anything of the first one: a kill
 or a full disk strikes whatever the numbers are. A mistake of ours may not. Say that some code
 fails for noise above a million: that a run failed then tells of its noise, and so of the data, and
-numbers that are drawn again and published are a second look, for which nobody has paid.
+numbers that are drawn again and published are a second draw, for which nobody has paid.
 
 Three ways out were weighed.
 
 * *Nothing may fail after the draw.* It is tried: what follows is short, defined for every integer,
-  and ends in the seal; finishing and writing come later, work on sealed numbers, and give the
+  and ends in the seal; post-processing and writing come later, work on sealed numbers, and give the
   same again however often they are repeated. But that it never fails is a hope, not a proof.
 * *The same noise again*, from a seed that is stored before the draw. But the seed beside the
   published figures gives away the exact ones: the ledger would have to be guarded like the data,
   in every backup. And the same noise over data that were changed meanwhile shows the change.
-* *A failed look is used up.* An exception raised by code that has seen noise burns the run: the
-  ledger notes that it will never have numbers, its charge stands, and whoever runs the release
-  again draws new noise under a new charge. The failure is then one more outcome of a release
-  that is paid for (one bit computed from its noise), and the two compose like any two.
+* *The charge of an aborted draw is void.* An exception raised by code that has seen noise uses the
+  run up: the ledger notes that it will never have numbers (it is burnt), its charge stands, and
+  whoever runs the release again draws new noise under a new charge. The failure is then one more
+  outcome of a release that is paid for (one bit computed from its noise), and the two compose like
+  any two.
 
 The last one is what is done, with the first as far as it goes. What that means in each case:
 
-* Before the first random byte is read for noise there was no look: a retry is free.
+* Before the first random byte is read for noise nothing was drawn: a retry is free.
 * Engines see neither noise nor entropy, and their requests are made before any is drawn. Whether
-  they fail (files, memory, a bug) can't depend on it, so that their failures burn nothing, also
+  they fail (files, memory, a bug) can't depend on it, so that their failures void nothing, also
   those at a second table, when the first one has its noise.
-* From the first byte to the seal every exception of ours burns, an exhausted memory too: how much
-  is needed depends, if only a little, on the numbers.
-* That the seal can't be written (disk full, ledger locked) burns nothing. The number of its bytes
+* From the first byte to the seal every exception of ours voids the charge, an exhausted memory too:
+  how much is needed depends, if only a little, on the numbers.
+* That the seal can't be written (disk full, ledger locked) voids nothing. The number of its bytes
   depends on the numbers by a few, so on a disk that is full to the page it could matter; that much
   is let pass, or nobody could repeat a run free of charge after a full disk.
-* Kills and interruptions burn nothing: they come from outside, where nothing is known of the noise.
+* Kills and interruptions void nothing: they come from outside, where nothing is known of the noise.
 * Several processes may be at one run. If another one has sealed it, its numbers are published, and
-  the failure is not told: nobody learns of the second look, just as if the race had been lost.
-  If another one has burnt it, this one ends with the same words whether its own look was
-  spoilt or not, and what it has drawn is thrown away.
-* Where the burning itself can't be written, somebody has to count the loss twice by hand, and the
-  complaint says so. To note the look before the draw instead would charge for every kill.
+  the failure is not told: nobody learns of the second draw, just as if the race had been lost.
+  If another one has burnt it, this one ends with the same words whether its own draw was
+  aborted or not, and what it has drawn is thrown away.
+* Where the ledger can't note it, somebody has to count the loss twice by hand, and the complaint
+  says so. To note the draw beforehand instead would charge for every kill.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Bytes(Protocol):
         ...
 
 
-class SpoiltLook(Exception):
+class DrawAborted(Exception):
     """Code that has seen noise has failed; ``kind`` is the class of what it raised."""
 
     def __init__(self, kind: str) -> None:
@@ -66,8 +67,8 @@ class SpoiltLook(Exception):
         self.kind = kind
 
 
-class Look:
-    """The one look at the noise that a charge pays for: entropy that knows whether it was used."""
+class NoiseDraw:
+    """The one draw of noise that a charge pays for: entropy that knows whether it was used."""
 
     def __init__(self, entropy: Bytes) -> None:
         self._entropy = entropy
@@ -79,27 +80,27 @@ class Look:
         return self._entropy
 
     def read(self, size: int) -> bytes:
-        """Return ``size`` fresh bytes; from now on the look is taken."""
-        drawn = self._entropy.read(size)
+        """Return ``size`` fresh bytes; from now on the draw is taken."""
+        fresh = self._entropy.read(size)
         self.taken = True
-        return drawn
+        return fresh
 
     @contextmanager
     def guard(self, *free: type[Exception]) -> Iterator[None]:
-        """What runs inside may have seen noise: what it raises becomes a ``SpoiltLook``.
+        """What runs inside may have seen noise: what it raises becomes ``DrawAborted``.
 
-        Not before the look is taken, and not the classes of ``free``, which come from outside.
+        Not before the draw is taken, and not the classes of ``free``, which come from outside.
         """
         try:
             yield
         except Exception as problem:
             if not self.taken or isinstance(problem, free):
                 raise
-            raise SpoiltLook(kind_of(problem)) from None
+            raise DrawAborted(kind_of(problem)) from None
 
 
-def burn(book: Ledger, reservation: Reservation, kind: str) -> bytes:
-    """Use the charge of a look up that a ``kind`` has spoilt; raise Failure(INTERNAL) to say so.
+def void_charge(book: Ledger, reservation: Reservation, kind: str) -> bytes:
+    """Void the charge of a draw that a ``kind`` has aborted; raise Failure(INTERNAL) to say so.
 
     Unless another process has sealed the run: then its bytes are returned, to be published.
     """
@@ -107,13 +108,13 @@ def burn(book: Ledger, reservation: Reservation, kind: str) -> bytes:
     try:
         burnt = book.burn(reservation)
     except Exception as trouble:
-        said = trouble.complaints if isinstance(trouble, Failure) else []
+        causes = trouble.complaints if isinstance(trouble, Failure) else []
         hint = (
             "do not run this release again before its epsilon (and delta) is counted once more: "
             "lower the caps by it; the ledger does not know that its charge is used up"
         )
         unnoted = Complaint("E596", f"{what}, and the ledger could not be told", hint)
-        also = [Complaint(each.code, each.message) for each in said]
+        also = [Complaint(cause.code, cause.message) for cause in causes]
         raise Failure(ExitCode.INTERNAL, [unnoted, *also]) from None
     if burnt:
         hint = f"its charge is used up, and running again is charged again; {REPORT}"

@@ -65,31 +65,31 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
         {
             "times": text(factor),
             "total": _total(plan, factor),
-            "epsilon": None if found is None else upward(found.loss.epsilon),
+            "epsilon": None if other is None else upward(other.loss.epsilon),
             "errors": None
-            if found is None
+            if other is None
             else {
-                read.query.name: reading.expected_error(read, found.step(read), interval)
-                for read in found.reads
+                read.query.name: reading.expected_error(read, other.step(read), interval)
+                for read in other.reads
             },
-            **({"perturb": _answers(found)} if plan.records else {}),
+            **({"perturb": _answers(other)} if plan.records else {}),
         }
-        for factor, found in what_if(plan)
+        for factor, other in what_if(plan)
     ]
 
 
-def _answers(found: Plan | None) -> dict[str, dict[str, int | float]] | None:
+def _answers(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
     """The expected error of an answer, by table and column."""
-    if found is None:
+    if plan is None:
         return None
     from dprelease.report.facts.record_tables import error_facts
 
-    interval = found.release.output.interval
+    interval = plan.release.output.interval
     return {
         step.perturb.name: {
             name: facts.expected for name, facts in error_facts(step, interval).items()
         }
-        for step in found.records
+        for step in plan.records
     }
 
 

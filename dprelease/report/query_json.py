@@ -13,14 +13,6 @@ from dprelease.statistics.shared import read_release as reading
 
 MECHANISM_NAMES = {family: str(family) for family in NoiseFamily}
 
-MECHANISM_WORDS = {
-    NoiseFamily.NONE: "no noise: the same in all neighbouring tables",
-    NoiseFamily.LAPLACE: "discrete Laplace noise on every released integer",
-    NoiseFamily.GAUSSIAN: "discrete Gaussian noise on every released integer",
-    NoiseFamily.EXPONENTIAL: "the exponential mechanism: a choice by score or rank",
-    NoiseFamily.PERMUTE_AND_FLIP: "permute-and-flip: a choice by score",
-}
-
 
 def scale(step: Step, at: int = 0) -> int | float:
     """Scale of the noise in values: b of the Laplace law, sigma of the Gaussian.
@@ -30,7 +22,10 @@ def scale(step: Step, at: int = 0) -> int | float:
     in ranks, the largest where there are several. ``at``: of which released integer.
     """
     if step.scheme is not None:
-        return upward(1 / min(each.rate * each.target.denominator for each in step.scheme.steps))
+        return upward(
+            1
+            / min(selection.rate * selection.target.denominator for selection in step.scheme.steps)
+        )
     return _scaled(step, step.unit[at])
 
 
@@ -78,7 +73,7 @@ def query_facts(plan: Plan, read: Read) -> dict[str, object]:
         "scale": _scaled(step, unit) if linear else scale(step),
         "granularity": upward(unit),
         "denominator": {"scale": scale(step, 1), "granularity": upward(step.unit[1])}
-        if query.statistic == "ratio"
+        if "denominator" in statistic_of(query.statistic).keys.needs
         else None,
         "threshold": threshold_facts(step, interval),
         "accuracy": _target(read),
@@ -133,40 +128,45 @@ def _target(read: Read) -> dict[str, object] | None:
 def _parts(step: Step) -> dict[str, object]:
     """What only some statistics have: quantiles, picks, the conditions of a share or ratio."""
     query = step.query
-    told: dict[str, object] = {"picks": query.picks}
+    parts: dict[str, object] = {"picks": query.picks}
     if query.quantiles:
-        told["quantiles"] = [text(each) for each in query.quantiles]
+        parts["quantiles"] = [text(quantile) for quantile in query.quantiles]
     if query.candidates is not None:
-        told["score"] = query.candidates.score.text
+        parts["score"] = query.candidates.score.text
     for name, part in (("numerator", query.numerator), ("denominator_part", query.denominator)):
         if part is not None:
-            told[name] = {
+            parts[name] = {
                 "column": part.column.name if part.column else None,
                 "where": part.where.text if part.where else None,
             }
-    return told
+    return parts
 
 
 def _sensitivity(step: Step, unit: Fraction) -> dict[str, object]:
     """How far neighbours move what is noised: figures, the scores of a choice, or ranks."""
-    known = step.sensitivity
+    sensitivity = step.sensitivity
     if step.form is Form.CHOICE:
         return {
-            "l1": upward(known.choice_l1 * unit),
+            "l1": upward(sensitivity.choice_l1 * unit),
             "l2": None,
             "of": "score",
-            "monotone": known.monotone,
-            "derivation": known.derivation,
+            "monotone": sensitivity.monotone,
+            "derivation": sensitivity.derivation,
         }
     if step.form is Form.QUANTILES:
-        return {"l1": known.l1, "l2": None, "of": "rows", "derivation": known.derivation}
+        return {
+            "l1": sensitivity.l1,
+            "l2": None,
+            "of": "rows",
+            "derivation": sensitivity.derivation,
+        }
     grid = step.unit[0]
-    steps = "" if grid == 1 or known.l1 <= 1 else f" (in steps of {number(grid, 6)})"
+    steps = "" if grid == 1 or sensitivity.l1 <= 1 else f" (in steps of {number(grid, 6)})"
     return {
-        "l1": upward(known.l1 * unit),
-        "l2": root(known.l2_squared * unit**2),
+        "l1": upward(sensitivity.l1 * unit),
+        "l2": root(sensitivity.l2_squared * unit**2),
         "of": "figures",
-        "derivation": f"{known.derivation}{steps}",
+        "derivation": f"{sensitivity.derivation}{steps}",
     }
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dprelease.scaffold.csv_header import Csv, Named, unreadable
+from dprelease.scaffold.columns import Csv, Named, unreadable
 
 MARK = "FILL IN"
 TYPES = "integer, float, decimal, string, boolean, date or timestamp"
@@ -79,7 +79,7 @@ path = {output}
 """
 
 
-class Asked(NamedTuple):
+class NewSpec(NamedTuple):
     """What a new spec is about; ``columns`` None: the file has no header, and was not opened."""
 
     name: str
@@ -102,20 +102,20 @@ def check_path(path: str) -> None:
         raise unreadable(shown, why, "rename it, or begin with a copy under another name")
 
 
-def spec_text(asked: Asked) -> str:
+def spec_text(new_spec: NewSpec) -> str:
     """The whole spec. It is TOML as it stands, and sound when its marked places are filled in."""
-    what = {"name": quoted(asked.name), "mark": MARK, "output": quoted(f"out/{asked.name}")}
+    what = {"name": quoted(new_spec.name), "mark": MARK, "output": quoted(f"out/{new_spec.name}")}
     read = "the first line, for the names of its columns"
-    if asked.columns is None:
+    if new_spec.columns is None:
         read = "nothing"
-    elif asked.format == "parquet":
+    elif new_spec.format == "parquet":
         read = "the schema, for the names and types of its columns"
-    marks = 7 if asked.columns is None else 6
+    marks = 7 if new_spec.columns is None else 6
     head = _HEAD.format(
-        path=_shown(asked.path), read=read, spec=_shown(asked.spec), marks=marks,
-        path_text=quoted(asked.path), **what,
+        path=_shown(new_spec.path), read=read, spec=_shown(new_spec.spec), marks=marks,
+        path_text=quoted(new_spec.path), **what,
     )  # fmt: skip
-    parts = [head, *_data(asked), _PRIVACY.format(**what), "\n", *_columns(asked.columns)]
+    parts = [head, *_data(new_spec), _PRIVACY.format(**what), "\n", *_columns(new_spec.columns)]
     return "".join((*parts, _QUERIES.format(**what)))
 
 
@@ -135,16 +135,16 @@ def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else quoted(name)
 
 
-def _data(asked: Asked) -> Iterator[str]:
-    if asked.format == "parquet":
+def _data(new_spec: NewSpec) -> Iterator[str]:
+    if new_spec.format == "parquet":
         return
-    if asked.columns is None:
+    if new_spec.columns is None:
         yield f"header = false\n# {MARK} 7: the names of the columns, all in order\n# names = []\n"
-    tabs = asked.path.lower().endswith(".tsv")
-    if asked.written.delimiter != ("\t" if tabs else ","):
-        yield f"delimiter = {quoted(asked.written.delimiter)}\n"
-    if asked.written.encoding != "utf-8":
-        yield f"encoding = {quoted(asked.written.encoding)}\n"
+    tabs = new_spec.path.lower().endswith(".tsv")
+    if new_spec.written.delimiter != ("\t" if tabs else ","):
+        yield f"delimiter = {quoted(new_spec.written.delimiter)}\n"
+    if new_spec.written.encoding != "utf-8":
+        yield f"encoding = {quoted(new_spec.written.encoding)}\n"
     yield '# null_values = [""]     # texts that stand for a missing value\n'
 
 

@@ -1,4 +1,4 @@
-"""Loads a spec: from a file or a mapping to a validated release."""
+"""Loading of a spec: from a file or a mapping to a validated release."""
 
 from __future__ import annotations
 
@@ -9,27 +9,43 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Release
 from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.resolve import resolve
-from dprelease.spec.schema.structure import take_apart
+from dprelease.spec.schema.structure import read_sections
 from dprelease.spec.toml.tree import OddKey, TooDeep, plain_tree
 
-MAPPING = "(mapping)"
 
-
-def load_file(file: str, period: str | None, base: str | None, outside: bool) -> Release:
-    """Load a TOML spec; relative paths start at its directory unless ``base`` is given."""
-    # Imported here: a spec given as a mapping needs no TOML parser.
-    from dprelease.spec.toml.syntax import read_document
-
-    document = read_document(file)
-    reporter = Reporter(document.file, document.marks)
-    start = base if base is not None else os.path.dirname(os.path.abspath(file))
-    return resolve(take_apart(document.tree, reporter), start, period, reporter, outside)
-
-
-def load_mapping(
-    spec: Mapping[str, object], period: str | None, base: str | None, outside: bool
+def load(
+    spec: str | os.PathLike[str] | Mapping[str, object],
+    *,
+    period: str | None = None,
+    base: str | None = None,
+    allow_outside_lists: bool = False,
 ) -> Release:
-    """Load a spec given as a mapping; relative paths start at ``base`` or where we are."""
+    """Read and check a spec completely, before any data is opened.
+
+    ``spec`` is the path of a TOML file, or its content as a mapping (then complaints have no
+    places). ``period`` fills ``{period}`` in the paths and the snapshot. Relative paths start at
+    ``base``; by default at the directory of the file, for a mapping at the current directory.
+    Neither the data nor the ledger is opened. Each keys_file and candidates_file is read; unread is
+    refused what is a part of the data, another period or the ledger (told by names, devices and
+    inodes), and what lies outside of that directory, unless ``allow_outside_lists``.
+
+    Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
+    """
+    if isinstance(spec, Mapping):
+        tree, reporter, folder = _tree_of(spec), Reporter("(mapping)", None), os.curdir
+    else:
+        # Imported here: a spec given as a mapping needs no TOML parser.
+        from dprelease.spec.toml.syntax import read_document
+
+        document = read_document(os.fsdecode(spec))
+        tree, reporter = document.tree, Reporter(document.file, document.marks)
+        folder = os.path.dirname(document.file)
+    start = base if base is not None else os.path.abspath(folder)
+    parts = read_sections(tree, reporter)
+    return resolve(parts, start, period, reporter, allow_outside_lists)
+
+
+def _tree_of(spec: Mapping[str, object]) -> Mapping[str, object]:
     try:
         tree = plain_tree(spec)
     except TooDeep:
@@ -38,7 +54,4 @@ def load_mapping(
     except OddKey:
         complaint = Complaint("E103", "a key of the spec is not a text", "write it as a text")
         raise Failure(ExitCode.SPEC, complaint) from None
-    reporter = Reporter(MAPPING, None)
-    start = base if base is not None else os.getcwd()
-    content = tree if isinstance(tree, dict) else {}
-    return resolve(take_apart(content, reporter), start, period, reporter, outside)
+    return tree if isinstance(tree, dict) else {}

@@ -22,33 +22,34 @@ from dprelease.model import (
 )
 from dprelease.model.periods import nearly_a_date
 from dprelease.report.formats import FORMATS
-from dprelease.spec.checks.columns.column import resolve_columns
-from dprelease.spec.checks.columns.list_places import Barred, Lists
-from dprelease.spec.checks.columns.names import check_declared
-from dprelease.spec.checks.files.collisions import Named, check_ledger, check_output, of_ledger
-from dprelease.spec.checks.files.paths import absolute
-from dprelease.spec.checks.files.sources import (
+from dprelease.spec.checks.columns.column import check_declared, resolve_columns
+from dprelease.spec.checks.columns.list_files import Barred, Lists
+from dprelease.spec.checks.data_source import (
     check_period,
     dataset_name,
-    fill_period,
     resolve_data,
     separates_periods,
 )
-from dprelease.spec.checks.privacy.bounding_warnings import warn_of_bounding
-from dprelease.spec.checks.privacy.budgets import check_budgets
-from dprelease.spec.checks.privacy.units import bounding_of, check_unit
-from dprelease.spec.checks.privacy.warnings import check_usage
+from dprelease.spec.checks.paths import (
+    Named,
+    absolute,
+    check_ledger,
+    check_output,
+    fill_period,
+    of_ledger,
+)
+from dprelease.spec.checks.privacy import bounding_of, check_budgets, check_unit
 from dprelease.spec.checks.queries.output_tables import check_tables
 from dprelease.spec.checks.queries.query import resolve_query
 from dprelease.spec.checks.queries.query_context import QueryContext
-from dprelease.spec.complaints.quoting import listed, show
+from dprelease.spec.checks.warnings import check_usage, warn_of_bounding
 from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.complaints.wording import listed, show
 from dprelease.spec.schema.models import OutputSection, ReportSection
 from dprelease.spec.schema.structure import Part, Parts
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
 _DEFAULT_FORMATS = ("html", "md", "json")
-LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
 T = TypeVar("T")
 
@@ -81,7 +82,7 @@ def resolve(
     check_budgets(parts.privacy, parts.queries, paid, reporter)
     perturbs = _perturbs(parts, context, queries)
     ledger = _ledger(parts, data, base, period, reporter)
-    output = _output(parts.output, base, period, reporter)
+    output = _output(parts.output, base, period)
     formats = _formats(parts.report, reporter)
     spec = [("the spec", reporter.file)] if reporter.marks is not None else []
     check_ledger(ledger, data, spec, reporter)
@@ -97,7 +98,7 @@ def resolve(
         _sure(data),
         _privacy(parts),
         ledger,
-        {name: _sure(known).column for name, known in columns.items()},
+        {name: _sure(declared).column for name, declared in columns.items()},
         queries,
         _sure(output),
         formats,
@@ -105,7 +106,7 @@ def resolve(
         tuple(reporter.warnings),
         reporter.places(),
         perturbs,
-        tuple(lists.found),
+        tuple(lists.files),
     )
 
 
@@ -113,7 +114,7 @@ def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> 
     if not parts.perturbs:
         return ()
     # Imported here for start-up: most specs have none.
-    from dprelease.spec.checks.local.tables import resolve_perturbs
+    from dprelease.spec.checks.local_tables import resolve_perturbs
 
     return resolve_perturbs(parts, context, queries)
 
@@ -232,15 +233,9 @@ def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     return list(dict.fromkeys(barred))
 
 
-def _output(
-    part: Part[OutputSection], base: str, period: str | None, reporter: Reporter
-) -> Output | None:
+def _output(part: Part[OutputSection], base: str, period: str | None) -> Output | None:
     model = part.model
     interval = model.interval if model.interval is not None else Fraction(95, 100)
-    if not LEAST_INTERVAL <= interval <= MOST_INTERVAL:
-        message = f"interval {show(interval)} is not between 0.5 and 0.999999"
-        hint = "interval = 0.95 covers 95 in 100 draws of the noise"
-        reporter.complain("E230", message, ("output", "interval"), hint)
     if model.path is None:
         return None
     written = fill_period(model.path, period)

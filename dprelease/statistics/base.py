@@ -1,28 +1,29 @@
-"""What a statistic must say of itself. One file for each statistic, one registry line.
-
-``Estimate`` holds what most statistics say of themselves unless they say otherwise.
-"""
+"""Statistics: what each says of itself, in one file and one line of the registry."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import NamedTuple
 
 from dprelease.model import (
     Adjacency,
     Column,
     Expression,
     Form,
+    Grid,
     Measure,
+    Noise,
     OutputColumn,
     Quantity,
     Query,
+    Read,
     Sensitivity,
     Step,
 )
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 
 ONE_ROW = Contribution(1, 1, 1)
 RECORDS_FOR_EXAMPLE = 1000
@@ -67,27 +68,175 @@ class Neighbours:
         return "person" if self.people else "record"
 
 
-class Statistic(Protocol):
-    """A statistic: what it releases, how far a neighbour can move it, how it is read."""
+BY_CHOICE = ("auto", "exponential")
+"""Mechanisms of what is chosen rather than added up."""
+
+LISTS = ("candidates", "candidates_file")
+"""Keys that list what is chosen from."""
+
+
+class SpecKeys(NamedTuple):
+    """What a statistic takes of a ``[[query]]``, and which mechanisms it can use.
+
+    ``column``: it needs one; ``numeric``: with bounds; ``squares``: so few steps that their squares
+    add up; ``groups``: its column is a group; ``chooses``: among the public values of its column;
+    ``where_is_numerator``: the condition is what it asks for, not a filter. Of the keys that only
+    some statistics have it ``needs`` some and ``may`` take others.
+    """
+
+    column: bool = False
+    numeric: bool = False
+    squares: bool = False
+    groups: bool = False
+    chooses: bool = False
+    where_is_numerator: bool = False
+    needs: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+    mechanisms: tuple[str, ...] = ("auto", "laplace", "gaussian")
+
+
+class Sharing(NamedTuple):
+    """How a statistic takes part in a release of sums that several statistics are read from.
+
+    ``lead``: of those that share, the one with the largest leads. ``squared``: it needs the sums of
+    squares; ``linear``: it is a linear function of the sums; ``counts_rows``: it needs no column.
+    """
+
+    lead: int
+    squared: bool = False
+    linear: bool = False
+    counts_rows: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSums:
+    """A release of the sums of a column: two, or with ``squared`` three; see ``shared``.
+
+    ``step`` is its name, ``grid`` the column's. ``counts_nulls``: one more sum, the last, is that
+    of records without a value; ``screens``: that one is taken as 0 where it may be noise.
+    """
+
+    step: str
+    grid: Grid
+    squared: bool
+    counts_nulls: bool
+    screens: bool
 
     @property
-    def name(self) -> str:
-        """Its name in the spec."""
+    def width(self) -> int:
+        """What one record adds to all sums together."""
+        return self.grid.width**2 if self.squared else self.grid.width
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The places of the sums of values."""
+        return tuple(range(3 if self.squared else 2))
+
+
+OF_PARTS = (
+    "Shares and ratios are read from two noisy figures; a record of which a condition is null does "
+    "not fulfil it."
+)
+"""What is said of statistics of two figures with conditions."""
+
+
+class Hazard(NamedTuple):
+    """A hazard of reading a statistic's figures, for the report's table of hazards.
+
+    ``place``: where it stands among those of other statistics. The names of all ``subject`` that
+    have the same hazard follow the note.
+    """
+
+    place: int
+    title: str
+    note: str
+    subject: str
+
+
+ESTIMATE = ("", "_noise_moe", "_flag")
+"""Suffixes of the three columns of an estimate."""
+
+
+class Statistic(ABC):
+    """A statistic: what it takes and releases, how far a neighbour can move it, how it is read.
+
+    What most statistics say of themselves is said here; each says what differs.
+    """
+
+    name: str
+    """Its name in the spec."""
+    what = "figure"
+    """What a figure is, in a few words."""
+    keys = SpecKeys()
+    """What it takes in the spec."""
+    suffixes: tuple[str, ...] = ESTIMATE
+    """Suffixes of the columns it publishes after the query's name, of one figure."""
+    sharing: Sharing | None = None
+    """How it is read from a release that others share, if it can be."""
+    fixed_quantile: Fraction | None = None
+    """The quantile that it is."""
+    end = ""
+    """The end of the values that it stands for: minimum or maximum."""
+    counts = ""
+    """What it counts, if it is a count; {units} stands for the word for units."""
+    overlaps = False
+    """Whether what is counted can be in several cells, so that counts do not add up."""
+    counts_units = False
+    """Whether a unit counts once, whatever the number of its rows."""
+    selects_keys = False
+    """Whether private keys can be selected by it."""
+    one_number = False
+    """Whether a figure is one released integer: the truth, and one draw of noise."""
+    error_by_records = False
+    """Whether its error depends on how many records are behind a figure."""
+
+    # Sentences of reports, where it has something to say; see also ``hazards``.
+    processing = ""
+    """What happens to values and figures."""
+    explained = ""
+    """What a table of scales can't explain."""
+
+    def how_to_read(self, level: str) -> str:
+        """Say how figures are read; ``level`` is that of intervals, in percent."""
+        return ""
+
+    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+        """Name the hazards of reading the figures of a step."""
+        yield from ()
+
+    def relative_error(
+        self, half: float | None, at_one: float | None, middle: float | None, units: str
+    ) -> tuple[float, str] | None:
+        """Give the error of a figure of one record as a share of it, and say of what.
+
+        ``half`` is the half-width of its noise if it is the same for every cell, ``at_one`` else
+        that for one record; ``middle`` half of the largest value of its column.
+        """
+        return None
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
         """Suffixes of the columns it publishes after the query's name, in order."""
+        return self.suffixes
 
+    @abstractmethod
     def released(self, query: Query) -> Released:
         """Say which integers leave the engine, and which combinations of them are noised."""
 
+    @abstractmethod
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all released integers together between neighbouring tables."""
 
+    def shared_read(self, query: Query, sums: SharedSums) -> Read:
+        """Say how a query is read from a release of sums that others share."""
+        return Read(query, sums.step, sums.rows)
+
+    @abstractmethod
     def columns(
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
     ) -> list[OutputColumn]:
         """Read what was released (``noisy[i][cell]``): estimates, noise intervals, flags."""
 
+    @abstractmethod
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Say before any data is read how large the noise will be, at the interval level."""
 
@@ -95,15 +244,18 @@ class Statistic(Protocol):
         self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
     ) -> dict[str, float | int] | None:
         """Give the half-width at so many records, where it differs by cell."""
+        return None
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Give the half-width of the noise interval if it is the same for every cell."""
+        return None
 
     def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
         """Give the number of a cell's values below which its figure says nothing, if it is known.
 
         A function of the plan alone.
         """
+        return None
 
 
 def quantity(column: Column | None) -> Quantity:
@@ -126,37 +278,17 @@ def null_fill(column: Column) -> int | None:
     return min(max(nearest, grid.lower), grid.upper)
 
 
-ESTIMATE = ("", "_noise_moe", "_flag")
-"""Suffixes of the three columns of an estimate."""
-
-
-class Estimate:
-    """Publishes the same columns whatever the query; its errors differ from cell to cell."""
-
-    suffixes: tuple[str, ...] = ESTIMATE
-
-    def suffixes_of(self, query: Query) -> tuple[str, ...]:
-        """The same for every query."""
-        return self.suffixes
-
-    def example(
-        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
-    ) -> dict[str, float | int] | None:
-        """No example is needed."""
-        return None
-
-    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
-        """Differs from cell to cell."""
-        return None
-
-    def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
-        """Noise intervals say how much a figure says."""
-        return None
-
-
 def both(first: Expression | None, second: Expression | None) -> Expression | None:
     """The condition that both are true; None is always true."""
     if first is None or second is None:
         return first or second
     columns = tuple(dict.fromkeys(first.columns + second.columns))
     return Expression(f"({first.text}) AND ({second.text})", columns)
+
+
+def noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:
+    """The half-width that noise, or a sum of so many draws, exceeds with a chance of alpha."""
+    # Imported here for start-up: to load a spec needs no law.
+    from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
+
+    return halfwidth(noise, alpha) if draws is None else sum_halfwidth(noise, draws, alpha)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
-from dprelease.privacy.sensitivity.contribution import Scalar
-from dprelease.statistics.base import Neighbours, Released
+from dprelease.privacy.sensitivity import Scalar
+from dprelease.statistics.base import BY_CHOICE, LISTS, Neighbours, Released, SpecKeys
 from dprelease.statistics.shared.choices import Choices
 from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved
 
@@ -17,6 +17,12 @@ class Best(Choices):
     name = "best"
     what = "candidate with the largest score"
     unit_noun = "points of the score"
+    keys = SpecKeys(
+        needs=("candidates", "score", "score_upper"),
+        may=(*LISTS, "score_step"),
+        mechanisms=BY_CHOICE,
+    )
+    processing = "Scores above `score_upper` count as that, scores below 0 and null ones as 0."
 
     def candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates of the query."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Measure, MeasureKind, Query, Sensitivity
-from dprelease.privacy.sensitivity.contribution import COUNT
-from dprelease.statistics.base import Neighbours, Released
+from dprelease.model import Measure, MeasureKind, Query, Read, Reading, Sensitivity
+from dprelease.privacy.sensitivity import COUNT
+from dprelease.statistics.base import Neighbours, Released, SharedSums, Sharing
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 
@@ -16,6 +16,9 @@ class Count(Single):
 
     name = "count"
     what = "number of records"
+    sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
+    counts = "records"
+    selects_keys = True
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of records."""
@@ -30,3 +33,10 @@ class Count(Single):
         outside of: 1; with a single cell that holds every record the count never changes: 0.
         """
         return moved(query, neighbours, COUNT, outside=may_be_outside(query, neighbours))
+
+    def shared_read(self, query: Query, sums: SharedSums) -> Read:
+        """Add up the sums of values, and of nulls: each record adds the same to all together."""
+        rows = (*sums.rows, len(sums.rows)) if sums.counts_nulls else sums.rows
+        factors = (Fraction(1, sums.width),) * len(rows)
+        screened = sums.counts_nulls and sums.screens
+        return Read(query, sums.step, rows, Reading.LINEAR, factors, screened=screened)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
-from dprelease.privacy.sensitivity.contribution import added_units, replaced_units
+from dprelease.privacy.sensitivity import added_units, replaced_units
 from dprelease.statistics.base import Neighbours, Released
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside
@@ -19,6 +19,10 @@ class CountUnits(Single):
 
     name = "count_units"
     what = "number of different units with a record"
+    counts = "{units}"
+    overlaps = True
+    counts_units = True
+    selects_keys = True
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of units."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.count import Count
 
 
@@ -10,3 +11,6 @@ class Histogram(Count):
 
     name = "histogram"
     what = "number of records in the bin"
+    keys = SpecKeys(column=True, groups=True)
+    sharing = None
+    selects_keys = False

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dprelease.statistics.quantile import Quantile
+from fractions import Fraction
+
+from dprelease.statistics.quantile import OF_VALUES, Quantile
 
 
 class Max(Quantile):
     """A high quantile: the true maximum is one record's value, and can't be released."""
 
     name = "max"
+    keys = OF_VALUES
+    fixed_quantile = Fraction(99, 100)
     remark = "; a high quantile, for a true maximum is the value of one record"
-    extreme = True
+    end = "maximum"

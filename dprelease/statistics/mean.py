@@ -6,16 +6,18 @@ The two sums are A = sum(k - lower) and B = sum(upper - k) over the records with
 
 from __future__ import annotations
 
-from dprelease.model import Measure, MeasureKind, Query
+from dprelease.model import Query, Read, Reading
 from dprelease.postprocess.fixed_point import decimals_of, places_for
-from dprelease.statistics.base import Released, quantity
-from dprelease.statistics.shared.two_sums import Scale, TwoSums
+from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys, quantity
+from dprelease.statistics.shared.two_sums import Scale, TwoSums, two_sums
 
 
 class Mean(TwoSums):
     """The mean of a column's clamped values, from two complementary sums."""
 
     name = "mean"
+    keys = SpecKeys(column=True, numeric=True)
+    sharing = Sharing(lead=2)
 
     def scale(self, query: Query) -> Scale:
         """From the lower bound to the upper one."""
@@ -27,13 +29,14 @@ class Mean(TwoSums):
 
     def released(self, query: Query) -> Released:
         """Two integers for each cell: sum(k - lower) and sum(upper - k)."""
-        wanted = quantity(query.column)
-        grid = wanted.grid
-        return Released(
-            (
-                Measure(MeasureKind.VALUES, wanted, query.where),
-                Measure(MeasureKind.SUM, wanted, query.where),
-            ),
-            ((-grid.lower, 1), (grid.upper, -1)),
-            (grid.step, grid.step),
-        )
+        return two_sums(query)
+
+    def shared_read(self, query: Query, sums: SharedSums) -> Read:
+        """From two sums as from its own; from three as from those of a variance."""
+        return Read(query, sums.step, sums.rows, Reading.MOMENTS if sums.squared else Reading.OWN)
+
+    def relative_error(
+        self, half: float | None, at_one: float | None, middle: float | None, units: str
+    ) -> tuple[float, str] | None:
+        """Beside one value at the middle."""
+        return (at_one / middle, "of the mean") if at_one is not None and middle else None

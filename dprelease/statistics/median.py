@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dprelease.statistics.quantile import Quantile
+from fractions import Fraction
+
+from dprelease.statistics.quantile import OF_VALUES, Quantile
 
 
 class Median(Quantile):
     """The quantile 1/2."""
 
     name = "median"
+    keys = OF_VALUES
+    fixed_quantile = Fraction(1, 2)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dprelease.statistics.quantile import Quantile
+from fractions import Fraction
+
+from dprelease.statistics.quantile import OF_VALUES, Quantile
 
 
 class Min(Quantile):
     """A low quantile: the true minimum is one record's value, and can't be released."""
 
     name = "min"
+    keys = OF_VALUES
+    fixed_quantile = Fraction(1, 100)
     remark = "; a low quantile, for a true minimum is the value of one record"
-    extreme = True
+    end = "minimum"

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dprelease.model import Measure, MeasureKind, Query
 from dprelease.postprocess.fixed_point import places_for
-from dprelease.statistics.base import Released, both
+from dprelease.statistics.base import OF_PARTS, Released, SpecKeys, both
 from dprelease.statistics.shared.two_sums import Scale, TwoSums
 
 _ONE = Fraction(1)
@@ -21,6 +21,8 @@ class Proportion(TwoSums):
     """The share of records of the cell that fulfil the numerator's condition."""
 
     name = "proportion"
+    keys = SpecKeys(where_is_numerator=True)
+    processing = OF_PARTS
 
     def scale(self, query: Query) -> Scale:
         """From 0 to 1."""
@@ -34,3 +36,9 @@ class Proportion(TwoSums):
         true = Measure(MeasureKind.RECORDS, None, both(query.where, query.numerator.where))
         records = Measure(MeasureKind.RECORDS, None, query.where)
         return Released((true, records), ((1, 0), (-1, 1)), (_ONE, _ONE))
+
+    def relative_error(
+        self, half: float | None, at_one: float | None, middle: float | None, units: str
+    ) -> tuple[float, str] | None:
+        """Beside a share of one half."""
+        return None if at_one is None else (at_one * 2, "of a share of one half")

@@ -2,28 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed
 from dprelease.postprocess.number_text import percent
-from dprelease.statistics.base import ESTIMATE, Estimate, Neighbours, Released, quantity
+from dprelease.statistics.base import (
+    BY_CHOICE,
+    ESTIMATE,
+    LISTS,
+    Hazard,
+    Neighbours,
+    Released,
+    SpecKeys,
+    Statistic,
+    quantity,
+)
 from dprelease.statistics.shared.sensitivity import cells_of
 
 PARTS = (*ESTIMATE, "_rank_moe")
+OF_VALUES = SpecKeys(column=True, numeric=True, may=LISTS, mechanisms=BY_CHOICE)
+FEW_VALUES = 100
+"""A grid of fewer values is coarse: many records share one."""
+
 _LISTED = ", if all values are among the listed ones"
 
 
-class Quantile(Estimate):
+class Quantile(Statistic):
     """Values of the column's grid that leave the wanted shares of the records below them."""
 
     name = "quantile"
     suffixes = PARTS
     remark = ""
-    extreme = False  # whether it stands for a minimum or maximum
+    keys = OF_VALUES._replace(needs=("q",))
+    processing = "Quantiles are values of the column's grid; nulls have no rank."
+
+    def how_to_read(self, level: str) -> str:
+        """Ranks."""
+        return (
+            "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
+            "values are put in order, a median is right where number 500 stands. Its `_noise_moe` "
+            "and `_flag` are empty, for how far a rank is in values is private."
+        )
+
+    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+        """Ranks, coarse grids, and ends."""
+        name = step.query.name
+        yield Hazard(
+            4,
+            "quantiles",
+            "exact in ranks, not in values: where values are few and far apart, or a group is no "
+            "larger than the rank error, a figure can be anywhere between the bounds",
+            name,
+        )
+        if step.points and step.points.grid.width < FEW_VALUES:
+            yield Hazard(
+                5,
+                "quantiles of a coarse grid",
+                "many records share a value, and a figure is no finer than the step; where one "
+                "value has more than 4,096 records of a group, the rank error of several "
+                "quantiles grows by that number/4,096",
+                name,
+            )
+        if self.end:
+            needed = self.meaningful_from(step, interval)
+            yield Hazard(
+                6,
+                "minimum and maximum",
+                "one record in a hundred lies beyond the quantile that stands for each: a group "
+                "with fewer than a hundred times its rank error of records may show any of its "
+                "values instead, and its figure says nothing of the end",
+                f"{name} (in groups of fewer than {needed:,} values)",
+            )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
         """The columns of each quantile."""
@@ -51,10 +103,10 @@ class Quantile(Estimate):
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
     ) -> list[OutputColumn]:
         """Publish each quantile, and how many ranks it may be off."""
-        found: list[OutputColumn] = []
+        published: list[OutputColumn] = []
         for at, ending in enumerate(endings(step.query)):
-            found.extend(self._columns(step, noisy[at], interval, at, ending))
-        return found
+            published.extend(self._columns(step, noisy[at], interval, at, ending))
+        return published
 
     def _columns(
         self, step: Step, integers: Sequence[int], interval: Fraction, at: int, ending: str
@@ -109,7 +161,7 @@ class Quantile(Estimate):
         may be off by more ranks than these, it may lie beyond all values: the rank half-width r
         exceeds s n for n < r/s.
         """
-        if not self.extreme:
+        if not self.end:
             return None
         q = step.query.quantiles[0]
         return ceil(_ranks(step, interval, 0) / min(q, 1 - q))
@@ -126,6 +178,9 @@ def ranks_half(step: Step, interval: Fraction) -> int:
 
 
 def _ranks(step: Step, interval: Fraction, at: int) -> int:
+    # Imported here for start-up: to load a spec needs no mechanism.
+    from dprelease.mechanisms.quantile_error import rank_halfwidth
+
     if step.scheme is None:
         raise ValueError("quantiles are searched by a scheme")
     grid, points = quantity(step.query.column).grid, step.query.points

@@ -21,12 +21,14 @@ from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import places_for
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
-from dprelease.privacy.sensitivity.contribution import COUNT, Scalar
+from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.base import (
+    OF_PARTS,
     RECORDS_FOR_EXAMPLE,
-    Estimate,
     Neighbours,
     Released,
+    SpecKeys,
+    Statistic,
     both,
     null_fill,
     quantity,
@@ -36,10 +38,25 @@ from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 CLOSE = Fraction(1, 16)
 
 
-class Ratio(Estimate):
+class Ratio(Statistic):
     """A sum or count divided by another; no figure where the denominator may well be 0."""
 
     name = "ratio"
+    keys = SpecKeys(needs=("numerator", "denominator"))
+    error_by_records = True
+    processing = OF_PARTS
+    explained = (
+        "Numerator and denominator have noise of one size, each times an integer that balances "
+        "their errors."
+    )
+
+    def how_to_read(self, level: str) -> str:
+        """Empty ones, and what intervals of those shown hold."""
+        return (
+            "A ratio is empty where its denominator can't be told from 0. Its interval holds as "
+            "stated over all cells, empty ones counted as held: of ratios that are shown with a "
+            "denominator near its noise, more are wrong."
+        )
 
     def released(self, query: Query) -> Released:
         """Two integers for each cell: numerator and denominator times their factors."""

@@ -44,6 +44,15 @@ _ALL: tuple[Statistic, ...] = (
 STATISTICS: dict[str, Statistic] = {statistic.name: statistic for statistic in _ALL}
 
 
+def key_selector(*, of_units: bool) -> str:
+    """Name the statistic by which private keys are selected: of units that are people, or rows."""
+    return next(
+        name
+        for name, statistic in STATISTICS.items()
+        if statistic.selects_keys and statistic.counts_units is of_units
+    )
+
+
 def statistic_of(name: str) -> Statistic:
     """Look a statistic up by its name in the spec; KeyError when there is none."""
     return STATISTICS[name]

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from dprelease.model import Grid
 from dprelease.postprocess.moment_intervals import Estimates, deviations
+from dprelease.statistics.base import Sharing
 from dprelease.statistics.shared.three_sums import ThreeSums
 
 
@@ -14,6 +15,7 @@ class Stddev(ThreeSums):
 
     name = "stddev"
     what = "population standard deviation of the clamped values"
+    sharing = Sharing(lead=3, squared=True)
 
     def figure(self, variance: Estimates) -> Estimates:
         """Roots: they keep what lies between two numbers between them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dprelease.model import Query
+from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.shared.choices import AxisChoice
 
 
@@ -12,6 +13,9 @@ class TopK(AxisChoice):
     name = "top_k"
     what = "most frequent values"
     suffixes = ("_1", "_noise_moe", "_flag")
+    keys = SpecKeys(
+        column=True, chooses=True, needs=("k",), mechanisms=("auto", "laplace", "exponential")
+    )
 
     def endings(self, query: Query) -> tuple[str, ...]:
         """_1, _2, ..."""

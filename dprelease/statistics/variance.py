@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dprelease.statistics.base import Sharing
 from dprelease.statistics.shared.three_sums import ThreeSums
 
 
@@ -10,3 +11,4 @@ class Variance(ThreeSums):
 
     name = "variance"
     what = "population variance of the clamped values (mean squared distance from their mean)"
+    sharing = Sharing(lead=4, squared=True)

@@ -10,9 +10,8 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Gaussian, Laplace
 from dprelease.model.shift import single
-from dprelease.privacy import zcdp
+from dprelease.privacy import discrete_gaussian, zcdp
 from dprelease.privacy.composition import Cost, compose
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
 
 FINE = 1e-5  # discretisation of their losses; they round up
 

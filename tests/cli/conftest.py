@@ -1,16 +1,24 @@
-"""The command line as people meet it: a process of its own, with its own streams."""
+"""The command line as people meet it, with its own streams; where it matters, in a process."""
 
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
+
+from dprelease.cli.guard import execute
 
 SPEC = """\
 schema = 1
@@ -105,8 +113,21 @@ def spec(folder: Path) -> Callable[..., str]:
 
 
 @pytest.fixture
-def cli(folder: Path) -> Callable[..., Answer]:
-    """Run ``dprelease`` in the folder, without terminal or input."""
+def cli(folder: Path, process: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Run ``dprelease`` in the folder, without terminal or input; in this process if that will do.
+
+    Variables of the environment are for a process of its own: some are read at its start.
+    """
+
+    def run(*arguments: str, **environment: str) -> Answer:
+        return process(*arguments, **environment) if environment else called(folder, arguments)
+
+    return run
+
+
+@pytest.fixture
+def process(folder: Path) -> Callable[..., Answer]:
+    """Run ``dprelease`` in a process of its own."""
 
     def run(*arguments: str, **environment: str) -> Answer:
         done = subprocess.run(
@@ -123,6 +144,34 @@ def cli(folder: Path) -> Callable[..., Answer]:
         return Answer(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+def called(folder: Path, arguments: Sequence[str]) -> Answer:
+    """The outermost function of ``dprelease``, with the surroundings of a process."""
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.chdir(folder)
+        for name in os.environ.keys() - plain_environment().keys():
+            patch.delenv(name)
+        for name, value in plain_environment().items():
+            patch.setenv(name, value)
+        streams = {}
+        for name in ("stdin", "stdout", "stderr"):
+            bare = stack.enter_context(TemporaryFile())
+            streams[name] = TextIOWrapper(bare, encoding="utf-8")
+            patch.setattr(sys, name, streams[name])
+        for module, name in ((threading, "excepthook"), (sys, "unraisablehook")):
+            patch.setattr(module, name, getattr(module, name))
+        stack.enter_context(warnings.catch_warnings())
+        stack.callback(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+        stack.callback(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
+        code = execute(arguments)
+        texts = []
+        for name in ("stdout", "stderr"):
+            streams[name].flush()
+            streams[name].buffer.seek(0)
+            texts.append(streams[name].buffer.read().decode("utf-8").replace("\r\n", "\n"))
+        return Answer(code, *texts)
 
 
 @pytest.fixture

@@ -12,25 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from record_laws import labelled, numeric
 
 from dprelease.local.cells import described
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.write_table import write_records
 from dprelease.model import (
     About,
-    ColumnType,
     Grid,
-    Group,
     LaplaceLaw,
     Loss,
-    Mechanism,
     Perturb,
-    PerturbedColumn,
-    Quantity,
     RecordStep,
-    Response,
     StoredTable,
-    SubsetLaw,
 )
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.record_tables import drawn_table
@@ -38,19 +32,15 @@ from dprelease.report.facts.record_tables import drawn_table
 ROWS = 800
 
 
-def labelled(name: str, *labels: str) -> Response:
-    column = PerturbedColumn(name, Group(name, ColumnType.STRING, labels, labels))
-    law = SubsetLaw(len(labels), 1, Fraction(3, 4))
-    return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, Loss(Fraction(2)))
-
-
-PAY = PerturbedColumn("pay", None, Quantity("pay", Grid(Fraction(1, 100), 0, 500_000), 250_000))
+SURE = Fraction(3, 4)
+TWO = Loss(Fraction(2))
+PAY = Grid(Fraction(1, 100), 0, 500_000)
 STEP = RecordStep(
     Perturb("people", ()),
     (
-        labelled("region", "=north", "south", "a\x1b[31m"),
-        labelled("town, old", "yes", "no"),
-        Response(PAY, Mechanism.LAPLACE, LaplaceLaw(Fraction(200_000)), Loss(Fraction(2))),
+        labelled("region", ("=north", "south", "a\x1b[31m"), SURE, loss=TWO),
+        labelled("town, old", ("yes", "no"), SURE, loss=TWO),
+        numeric("pay", PAY, LaplaceLaw(Fraction(200_000)), TWO),
     ),
     1,
     Loss(Fraction(6), Fraction(1, 10**7)),

@@ -12,8 +12,7 @@ import tomli
 from dprelease.engines.common.files import lay_out
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
-from dprelease.scaffold.csv_header import Csv, csv_columns, first_line
-from dprelease.scaffold.parquet_schema import parquet_columns
+from dprelease.scaffold.columns import Csv, csv_columns, first_line, parquet_columns
 from dprelease.scaffold.template import MARK, _key, quoted
 
 CANARY = "KANARIENVOGEL"
@@ -99,8 +98,10 @@ def test_the_reader_does_not_wait_for_what_comes_after_the_header(header, end):
 def test_the_process_opens_the_data_for_its_header_alone(folder, data):
     """What the whole process reads of the file, by the place where its reading ended."""
     program = (
-        "import os, sys\nkept = []\nclose = os.close\n"
-        "os.close = lambda fd: (kept.append(os.lseek(fd, 0, os.SEEK_CUR)), close(fd))[1]\n"
+        "import os, stat, sys\nkept = []\nclose = os.close\n"
+        "is_folder = lambda fd: stat.S_ISDIR(os.fstat(fd).st_mode)\n"
+        "note = lambda fd: is_folder(fd) or kept.append(os.lseek(fd, 0, os.SEEK_CUR))\n"
+        "os.close = lambda fd: (note(fd), close(fd))[1]\n"
         "opened = []\nsys.addaudithook(lambda event, args: opened.append(args[0])"
         " if event == 'open' and str(args[0]).endswith('.csv') else None)\n"
         "from dprelease.cli.guard import execute\n"
@@ -118,7 +119,7 @@ def test_nothing_is_overwritten(cli, folder, data):
     assert (answer.code, answer.out) == (2, "")
     assert "E010" in answer.err
     assert "north" in (folder / "small.toml").read_text()
-    assert [each.name for each in folder.iterdir() if "draft" in each.name] == []
+    assert [each.name for each in folder.iterdir() if "new-" in each.name] == []
     assert cli("init", "visits.csv", "-o", "nowhere/new.toml").code == 2
 
 

@@ -13,8 +13,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.key_texts import one_line
 
-from dprelease.engines.common.key_normalization import CONTROLS, LONGEST_KEY, one_line
+from dprelease.engines.common.key_normalization import CONTROLS, LONGEST_KEY
 
 SPEC = """\
 schema = 1

@@ -12,7 +12,7 @@ import dprelease
 from dprelease.spec.schema import models
 from dprelease.spec.schema.descriptions import SECTIONS, WORDS
 from dprelease.spec.schema.json_schema import KINDS, schema_text, spec_schema
-from dprelease.spec.schema.keys import Choice
+from dprelease.spec.schema.sections import Choice
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = Path(dprelease.__file__).parent / "spec" / "schema.json"
@@ -59,7 +59,7 @@ def test_only_a_schema_is_replaced(cli, folder):
     assert (answer.code, answer.out) == (2, "")
     assert "E010 small.csv is there already" in answer.err
     assert (folder / "small.csv").read_bytes() == before
-    assert not list(folder.glob("*.draft"))
+    assert not list(folder.glob("*.new-*"))
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)

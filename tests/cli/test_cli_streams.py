@@ -27,6 +27,7 @@ dprelease.release.plan.load = load
 """
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("exception", "name"),
     [

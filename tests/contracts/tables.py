@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from oracle.engine import get
 
-from dprelease.engines import get
+from dprelease import engines
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -23,8 +24,8 @@ from dprelease.model import (
     Source,
 )
 
-# The engines that answer every request of the vocabulary.
-ENGINES = ["reference", "duckdb"]
+# The engines that answer every request of the vocabulary: all that are registered, and the oracle.
+ENGINES = [*engines.ENGINES, "reference"]
 FORMS = ["csv", "csv files", "parquet", "parquet files"]
 
 T = ColumnType

@@ -29,6 +29,8 @@ from dprelease.model import (
     Source,
 )
 
+pytestmark = pytest.mark.one_in(2)  # on one of the engines
+
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 TYPES = {"p": T.STRING, "g": T.STRING, "x": T.FLOAT}
@@ -159,6 +161,7 @@ def test_the_order_of_rows_and_the_files_they_are_in_are_nothing(
     assert first == kept(engine, written(tmp_path / "t", TYPES, shuffled, other), bound)
 
 
+@pytest.mark.thorough
 def test_a_person_with_very_many_rows_is_like_any_other(engine: str, tmp_path: Path) -> None:
     rest: list[Row] = [("bob", g, float(x)) for g in CELLS for x in range(5)]
     alone = written(tmp_path / "alone", TYPES, rest, "parquet")
@@ -344,6 +347,7 @@ def test_each_row_in_a_cell_is_kept_equally_often(engine: str, tmp_path: Path) -
     assert all(fair(count, 1000, Fraction(1, 4)) for count in counts)
 
 
+@pytest.mark.thorough
 def test_over_many_salts_every_row_of_a_person_is_kept(engine: str, tmp_path: Path) -> None:
     rows: list[Row] = [("ann", g, float(x)) for g in CELLS for x in range(3)]
     source = written(tmp_path / "t", TYPES, rows, "csv")

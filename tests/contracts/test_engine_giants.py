@@ -8,11 +8,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from oracle.sampling import sampled, seeds_of
 from tables import T, asked, by_key, hidden, inputs, keyed
 
-from dprelease.engines.common.bounding_rule import sampled, seeds_of
 from dprelease.engines.duckdb import execute as duckdb_asking
-from dprelease.engines.duckdb.cells import Part
+from dprelease.engines.duckdb import partitions
+from dprelease.engines.duckdb.partitions import Part
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -68,11 +69,12 @@ def answered(request: AggregateRequest) -> dict[str, list[int]]:
     return {key: column for (key,), column in found.items() if any(column)}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("private", [False, True])
 def test_a_person_of_a_million_rows_fits_into_the_usual_memory(
     tmp_path: Path, private: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duckdb_asking, "MOST_PARTS", 1)
+    monkeypatch.setattr(partitions, "MOST_PARTS", 1)
     source = giant(tmp_path, 10**6, 100)
     for bound in (Bound("p", 12, 5, 2, 1, salt=SALT), Bound("p", 900, 70, 4, 1, salt=SALT)):
         request = question(source, bound, private, 100)
@@ -82,6 +84,7 @@ def test_a_person_of_a_million_rows_fits_into_the_usual_memory(
 LITTLE = [(4_000_000, 1000, "200MB", True), (3_000_000, 1, "150MB", False)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("rows", "cells", "memory", "private"), LITTLE)
 def test_one_unit_of_very_many_rows_fits_into_little_memory(
     tmp_path: Path,
@@ -98,6 +101,7 @@ def test_one_unit_of_very_many_rows_fits_into_little_memory(
     assert answered(request) == expected(rows, cells, bound)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 @pytest.mark.parametrize("very", [False, True])
 def test_looks_account_for_every_record(

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.key_texts import normal, one_line
 from tables import ENGINES, T, by_key, hidden, inputs, keyed, written
 from thorough import examples
 
@@ -21,8 +22,6 @@ from dprelease.engines.common.key_normalization import (
     CONTROLS,
     LONGEST_KEY,
     SIMPLE,
-    normal,
-    one_line,
 )
 from dprelease.model import (
     AggregateRequest,
@@ -142,7 +141,7 @@ def known(texts: list[str]) -> list[str]:
 def test_private_keys_are_lines_made_of_their_text(
     engine: str, tmp_path: Path, texts: list[str]
 ) -> None:
-    """Both engines make the keys of ``key_texts``."""
+    """Both engines make the keys of ``key_normalization``."""
     texts = known(texts)
     expected = Counter(one_line(text) for text in texts)
     for label in expected:

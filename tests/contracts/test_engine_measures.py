@@ -30,6 +30,8 @@ from dprelease.model import (
     Source,
 )
 
+pytestmark = pytest.mark.one_in(2)  # on one of the engines
+
 pytestmark = pytest.mark.parametrize("engine", ENGINES)
 
 M = MeasureKind

@@ -16,14 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from tables import ENGINES, FORMS, OPAQUE, T, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines import get
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import execute as duckdb_asking
-from dprelease.engines.duckdb import record_batches as duckdb_records
-from dprelease.engines.duckdb import record_streams as duckdb_streams
+from dprelease.engines.duckdb import record_codes
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
@@ -153,7 +152,7 @@ def test_both_engines_keep_the_same_records(
     source = written(tmp_path / "t", TYPES, rows, form)
     request = RecordRequest(source, (*inputs(TYPES), *DERIVED), tuple(columns), bound)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duckdb_streams, "first_parts", lambda *_: parts)
+        patch.setattr(record_codes, "first_parts", lambda *_: parts)
         patch.setattr(duckdb_asking, "FRUGAL", frugal[0])
         patch.setattr(duckdb_asking, "VERY_FRUGAL", frugal[1])
         found = codes("duckdb", request)
@@ -216,11 +215,11 @@ def test_any_bytes_mean_the_same_to_every_reader(
     request = RecordRequest(Source(str(path), "csv", Dialect(strip=strip)), TEXTS, OF_TEXTS, bound)
     expected = codes("reference", request)
     layout = lay_out(request.source, request.inputs)
-    assert counted(duckdb_records._csv_careful(request, layout), 2) == expected
+    assert counted(record_codes.csv_careful(request, layout), 2) == expected
     done: list[bool] = []
 
     def batches() -> Iterator[tuple[np.ndarray, ...]]:
-        done.append((yield from duckdb_records._csv_fast(request, layout)))
+        done.append((yield from record_codes.csv_fast(request, layout)))
 
     found = counted(batches(), 2)
     assert found == (expected if done == [True] else Counter())
@@ -234,7 +233,7 @@ def test_clean_lines_do_not_need_the_careful_reader(
     path.write_bytes(b's,x,n\n1,x,1\n"a",x,\n1,x,abc\n')
     request = RecordRequest(Source(str(path), "csv"), TEXTS, OF_TEXTS)
     expected = codes("reference", request)
-    monkeypatch.delattr(duckdb_records, "_csv_careful")
+    monkeypatch.delattr(record_codes, "csv_careful")
     assert codes("duckdb", request) == expected
 
 
@@ -272,6 +271,7 @@ def test_a_text_that_is_not_utf_8_costs_no_record(
     assert found == {(0, 2): often, (4, 4): often, (1, 100): often, (6, 8): often, (2, 10): often}
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", OPAQUE)
 def test_units_of_any_type_keep_the_same_records(tmp_path: Path, name: str) -> None:
     size = 7 * len(OPAQUE[name])
@@ -290,7 +290,7 @@ def test_units_of_any_type_keep_the_same_records(tmp_path: Path, name: str) -> N
 
 
 def test_records_of_several_batches_are_all_there(tmp_path: Path) -> None:
-    size = 3 * duckdb_streams.BATCH + 7
+    size = 3 * record_codes.BATCH + 7
     table = pa.table({"n": pa.array(range(size), pa.int32())})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=50_000)
     column = Quantity("n", Grid(Fraction(1), 0, size), null_fill=0)
@@ -337,9 +337,9 @@ def test_files_that_change_meanwhile_are_found_out(
     (path,) = (tmp_path / "t").iterdir()
     before = os.stat(path)
     # where batches come from: a stream of DuckDB, or a query of each batch that was read
-    place, name = duckdb_streams, "_streamed"
+    place, name = record_codes, "code_batches"
     if form == "parquet" and not bounded:
-        place, name = duckdb_records, "codes_now"
+        place, name = record_codes, "codes_now"
     honest = getattr(place, name)
 
     def changing(*given: object) -> object:
@@ -351,7 +351,7 @@ def test_files_that_change_meanwhile_are_found_out(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(place, name, changing)
         if same_marks:
-            patch.setattr("dprelease.engines.common.file_identity._marks", lambda _: [])
+            patch.setattr(record_codes, "file_marks", lambda _: [])
         with pytest.raises(Failure) as caught:
             list(get("duckdb").records(request).reveal())
     assert caught.value.exit_code is ExitCode.AFTER_CHARGE
@@ -377,7 +377,7 @@ def test_a_stream_that_is_dropped_closes_its_connection(
 ) -> None:
     import duckdb
 
-    size = (3 if bounded else 40) * duckdb_streams.BATCH
+    size = (3 if bounded else 40) * record_codes.BATCH
     pq.write_table(pa.table({"n": pa.array(range(size), pa.int32())}), tmp_path / "t.parquet")
     column = Quantity("n", Grid(Fraction(1), 0, size), null_fill=0)
     source = Source(str(tmp_path / "t.parquet"), "parquet")

@@ -15,15 +15,15 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from tables import T, hidden, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines import get
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_asking
 from dprelease.engines.duckdb.bounding_lists import MOST_ROWS
-from dprelease.engines.duckdb.cells import Part
+from dprelease.engines.duckdb.partitions import Part
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -157,12 +157,12 @@ def parts(number: int) -> Iterator[None]:
 def every_path(request: AggregateRequest) -> dict[str, object]:
     """The answer of each reader."""
     if request.source.format == "parquet":
-        tables = {"only": embedded._parquet(request).table}
+        tables = {"only": embedded.from_parquet(request).table}
     else:
         layout = lay_out(request.source, request.inputs)
-        fast = embedded._csv_fast(request, layout)
+        fast = embedded.csv_fast(request, layout)
         assert fast is not None, "a clean file is not for the careful reader"
-        tables = {"fast": fast.table, "careful": embedded._csv_careful(request, layout).table}
+        tables = {"fast": fast.table, "careful": embedded.csv_careful(request, layout).table}
     return {name: plain(request, table) for name, table in tables.items()}
 
 
@@ -271,9 +271,9 @@ def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
                 run(part)
                 return
             with pytest.MonkeyPatch.context() as inner:
-                honest_run = duckdb_asking._Asking._run
+                honest_run = duckdb_asking.Execution.run
                 inner.setattr(
-                    duckdb_asking._Asking, "_run", lambda self, text: Cut(honest_run(self, text))
+                    duckdb_asking.Execution, "run", lambda self, text: Cut(honest_run(self, text))
                 )
                 run(part)
 

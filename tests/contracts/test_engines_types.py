@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from thorough import examples
 
-from dprelease.engines import get
 from dprelease.model import (
     AggregateRequest,
     ColumnType,

@@ -247,6 +247,7 @@ def test_a_reader_does_not_stop_a_charge(tmp_path: Path) -> None:
             assert reader.head() == ledger.head()
 
 
+@pytest.mark.thorough
 def test_a_full_disk_charges_nothing_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger.open(str(path)) as ledger:

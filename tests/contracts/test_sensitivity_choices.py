@@ -25,7 +25,7 @@ from dprelease.model import (
     Query,
     Sensitivity,
 )
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import STATISTICS
 

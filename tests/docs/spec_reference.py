@@ -11,12 +11,9 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec.schema import fields, models, quantiles
-from dprelease.spec.schema import local_keys as perturb_keys
+from dprelease.spec.schema import fields, models, numbers
 from dprelease.spec.schema.descriptions import SECTIONS, WORDS
-from dprelease.spec.schema.keys import Choice, Key
-from dprelease.spec.schema.sections import Section
-from dprelease.spec.toml import numbers
+from dprelease.spec.schema.sections import Choice, Key, Section
 
 README = Path(__file__).parents[2] / "README.md"
 BEGIN = "<!-- spec reference: begin (written by tests/docs/spec_reference.py) -->"
@@ -32,16 +29,17 @@ KINDS: dict[Callable[[object], object], str] = {
     numbers.budget: "number above 0",
     numbers.weight: "number above 0",
     numbers.probability: "number in [0, 1)",
+    numbers.interval: "number",
     numbers.bound: "whole number from 1",
     numbers.within: "number above 0",
     numbers.confidence: "number from 0.5 to below 1",
     numbers.picks: "whole number from 1",
     numbers.selection_delta: "number above 0, to 0.001",
-    quantiles.quantiles: "number in (0, 1), or list of them",
-    perturb_keys.mechanisms: " ".join(f'`"{word}"`' for word in perturb_keys.MECHANISMS)
+    fields.quantiles: "number in (0, 1), or list of them",
+    fields.mechanisms: " ".join(f'`"{word}"`' for word in fields.MECHANISMS)
     + ", or table by column",
-    perturb_keys.weights: "table by column, of numbers above 0",
-    perturb_keys.truth: "number in (0, 1)",
+    fields.weights: "table by column, of numbers above 0",
+    fields.truth: "number in (0, 1)",
     models.read_bounding: "table, see below",
     models.read_accuracy: "table, see below",
     models.read_selection: "table, see below",

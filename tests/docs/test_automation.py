@@ -96,6 +96,7 @@ def committed(shell, **specs):
     return done.stdout.strip()
 
 
+@pytest.mark.thorough
 def test_the_actions_steps_check_and_compare(shell):
     inputs = {"SPECS": "release_specs/*.toml", "PERIOD": "", "FAIL_WHEN_WEAKER": "true"}
     check, compare = steps()["check"]["run"], steps()["diff"]["run"]

@@ -68,6 +68,7 @@ def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.thorough
 def test_every_command_prints_what_the_readme_says(checkout):
     wrong = []
     for command in commands():

@@ -7,7 +7,7 @@ import pytest
 from readme_blocks import readme
 
 from dprelease.model import Adjacency, Column, ColumnType, Expression, Grid, Group, Part, Query
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

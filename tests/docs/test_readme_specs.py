@@ -10,11 +10,11 @@ from spec_reference import BEGIN, END, replaced, sections
 
 import dprelease
 from dprelease.errors import ExitCode
-from dprelease.expressions.grammar import ALLOWED
+from dprelease.expressions.whitelist import ALLOWED
 from dprelease.spec.checks.queries.query import MAX_CELLS
-from dprelease.spec.checks.queries.statistic_keys import STATISTICS
 from dprelease.spec.schema.descriptions import WORDS
-from dprelease.spec.schema.keys import Key
+from dprelease.spec.schema.sections import Key
+from dprelease.statistics.registry import STATISTICS
 
 
 def read(text: str) -> dict[str, Any]:
@@ -83,8 +83,20 @@ def test_numbers_and_names_that_the_readme_states():
     text = readme()
     for code in ExitCode:
         assert f"| {int(code)} |" in text
-    for name, keys in STATISTICS.items():
-        assert f"| `{name}` |" in text
-        for suffix in keys.suffixes:
-            assert f"`<query>{suffix}`" in text
+    assert not undocumented(text)
     assert f"at most {MAX_CELLS:,} cells" in text
+
+
+def undocumented(text: str) -> list[str]:
+    """Statistics and columns of theirs that the tables of statistics and of columns lack."""
+    return [
+        name
+        for name, statistic in STATISTICS.items()
+        if f"| `{name}` |" not in text
+        or any(f"`<query>{suffix}`" not in text for suffix in statistic.suffixes)
+    ]
+
+
+def test_a_new_statistic_is_missed_in_the_readme(monkeypatch):
+    monkeypatch.setitem(STATISTICS, "count_twice", STATISTICS["count"])
+    assert undocumented(readme()) == ["count_twice"]

@@ -172,6 +172,7 @@ SPOILT = [
 ]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("spoil", SPOILT, ids=lambda spoil: spoil.__name__.strip("_"))
 def test_a_spoilt_ledger_is_refused(
     nursery: Nursery, folder: Path, spoil: Callable[[Path], None]

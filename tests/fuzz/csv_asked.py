@@ -11,10 +11,9 @@ from typing import Any
 from csv_lines import KINDS, Form
 from oracle.cells import ordered_key, placer_of
 from oracle.expressions import evaluate
-from oracle.grid_texts import grid_integer
-from oracle.values import Record
+from oracle.sampling import text_of
+from oracle.values import Record, grid_integer
 
-from dprelease.engines.common.bounding_rule import text_of
 from dprelease.expressions import tree
 from dprelease.model import (
     AggregateRequest,

@@ -32,12 +32,16 @@ from oracle import engine as reference  # noqa: E402
 from dprelease.engines.common.files import Layout, lay_out  # noqa: E402
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast  # noqa: E402
 from dprelease.engines.duckdb.errors import Stream  # noqa: E402
-from dprelease.engines.duckdb.group_labels import put_labels  # noqa: E402
+from dprelease.engines.duckdb.group_keys import put_labels  # noqa: E402
 from dprelease.engines.duckdb.session import session  # noqa: E402
 from dprelease.engines.duckdb.sources import csv_fields, csv_stream  # noqa: E402
-from dprelease.engines.duckdb.subqueries import layer  # noqa: E402
 from dprelease.engines.duckdb.typed_rows import Fields, build_rows  # noqa: E402
-from dprelease.expressions.sqltext import identifier, number, select  # noqa: E402
+from dprelease.expressions.sqltext import (  # noqa: E402
+    identifier,
+    layer,
+    number,
+    select,
+)
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Source  # noqa: E402
 
 # Lines of a file, and how many of them are damaged.

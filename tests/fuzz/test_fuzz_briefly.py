@@ -8,6 +8,7 @@ import fuzz_csv
 import fuzz_csv_readers
 import fuzz_spec
 import pytest
+from thorough import examples
 from timed import run_for
 
 
@@ -22,7 +23,7 @@ def test_csv_files(tmp_path: Path) -> None:
 
 
 def test_lines_of_csv_by_every_reader(tmp_path: Path) -> None:
-    assert fuzz_csv_readers.run(tmp_path, 20_000, 1).roles >= 20_000
+    assert fuzz_csv_readers.run(tmp_path, examples(20_000), 1).roles >= examples(20_000)
 
 
 def test_what_a_case_raises_is_seen() -> None:

@@ -33,6 +33,7 @@ def test_there_are_enough_and_no_two_are_the_same() -> None:
 PARTS = 8
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_bad_input_is_told_and_costs_nothing(
     part: int,

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from small import GOOD, SPEC, lines
 from trials import CONDITION, put
 
@@ -94,6 +95,7 @@ def test_specs(tmp_path: Path) -> None:
     assert most < 1 << 30
 
 
+@pytest.mark.thorough
 def test_expressions_over_long_texts(tmp_path: Path) -> None:
     specs = {name: put(CONDITION, text.replace("\n", " ")) for name, text in CONDITIONS.items()}
     data = lines([GOOD] * 50 + [LONG, [*GOOD[:5], "1e308", "9223372036854775807", *GOOD[7:]]])

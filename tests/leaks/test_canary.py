@@ -15,10 +15,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, files_below, lines
 
 from dprelease.cli.console import StatusLine
-from dprelease.engines import get
 
 TEXT = "zqxcanary"
 NUMBER = "86420975"
@@ -132,6 +132,7 @@ def release(capfd: Any, folder: Path, *options: str) -> Answer:
     return answer
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", FILES)
 def test_whatever_the_records_hold(
     name: str, folder: Path, watched: list[str], capfd: pytest.CaptureFixture[str]
@@ -143,6 +144,7 @@ def test_whatever_the_records_hold(
     assert len(list((folder / "work" / "out").iterdir())) == 7
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("name", FILES)
 def test_whatever_records_are_perturbed(
@@ -162,6 +164,7 @@ def test_whatever_records_are_perturbed(
     assert kept.read_bytes() == table.read_bytes()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_whatever_the_file_is(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "work" / "data.csv").write_bytes(WRONG[name])
@@ -219,6 +222,7 @@ def test_parquet(folder: Path, watched: list[str], capfd: pytest.CaptureFixture[
         assert column.num_values == len(published["region"]) == 3
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("column", "values", "code"),
     [
@@ -269,7 +273,7 @@ def odd_text() -> Exception:
 
 # Where something fails: structure, engine, noise, seal, report, files, last words.
 STEPS = [
-    *(f"release.run.{step}" for step in ("_inspect", "_aggregate", "privatize", "to_bytes")),
+    *(f"release.run.{step}" for step in ("inspect", "aggregate", "privatize", "to_bytes")),
     "release.run.assemble",
     "release.run.publish",
     "cli.run._tell",
@@ -301,6 +305,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
     return broken
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", STEPS)
 def test_whatever_fails_is_named_by_its_class(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -330,7 +335,7 @@ def test_the_python_call_shows_nothing_either(
     import dprelease
 
     (folder / "work" / "data.csv").write_bytes(FILES["good"])
-    monkeypatch.setattr("dprelease.release.run._aggregate", raising(ValueError(TEXT)))
+    monkeypatch.setattr("dprelease.release.run.aggregate", raising(ValueError(TEXT)))
     with pytest.raises(dprelease.Failure) as caught:
         dprelease.run(folder / "work" / "spec.toml")
     shown = "".join(traceback.format_exception(caught.value))

@@ -154,6 +154,7 @@ def test_the_specs_hold_every_statistic(name: str, tmp_path: Path) -> None:
     assert {each["statistic"] for each in spec["query"]} == set(STATISTICS)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SPECS)
 def test_the_same_noised_figures_leave_the_same_traces(name: str, tmp_path: Path) -> None:
     world = World(tmp_path, name, engine="reference")
@@ -176,6 +177,7 @@ def test_the_same_noised_figures_leave_the_same_traces(name: str, tmp_path: Path
     assert len(exact) > 2  # the data did matter to the figures
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "reads", "writes", "what"),
     [
@@ -197,6 +199,7 @@ def test_the_same_of_the_engine_that_people_use(
     assert world.run() == expected
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("engine", "rows"), [("reference", ROWS[:1]), ("reference", []), ("duckdb", [])]
 )
@@ -211,6 +214,7 @@ def test_an_empty_table_is_released_as_any_other(engine: str, rows: Rows, tmp_pa
     assert world.run() == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SPECS)
 def test_the_order_of_records_is_not_to_be_seen(name: str, tmp_path: Path) -> None:
     """With the same random bytes, records in another order give the same files, on any engine."""

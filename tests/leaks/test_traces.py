@@ -88,6 +88,7 @@ def run(folder: Path, umask: str, *, home: bool = True) -> dict[str, int]:
     return {os.path.relpath(path, work): mode for path, mode in seen.items()}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("umask", "home"), [("000", True), ("077", False)])
 def test_modes_do_not_hang_on_the_umask_but_those_of_what_is_published(
     umask: str, home: bool, tmp_path: Path

@@ -25,6 +25,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
 from dprelease.cli.guard import execute
 from dprelease.release import run as pipeline
@@ -170,6 +171,7 @@ class World:
             patch.setattr(pipeline, "certified_plan", self._plan)
             patch.setattr(pipeline, "privatize", self._privatize)
             patch.setattr(pipeline, "relocated", self._relocated)
+            patch.setattr(pipeline, "get", get)
             yield
 
     def _plan(self, release: Any) -> Any:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from oracle.bounding import Row, bounded, unit_of
 from oracle.cells import Cell, cell_of, labels_of, placer_of, position
 from oracle.expressions import evaluate
-from oracle.grid_texts import grid_integer, on_grid
-from oracle.values import Record, encoded
+from oracle.values import Record, encoded, grid_integer, on_grid
 
 from dprelease.engines.common.text_values import parse_value
 from dprelease.expressions import tree

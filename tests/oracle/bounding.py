@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 from oracle.cells import Cell, ordered_key, position
 from oracle.expressions import evaluate
-from oracle.grid_texts import grid_integer
-from oracle.values import Record, encoded
+from oracle.sampling import sampled, seeds_of, text_of
+from oracle.values import Record, encoded, grid_integer
 
-from dprelease.engines.common.bounding_rule import sampled, seeds_of, text_of
-from dprelease.engines.common.row_order import content_of
+from dprelease.engines.common.request_content import content_of
 from dprelease.expressions import tree
 from dprelease.expressions.nodes import Value
 from dprelease.model import AggregateRequest, Bound
@@ -64,7 +63,7 @@ def kept(own: list[Row], bound: Bound) -> Iterator[Row]:
 
 
 def _order_of(request: AggregateRequest) -> Callable[[Row], Order]:
-    """What puts rows into canonical order: see ``contents``."""
+    """What puts rows into canonical order: see ``request_content``."""
     groups, content = request.groups, content_of(request)
     types = {each.name: each.type for each in request.inputs}
     conditions = [tree(where.text, types) for where in content.conditions]

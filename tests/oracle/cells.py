@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from oracle.key_texts import normal, one_line
 from oracle.values import Record, canonical_text
 
-from dprelease.engines.common.key_normalization import normal, one_line
 from dprelease.engines.common.text_values import parse_number, parse_value
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, Group
@@ -77,7 +77,7 @@ def _compared(value: Value) -> Value:
 
 
 def _private(group: Group) -> Placer:
-    """The private key of a record: a function of the record alone, see ``key_texts``."""
+    """The private key of a record: a function of the record alone, see ``key_normalization``."""
 
     def place(record: Record) -> Place | None:
         value = record.values[group.column]

@@ -1,6 +1,7 @@
 """The oracle: the same answers in plain loops, written to be read, not to be fast.
 
-It shares nothing with the fast path but the definition of text in ``values`` and the header.
+It shares nothing with the fast path but definitions: of text in ``text_values``, of the order of
+rows in ``request_content``, and of the header.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from oracle.parquet import check_parquet, parquet_records
 from oracle.record_codes import batches
 from oracle.values import Record, declared, text_record
 
-from dprelease.engines.base import columns_derived, columns_read, lost
+from dprelease import engines
+from dprelease.engines.base import Engine, columns_derived, columns_read, lost
 from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, lay_out
 from dprelease.errors import Failure
 from dprelease.expressions import tree
@@ -59,6 +61,11 @@ class Reference:
 
 
 ENGINE = Reference()
+
+
+def get(name: str) -> Engine:
+    """The engine of that name; ``reference`` is this one, which is in no registry."""
+    return ENGINE if name == ENGINE.name else engines.get(name)
 
 
 def _batches(request: RecordRequest) -> Iterator[tuple[Codes, ...]]:

@@ -8,10 +8,10 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from oracle.sampling import bits_of
 from oracle.values import Record
 
 from dprelease.engines.base import lost
-from dprelease.engines.common.bounding_rule import bits_of
 from dprelease.engines.common.files import LINE_LIMIT, resolve
 from dprelease.engines.common.text_values import EXACT
 from dprelease.engines.parquet.schema import lay_out_parquet

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from oracle.bounding import Row, kept, unit_of
 from oracle.cells import placer_of
-from oracle.grid_texts import grid_integer
-from oracle.values import Record
+from oracle.values import Record, grid_integer
 
-from dprelease.engines.common.record_requests import NO_LABEL, aggregate_of
+from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
 from dprelease.model import Bound, Group, Quantity, RecordRequest
 
 if TYPE_CHECKING:

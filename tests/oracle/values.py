@@ -1,15 +1,19 @@
-"""A record of the reference engine: its typed values, and two ways to write one down."""
+"""A record of the reference engine: its typed values, and two ways to write one down.
+
+How the reference engine puts a value on a grid."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
+from dprelease.engines.common.request_content import scale_of
 from dprelease.engines.common.text_values import EXACT, parse_number, parse_value
 from dprelease.expressions.nodes import Value
-from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn
+from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, Grid, InputColumn, Quantity
 
 
 class Record(NamedTuple):
@@ -77,3 +81,18 @@ def encoded(*parts: Value) -> bytes:
     """Bytes that differ whenever the parts do; equal numbers of one type give equal bytes."""
     plain = [part + 0.0 if isinstance(part, float) else part for part in parts]  # -0.0 is 0.0
     return repr(plain).encode("utf-8", "surrogatepass")
+
+
+def grid_integer(quantity: Quantity, numbers: Mapping[str, float | None]) -> int | None:
+    """``clamp(rint(x / step))`` of the quantity's column, or its null fill."""
+    x = numbers[quantity.column]
+    return quantity.null_fill if x is None else on_grid(x, quantity.grid)
+
+
+def on_grid(x: float, grid: Grid) -> int:
+    """``clamp(rint(x / step))`` of a double that is not NaN."""
+    times, over = scale_of(grid)
+    scaled = x * times / over
+    if math.isinf(scaled):
+        return grid.upper if scaled > 0 else grid.lower
+    return max(grid.lower, min(grid.upper, round(scaled)))

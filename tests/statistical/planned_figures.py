@@ -33,7 +33,7 @@ from dprelease.model import (
 )
 from dprelease.planning.calibration import pure
 from dprelease.planning.steps import Choice, Draft
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
 

@@ -22,8 +22,8 @@ from dprelease.kernel.noise.selection.exponential import (
     draw_exponential,
     draw_permute_and_flip,
     flip,
+    peel,
 )
-from dprelease.kernel.noise.selection.top_k import peel
 from dprelease.kernel.noise.selection.weights import Rungs
 
 ALARM = 1e-6
@@ -99,6 +99,7 @@ FLIPS = [
 ]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("distances", "rate", "sizes"), CHOICES)
 def test_the_exponential_mechanism(distances: list[int], rate: F, sizes: list[int]) -> None:
     found = drawn(draw_exponential, distances, rate, sizes)
@@ -107,6 +108,7 @@ def test_the_exponential_mechanism(distances: list[int], rate: F, sizes: list[in
     assert p_value(found, exponential_law(distances, float(rate) / 2, sizes)) < ALARM
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("distances", "rate", "sizes"), FLIPS)
 def test_permute_and_flip(distances: list[int], rate: F, sizes: list[int]) -> None:
     found = drawn(draw_permute_and_flip, distances, rate, sizes)
@@ -114,6 +116,7 @@ def test_permute_and_flip(distances: list[int], rate: F, sizes: list[int]) -> No
     assert p_value(found, flip_law(distances, float(rate) * 2, sizes)) < ALARM
 
 
+@pytest.mark.thorough
 def test_a_rate_off_by_a_twentieth_is_caught() -> None:
     for draw, law, (distances, rate, sizes) in (
         (draw_exponential, exponential_law, CHOICES[3]),
@@ -125,6 +128,7 @@ def test_a_rate_off_by_a_twentieth_is_caught() -> None:
             assert p_value(found, law(distances, float(rate) * factor, sizes)) < ALARM
 
 
+@pytest.mark.thorough
 def test_permute_and_flip_with_more_candidates_than_could_be_flipped() -> None:
     """2^60 coins of e^-41 show a Poisson number of heads, to within 10^-17: mean 1.8."""
     mean = 2.0**60 * math.exp(-41)
@@ -137,6 +141,7 @@ def test_permute_and_flip_with_more_candidates_than_could_be_flipped() -> None:
     assert p_value(chosen, plain) > ALARM
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("size", [5, 1 << 60])
 @pytest.mark.parametrize("draw", [draw_exponential, draw_permute_and_flip])
 def test_offsets_are_all_alike(draw: Draw, size: int) -> None:

@@ -106,6 +106,7 @@ def three_sums(shape: str, records: int, width: int) -> tuple[list[int], float, 
     return sums, float(above.mean()) - 3, float(above.var())
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(("family", "epsilon"), NOISES)
 @pytest.mark.parametrize("width", [1, 12, 5000])
 @pytest.mark.parametrize(
@@ -174,6 +175,7 @@ PARTS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("family", "epsilon"), NOISES)
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize(("first", "second"), [(30, 20), (0, 300), (-900, 200), (5000, -9000)])

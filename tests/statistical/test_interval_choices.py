@@ -24,8 +24,11 @@ from planned_figures import (
     step_of,
 )
 
-from dprelease.kernel.noise.selection.exponential import draw_exponential, draw_permute_and_flip
-from dprelease.kernel.noise.selection.top_k import peel
+from dprelease.kernel.noise.selection.exponential import (
+    draw_exponential,
+    draw_permute_and_flip,
+    peel,
+)
 from dprelease.model import Form, NoiseFamily, Query, Step
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
@@ -79,6 +82,7 @@ def test_one_name_by_the_exact_law(name: str, known: Neighbours, mechanism: str)
             assert short == 0 or chance_of_another(step, short) > float(1 - level)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mechanism", ["auto", "exponential"])
 @pytest.mark.parametrize("name", ["mode", "best"])
 def test_the_draws_keep_it(name: str, mechanism: str, entropy: Any) -> None:

@@ -55,6 +55,7 @@ def errors(counts: Floats, q: float) -> Floats:
 # --- one quantile -------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("known", NEIGHBOURS, ids=neighbours_name)
 @pytest.mark.parametrize("name", ["median", "min", "max"])
 def test_one_quantile_of_records_that_are_all_alike(name: str, known: Neighbours) -> None:
@@ -126,6 +127,7 @@ def quartile_of_like_records(scheme: QuantileScheme, records: int) -> tuple[floa
     return missed, 0.75 * records
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("known", NEIGHBOURS, ids=neighbours_name)
 def test_quartiles_of_records_that_are_all_alike(known: Neighbours) -> None:
     """The error of the median adds to that of the quartile: no bound could leave that out."""

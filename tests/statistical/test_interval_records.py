@@ -14,22 +14,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from record_laws import labelled, numeric, window
 
 from dprelease.local.cells import level_values
 from dprelease.local.estimates import cross, mean, shares
 from dprelease.model import (
-    ColumnType,
     Grid,
-    Group,
     LaplaceLaw,
-    Loss,
-    Mechanism,
-    PerturbedColumn,
-    Quantity,
     Response,
     SubsetLaw,
     Tally,
-    Window,
     WindowLaw,
 )
 
@@ -43,16 +37,8 @@ def kept(labels: int, epsilon: float) -> Fraction:
     return Fraction(int(grown / (grown + labels - 1) * 2**64), 2**64)
 
 
-def labelled(name: str, labels: int, keep: Fraction, size: int = 1) -> Response:
-    texts = tuple(f"l{each}" for each in range(labels))
-    column = PerturbedColumn(name, Group(name, ColumnType.STRING, texts, texts))
-    law = SubsetLaw(labels, size, keep)
-    return Response(column, Mechanism.SUBSET_SELECTION, law, Loss(Fraction(1)))
-
-
-def numeric(law: LaplaceLaw | WindowLaw) -> Response:
-    column = PerturbedColumn("n", None, Quantity("n", GRID, 0))
-    return Response(column, Mechanism.LAPLACE, law, Loss(Fraction(1)))
+def with_labels(name: str, labels: int, keep: Fraction, size: int = 1) -> Response:
+    return labelled(name, [f"l{number}" for number in range(labels)], keep, size)
 
 
 @cache
@@ -83,30 +69,32 @@ def coverages(response: Response, rows: int, level: Fraction, narrower: float = 
     return np.array(covered)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("labels", [2, 3, 5])
 def test_shares_of_few_records(labels: int, level: Fraction) -> None:
     for rows, epsilon in product((1, 2, 3, 7, 20, 60), (0.2, 1.0, 3.0, 7.0)):
-        covered = coverages(labelled("a", labels, kept(labels, epsilon)), rows, level)
+        covered = coverages(with_labels("a", labels, kept(labels, epsilon)), rows, level)
         assert covered.min() >= float(level) - SLACK, (rows, epsilon)
 
 
 def test_sets_and_answers_that_are_usually_wrong() -> None:
     for labels, size, keep in ((5, 2, Fraction(4, 5)), (4, 1, Fraction(1, 10))):
-        response = labelled("a", labels, keep, size)
+        response = with_labels("a", labels, keep, size)
         for rows in (1, 5, 25):
             assert coverages(response, rows, LEVELS[1]).min() >= float(LEVELS[1]) - SLACK
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("labels", "epsilon"), [(2, 1.0), (5, 1.0), (5, 0.3)])
 def test_shares_of_many_records_are_close_to_what_they_say(labels: int, epsilon: float) -> None:
-    covered = coverages(labelled("a", labels, kept(labels, epsilon)), 300, LEVELS[1])
+    covered = coverages(with_labels("a", labels, kept(labels, epsilon)), 300, LEVELS[1])
     assert covered.min() >= 0.95 - SLACK
     assert covered.mean() <= 0.962
 
 
 def test_narrower_intervals_are_found_out() -> None:
-    covered = coverages(labelled("a", 3, kept(3, 1.0)), 60, LEVELS[1], narrower=0.85)
+    covered = coverages(with_labels("a", 3, kept(3, 1.0)), 60, LEVELS[1], narrower=0.85)
     assert covered.mean() < 0.95 - SLACK
 
 
@@ -157,7 +145,7 @@ def test_cells_of_cross_tables(
 ) -> None:
     keeps = [kept(*each) for each in zip(labels, epsilons, strict=True)]
     first, second = (
-        labelled(name, *each)
+        with_labels(name, *each)
         for name, each in zip("ab", zip(labels, keeps, strict=True), strict=True)
     )
     chances = [
@@ -205,17 +193,11 @@ def test_means_with_laplace_noise(scale: Fraction) -> None:
         middle = rows * reach
         for level in LEVELS:
             tally = Tally(rows, sums={"n": Fraction(0)})
-            figure = mean(numeric(LaplaceLaw(scale)), tally, level).figure
+            figure = mean(numeric("n", GRID, LaplaceLaw(scale)), tally, level).figure
             half = math.floor(figure.upper * rows + 1e-9)
             covered = total[max(middle - half, 0) : middle + half + 1].sum()
             assert covered >= float(level) - SLACK, (rows, level)
     assert covered <= 0.9985
-
-
-def window(levels: int, width: int, gap: Fraction) -> Window:
-    beta = 2 / (gap * (levels - width))
-    ratio = (beta * (levels - width) + width) / (width * (1 - beta))
-    return Window(levels, width, ratio, gap)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +218,9 @@ def test_means_of_levels(law: WindowLaw) -> None:
         for rows in range(1, 8):
             sums, chances = added(sums, chances, values, one)
             for level in LEVELS:
-                figure = mean(numeric(law), Tally(rows, sums={"n": Fraction(0)}), level).figure
+                figure = mean(
+                    numeric("n", GRID, law), Tally(rows, sums={"n": Fraction(0)}), level
+                ).figure
                 covered = chances[np.abs(sums - rows * code) <= figure.upper * rows + 1e-6].sum()
                 assert covered >= float(level) - SLACK, (code, rows, level)
 

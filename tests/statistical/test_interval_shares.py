@@ -51,6 +51,7 @@ def held(name: str, noise: Noise, width: int, shape: str, records: int) -> None:
             assert wrong <= float(1 - level) + 1e-9, (figure, level)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("scale", ["1/20", "3/5", "5/2"])
 @pytest.mark.parametrize("width", [1, 3])
@@ -62,6 +63,7 @@ def test_two_integers_with_little_noise(
         held(name, noise_of(family, Fraction(scale)), width, shape, records)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("scale", ["1/20", "3/5", "1"])
 @pytest.mark.parametrize("name", THREE)
@@ -74,6 +76,7 @@ TOO_NARROW = 0.7
 WIDTH = 5000
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("known", NEIGHBOURS, ids=neighbours_name)
 @pytest.mark.parametrize("name", TWO + THREE)

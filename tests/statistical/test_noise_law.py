@@ -125,6 +125,7 @@ def blocks(noise: Noise) -> list[tuple[int, int]]:
     return [(1 << bits, 16) for bits in (7, 9, 11, 12, 13) if 1 << bits < 3 * spread]
 
 
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize("name", list(SAMPLERS))
 @pytest.mark.parametrize("noise", LAWS, ids=repr)
 def test_draws_follow_the_law(noise: Noise, name: str) -> None:
@@ -135,6 +136,7 @@ def test_draws_follow_the_law(noise: Noise, name: str) -> None:
         assert judge_digits(noise, drawn, block, parts) > PASSED
 
 
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize("noise", LAWS, ids=repr)
 def test_both_samplers_agree(noise: Noise) -> None:
     """Two-sample chi-square, with no formula in between."""
@@ -185,6 +187,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     ("noise", "draw"), [(n, d) for n, d, _ in WRONG], ids=[f"{w}-{n}" for n, _, w in WRONG]
 )
@@ -192,6 +195,7 @@ def test_a_wrong_law_is_caught(noise: Noise, draw: Callable[[Noise, Hashed], np.
     assert judge_values(noise, draw(noise, Hashed(f"wrong {noise}"))) < CAUGHT
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", list(SAMPLERS))
 @pytest.mark.parametrize("noise", [laplace("1"), laplace("10"), gaussian("25")], ids=repr)
 def test_wrong_laws_are_caught_in_both_samplers(noise: Noise, name: str) -> None:
@@ -211,6 +215,7 @@ def judge_all(noise: Noise, drawn: np.ndarray) -> float:
     return min(*found, *(judge_digits(noise, drawn, block, 16) for block in (fine, 16, 128)))
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("noise", DIGITS, ids=repr)
 @pytest.mark.parametrize("wrong", ["no thinning", "swapped digit", "carried digit", "stuck bit"])
 def test_a_wrong_digit_is_caught(noise: Noise, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,6 +237,7 @@ def test_a_wrong_digit_is_caught(noise: Noise, wrong: str, monkeypatch: pytest.M
     assert judge_all(noise, drawn) < CAUGHT
 
 
+@pytest.mark.thorough
 def test_the_right_digits_pass_the_same_judges() -> None:
     for noise in DIGITS:
         assert judge_all(noise, draw_lanes(noise, 4_000_000, Hashed(f"digit {noise}"))) > PASSED

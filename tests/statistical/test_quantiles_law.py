@@ -131,6 +131,7 @@ def drawn(case: int, size: int = 1200) -> list[tuple[int, ...]]:
     return draws
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", range(len(TABLES)))
 def test_two_quantiles_follow_their_law(case: int) -> None:
     table, upper, quantiles = TABLES[case]
@@ -150,6 +151,7 @@ def test_wrong_laws_are_caught() -> None:
     assert misfit(drawn(1), law_of_two(table, upper, 1, scheme)) < CAUGHT
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("count", [1, 4, 10])
 def test_slots_of_one_value_follow_their_law(count: int) -> None:
     """Where d differs within a block, a place is kept by its own d, not by the bound of the block.

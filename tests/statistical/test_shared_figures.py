@@ -119,6 +119,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(28)
 @pytest.mark.parametrize(("members", "lower", "nulls"), CASES)
 @pytest.mark.parametrize("missing", [0, 3, 6, 40])
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])

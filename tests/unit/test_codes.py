@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from oracle.codes import CODE_TABLE as OTHERS
-from oracle.codes import Code
+from unit.complaint_codes import CODE_TABLE as OTHERS
+from unit.complaint_codes import SPEC_CODES as OF_SPECS
+from unit.complaint_codes import Code
 
 import dprelease
-from dprelease.spec.complaints.codes import CODE_TABLE as OF_SPECS
 
 PACKAGE = Path(dprelease.__file__).parent
 CODE = re.compile(r"[EW][0-9]{3}")
-LISTS = {"spec.complaints.codes"}  # it names codes and makes none
 TABLE = (*OTHERS, *(Code(code, "spec", meaning) for code, meaning in OF_SPECS))
 
 # Codes that the published format of specs names; they keep these meanings.
@@ -44,7 +43,6 @@ RANGES = {
         "report.rerender",
         "cli.report",
         "cli.estimate",
-        "cli.estimate_source",
         "local",
     ),
     "W2": ("spec",),
@@ -81,7 +79,7 @@ def misused(modules: Mapping[str, str]) -> set[str]:
     homes = {each.code: each.made_by for each in TABLE}
     found = set()
     for module, source in modules.items():
-        for code in set() if module in LISTS else set(codes_of(source)):
+        for code in set(codes_of(source)):
             if code not in homes:
                 found.add(f"{module}: {code} is in no list")
             elif not below(module, homes[code]):
@@ -103,8 +101,7 @@ def test_every_code_is_made_where_it_is_at_home() -> None:
 
 
 def test_every_code_of_the_lists_is_made_somewhere() -> None:
-    making = [source for module, source in sources().items() if module not in LISTS]
-    made = {code for source in making for code in codes_of(source)}
+    made = {code for source in sources().values() for code in codes_of(source)}
     assert {each.code for each in TABLE} - made == set()
 
 

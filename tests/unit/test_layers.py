@@ -54,14 +54,21 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.spec": (
         *VOCABULARY,
+        "dprelease.engines.registry",
         "dprelease.expressions",
         "dprelease.report.formats",  # their names
+        "dprelease.statistics.base",
         "dprelease.statistics.registry",
     ),
-    "dprelease.output": (*VOCABULARY, "dprelease.postprocess.fixed_point"),
+    "dprelease.output": (
+        *VOCABULARY,
+        "dprelease.files.atomic",
+        "dprelease.postprocess.fixed_point",
+    ),
     # Record-level tables. Never a true value: all of this sees perturbed cells.
     "dprelease.local": (
         *VOCABULARY,
+        "dprelease.files.atomic",
         "dprelease.files.prefetch",
         "dprelease.kernel.noise.distributions",
         "dprelease.output",
@@ -81,12 +88,19 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Sees rows and exact figures; draws nothing.
     "dprelease.engines": (*VOCABULARY, "dprelease.expressions", "dprelease.files.csv_line"),
     # Sums of losses, and rho turned into epsilon; which rows are one unit.
-    "dprelease.ledger": (*VOCABULARY, "dprelease.expressions.canonical", "dprelease.privacy.zcdp"),
+    "dprelease.ledger": (
+        *VOCABULARY,
+        "dprelease.expressions.canonical",
+        "dprelease.files.atomic",
+        "dprelease.privacy.zcdp",
+    ),
     "dprelease.report": (
         *VOCABULARY,
         "dprelease.local",
         "dprelease.planning.planner",
         "dprelease.postprocess",
+        "dprelease.mechanisms.registry",
+        "dprelease.statistics.base",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
@@ -99,7 +113,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Reads the names of columns, and no value.
     "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line"),
     # The plans of two specs side by side.
-    "dprelease.diff": (*VOCABULARY, "dprelease.ledger.guarantee", "dprelease.report"),
+    "dprelease.diff": (
+        *VOCABULARY,
+        "dprelease.ledger.guarantee",
+        "dprelease.report",
+        "dprelease.statistics.registry",
+    ),
     # A plan with its second opinion; no engine, no randomness.
     "dprelease.release.plan": (
         *VOCABULARY,
@@ -126,6 +145,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess.estimate_columns",
         "dprelease.release.payload",
         "dprelease.report",
+        "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
     # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
@@ -133,10 +153,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # From exact records to a stored table.
     "dprelease.release.record_tables": (
         *VOCABULARY,
+        "dprelease.files.atomic",
         "dprelease.files.prefetch",
         "dprelease.kernel.noise.entropy",
         "dprelease.kernel.privatize.engine_requests",
-        "dprelease.kernel.privatize.records",
+        "dprelease.kernel.privatize.local_tables",
         "dprelease.local",
         "dprelease.output",
         "dprelease.release.payload",
@@ -174,7 +195,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",
-        "dprelease.spec.checks.files.sources",  # the name of a warning
+        "dprelease.spec.checks.data_source",  # the name of a warning
         "dprelease.spec.schema.json_schema",
     ),
     "dprelease.__main__": ("dprelease.cli",),
@@ -183,6 +204,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
 SAMPLERS = ("dprelease.kernel.noise.entropy", "dprelease.kernel.noise.additive.sample")
 # The command line imports its commands by name, one when it is asked for: see test_house_rules.
 PIPELINE = {"dprelease.release.run", API, "dprelease.cli"}
+NAMES = "dprelease.engines.registry"  # of engines, and nothing else
 MAY_REACH_ENGINES = {*PIPELINE, "dprelease.engines"}
 MAY_REACH_SAMPLERS = {
     *PIPELINE,
@@ -273,12 +295,52 @@ def reach(start: str, modules: Mapping[str, str]) -> set[str]:
     return seen
 
 
+def circles(modules: Mapping[str, str]) -> list[set[str]]:
+    """Modules that import each other, directly or through others."""
+    reached = {
+        module: set().union(
+            *(reach(target, modules) for target in imports(module, source, modules))
+        )
+        for module, source in modules.items()
+    }
+    found = {
+        frozenset(other for other in others if module in reached[other])
+        for module, others in reached.items()
+        if module in others
+    }
+    return [set(circle & set(modules)) for circle in found]
+
+
 def in_layer(layer: str, modules: Mapping[str, str]) -> list[str]:
     return [module for module in modules if layer_of(module) == layer]
 
 
 def test_every_import_is_allowed_by_the_table() -> None:
     assert violations(sources()) == []
+
+
+# Circles that still stand: this list shrinks.
+STILL_CIRCLES = ("dprelease.expressions.",)
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    """Inside functions and under TYPE_CHECKING too. A package's __init__ is a file like others."""
+    circles_left = [
+        sorted(circle)
+        for circle in circles(sources())
+        if not all(module.startswith(STILL_CIRCLES) for module in circle)
+    ]
+    assert circles_left == []
+
+
+def test_a_circle_is_seen() -> None:
+    modules = {
+        "dprelease.a": "from dprelease.b import x",
+        "dprelease.b": "def late():\n    from dprelease import c",
+        "dprelease.c": "if TYPE_CHECKING:\n    from dprelease.a import y",
+        "dprelease.d": "import dprelease.a",
+    }
+    assert circles(modules) == [{"dprelease.a", "dprelease.b", "dprelease.c"}]
 
 
 def test_the_table_names_nothing_that_is_not_there() -> None:
@@ -292,9 +354,10 @@ def test_only_the_pipeline_reaches_engines() -> None:
     reaching = {
         layer_of(module)
         for module in modules
-        if any(below(target, "dprelease.engines") for target in reach(module, modules))
+        if any(below(target, "dprelease.engines") for target in reach(module, modules) - {NAMES})
     }
     assert reaching == MAY_REACH_ENGINES
+    assert list(imports(NAMES, modules[NAMES], modules)) == []
 
 
 def test_only_privatize_and_the_pipeline_reach_randomness() -> None:

@@ -1,1 +1,1 @@
-"""What every engine follows: files, typed values, keys, rounding and the bounding rule."""
+"""What every engine follows: files, typed values, keys, and the content of a request."""

@@ -28,17 +28,17 @@ def resolve(source: Source) -> tuple[str, ...]:
     pattern = source.pattern
     may_be_empty = source.format == "csv" and not source.dialect.header
     try:
-        found = _matches(pattern, source.format)
-        if not found:
+        paths = _matches(pattern, source.format)
+        if not paths:
             raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
-        for path in found:
+        for path in paths:
             _check_file(path, pattern, may_be_empty)
     except OSError:
         raise bad_data(
             "E402", f"{pattern} can't be read", "check that the file exists and may be read"
         ) from None
     # two names of one file would count its records twice
-    return tuple({os.path.realpath(path): path for path in reversed(found)}.values())[::-1]
+    return tuple({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
 
 
 def _matches(pattern: str, suffix: str) -> list[str]:
@@ -78,7 +78,7 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
     dialect = source.dialect
     encoding = _encoding(dialect.encoding)
     names = _names(paths, dialect, encoding, source.pattern)
-    wanted = [each.name for each in inputs if each.expression is None]
+    wanted = [column.name for column in inputs if column.expression is None]
     for name in wanted:
         if name not in names:
             where = "the header" if dialect.header else "[data] names"

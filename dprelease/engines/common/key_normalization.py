@@ -1,4 +1,4 @@
-"""Texts as keys: which are one key, and how a private one is written. Both engines follow this.
+"""Normalization of texts as keys: which are one key, and how a private one is written.
 
 A text is compared with others in its Unicode normal form NFC, in which one text of accented letters
 has one spelling. A text beyond ``LONGEST_TEXT`` characters is taken as it stands, since putting
@@ -15,17 +15,13 @@ Guarantee: a key is a function of the text alone, so of its own record alone. Wh
 key is the same whatever the rest of the table holds: a record is in one cell as before, one more or
 less of it changes that cell alone, and no sensitivity changes.
 
-The normal form is that of the Unicode version that DuckDB knows (15 in DuckDB 2.0), here that of
-Python (14 in Python 3.11). By the rules of Unicode, both are the same for all characters that were
-assigned by the older of the two. Characters that only one of them knows are left alone by the
-other: two spellings with such a character may be two keys.
+The normal form is that of the Unicode version that the engine knows (15 in DuckDB 2.0). By the
+rules of Unicode, two versions agree on all characters that were assigned by the older of them.
+Characters that only one of them knows are left alone by the other: two spellings with such a
+character may be two keys.
 """
 
 from __future__ import annotations
-
-import re
-import unicodedata
-from hashlib import sha256
 
 # C0 and C1 controls, line and paragraph separators, the byte order mark, and what turns the
 # direction of a line; a regular expression for Python and for DuckDB. None of them takes part in a
@@ -44,21 +40,3 @@ ELLIPSIS = "\u2026"
 LONGEST_KEY = 1000
 LONGEST_TEXT = 4 * LONGEST_KEY  # no normal form of more is within LONGEST_KEY
 BEGINNING = LONGEST_KEY - 64 - len(ELLIPSIS)
-
-_CONTROLS = re.compile(CONTROLS)
-
-
-def normal(text: str) -> str:
-    """What a text is compared by."""
-    if text.isascii() or len(text) > LONGEST_TEXT:
-        return text
-    return unicodedata.normalize("NFC", text)
-
-
-def one_line(text: str) -> str:
-    """The private key of a text, which is its label too."""
-    found = normal(_CONTROLS.sub(REPLACEMENT, text))
-    if len(found) <= LONGEST_KEY:
-        return found
-    digest = sha256(found.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{found[:BEGINNING]}{ELLIPSIS}{digest}"

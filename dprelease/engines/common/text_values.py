@@ -1,4 +1,4 @@
-"""What a field of text means, by declared type: the one definition both engines follow.
+"""Typed values of fields of text, by declared type: the definition that every engine follows.
 
 Blanks are space, tab, line feed, vertical tab, form feed and carriage return.
 
@@ -15,7 +15,8 @@ Blanks are space, tab, line feed, vertical tab, form feed and carriage return.
   after the sixth are dropped), hours to 23, no zone, no blanks.
 * string: the text itself.
 
-All other text is null. This module is the plain-Python side, for the reference engine.
+All other text is null. Here it is in Python, for texts that the spec writes: those that stand for
+null, and the labels of nulls. Fields of the data are parsed in SQL by the same definition.
 """
 
 from __future__ import annotations

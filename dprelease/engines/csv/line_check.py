@@ -118,7 +118,7 @@ class LineScan(threading.Thread):
         """Raise _DoubtError for blanks about quotes at the seam of two chunks or in the second."""
         if not self._quote or buffer.find(self._quote, start, size) < 0:
             return
-        if any(each in seam or buffer.find(each, start, size) >= 0 for each in self._odd):
+        if any(odd in seam or buffer.find(odd, start, size) >= 0 for odd in self._odd):
             raise _DoubtError
 
 
@@ -141,13 +141,13 @@ def beside_a_scan(
     """
     import duckdb
 
-    found: T | None = None
+    result: T | None = None
     scan = LineScan(layout, dialect, connection.interrupt)
     scan.start()
     try:
-        found = read()
+        result = read()
     except duckdb.OutOfMemoryException:
-        found = None  # a reader that holds one line at a time may do with less
+        result = None  # a reader that holds one line at a time may do with less
     except duckdb.InterruptException:
         if not scan.refuted:  # nobody else interrupts it
             raise
@@ -155,7 +155,7 @@ def beside_a_scan(
         if not means(problem, CSV_LINES):
             raise
     finally:
-        if found is None:
+        if result is None:
             scan.stop()
         scan.join()
-    return found, scan
+    return result, scan

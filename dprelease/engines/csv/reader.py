@@ -11,7 +11,7 @@ line itself decides what becomes of it:
 * A byte that is invalid in the encoding becomes U+FFFD.
 * An empty line is no record, unless the table has a single column.
 
-The fast reader of DuckDB is used instead where it would read the same (see ``csv_scan``).
+The fast reader of DuckDB is used instead where it would read the same (see ``line_check``).
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ class Splitter:
         plain, odd = self._sort(lines)
         if plain:
             yield self._plain(plain)
-        found: list[list[str | None]] = [[None] * broken for _ in self.wanted]
+        columns: list[list[str | None]] = [[None] * broken for _ in self.wanted]
         for line in odd:
             fields = split_line(line, self.dialect.delimiter, self.dialect.quote)
             whole = fields is not None and len(fields) == self.width
-            for column, place in zip(found, self.wanted, strict=True):
+            for column, place in zip(columns, self.wanted, strict=True):
                 column.append(fields[place] if fields is not None and whole else None)
-        yield [pa.array(column, pa.string()) for column in found]
+        yield [pa.array(column, pa.string()) for column in columns]
 
     def _sort(self, lines: list[str]) -> tuple[list[str], list[str]]:
         """Lines that are nothing but fields and delimiters, and the others."""
@@ -131,9 +131,9 @@ class Splitter:
             raw.pop()  # what follows the last line feed is no line
         overlong = 0
         if len(block) > LINE_LIMIT:
-            kept = [line for line in raw if len(line) <= LINE_LIMIT]
-            overlong = len(raw) - len(kept)
-            raw = kept
+            short = [line for line in raw if len(line) <= LINE_LIMIT]
+            overlong = len(raw) - len(short)
+            raw = short
         if b"\r" in block:
             raw = [line.removesuffix(b"\r") for line in raw]
         if self.width > 1:

@@ -1,40 +1,145 @@
-"""Units bounded by lists: one group a unit, with the integers of all its rows.
+"""Bounding of units by lists: one group a unit, with the integers of all its rows.
 
-Everything that is counted of a row is packed into an integer (``duckdb_packing``), so that a list
-that is sorted is in canonical order. What is kept of it are places that functions of lists compute
-by the rule of ``sampling``: of its rows, of the cells in it, and of the rows in each cell.
+All that is counted of a row is packed into the bits of one integer: each column is a field, the
+first ones in the highest bits, nulls as 0. So the order of the integers is the canonical order of
+the rows (``request_content``), and a sorted list is in that order. The rows of the sample are
+places that functions of lists compute by ``bounding_rule``: of the unit's rows, of the cells in
+them, and of the rows in each cell.
 
 Guarantee. Units are told apart by their value itself. The lists hold nothing but the unit's own
-rows, and their order in a list that isn't sorted decides nothing: there, all are kept.
+rows, and their order in a list that isn't sorted decides nothing: there, all are in the sample.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
+from dprelease.engines.common.request_content import leading_of
 from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, places, start_of
 from dprelease.engines.duckdb.cells import Cells, public_cells
-from dprelease.engines.duckdb.row_packing import Packing, packing_of
-from dprelease.engines.duckdb.subqueries import layer, replaced
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import (
     COUNT_ALL,
+    Kind,
     Sql,
     alias,
     binary,
     call,
     case,
-    each,
+    cast,
     filtered,
     identifier,
     is_null,
+    lambda_of,
+    layer,
     negative,
     no,
     number,
+    replaced,
     select,
     subquery,
 )
 from dprelease.model import AggregateRequest, Bound, Expression, MeasureKind
+
+NARROW, WIDE = 63, 127  # bits of a BIGINT and of a HUGEINT beside the sign
+WIDEST = 62  # bits of a field
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column whose values are ``lowest`` and the ``size`` - 1 integers after it, or null."""
+
+    column: str
+    lowest: int
+    size: int
+    nullable: bool = True
+    truth: bool = False  # a condition: 1 where it is true, else 0
+
+    @property
+    def bits(self) -> int:
+        """The width of the field."""
+        return (self.size + self.nullable - 1).bit_length()
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """The fields in canonical order: the cell, and its place among later groups if there are any.
+
+    The integer of a row is never negative.
+    """
+
+    fields: tuple[Field, ...]
+
+    @property
+    def bits(self) -> int:
+        """The width of all fields."""
+        return sum(field.bits for field in self.fields)
+
+    @property
+    def kind(self) -> Kind:
+        """The type of the integers."""
+        return "BIGINT" if self.bits <= NARROW else "HUGEINT"
+
+    @property
+    def lows(self) -> dict[str, int]:
+        """The lowest bit of each column's field."""
+        ends = accumulate(field.bits for field in self.fields)
+        return {f.column: self.bits - end for f, end in zip(self.fields, ends, strict=True)}
+
+    def packed(self) -> Sql:
+        """The integer of a row; null where the cell is."""
+        lows, whole = self.lows, cast(number(0), self.kind)
+        for field in self.fields:
+            value = cast(encoded(field), self.kind)
+            if lows[field.column]:
+                value = binary(value, "<<", number(lows[field.column]))
+            whole = binary(whole, "|", value)
+        return whole
+
+    def above(self, column: str, value: Sql) -> Sql:
+        """The bits of an integer from the field of a column upwards."""
+        low = self.lows[column]
+        return binary(value, ">>", number(low)) if low else value
+
+    def decoded(self, field: Field, value: Sql) -> Sql:
+        """The column that a field was made of."""
+        bits = binary(self.above(field.column, value), "&", number((1 << field.bits) - 1))
+        bits = cast(bits, "BIGINT")
+        if field.truth:
+            return binary(bits, "=", number(1))
+        if not field.nullable:
+            return bits
+        return binary(call("NULLIF", bits, number(0)), "+", number(field.lowest - 1))
+
+
+def encoded(field: Field) -> Sql:
+    """The bits of a field, as a number that is never negative."""
+    value = identifier(field.column)
+    if field.truth:
+        return case([(value, number(1))], number(0))
+    if not field.nullable:
+        return value
+    above = binary(value, "-", number(field.lowest))
+    return call("COALESCE", binary(above, "+", number(1)), number(0))
+
+
+def packing_of(request: AggregateRequest, rows: Rows) -> Packing | None:
+    """How the rows of the request are packed, or None if they can't be."""
+    if request.private or rows.values:
+        return None
+    leading, end = leading_of(request), len(request.groups)
+    fields = [Field("c", 0, public_cells(request, 0, leading), nullable=False)]
+    if leading < end:
+        fields.append(Field("a", 0, public_cells(request, leading, end)))
+    for quantity, key in rows.quantities.items():
+        fields.append(Field(key, quantity.grid.lower, quantity.grid.width + 1))
+    for key in rows.conditions.values():
+        fields.append(Field(key, 0, 2, nullable=False, truth=True))
+    packing = Packing(tuple(fields))
+    fits = packing.bits <= WIDE and max(field.bits for field in fields) <= WIDEST
+    return packing if fits else None
+
 
 MOST_ROWS = 1000  # kept: looking for the first row of a cell takes the square of their number
 
@@ -106,9 +211,9 @@ def _cut_rows(source: Sql, bound: Bound, unit: Sql) -> Sql:
     ordered = call("LIST_SORT", LIST)
     start = start_of(DIGEST, Cut.ROWS, COUNT)
     source = layer(source, {"s": case([(binary(COUNT, ">", number(bound.rows)), start)])})
-    kept = call("LIST_SELECT", ordered, places(COUNT, number(bound.rows), identifier("s")))
+    sample = call("LIST_SELECT", ordered, places(COUNT, number(bound.rows), identifier("s")))
     many = binary(COUNT, ">", number(bound.rows))
-    return replaced(source, "l", case([(many, kept), (some, ordered)], LIST))
+    return replaced(source, "l", case([(many, sample), (some, ordered)], LIST))
 
 
 def _cut_cells(source: Sql, bound: Bound, packing: Packing) -> Sql:
@@ -121,7 +226,7 @@ def _cut_cells(source: Sql, bound: Bound, packing: Packing) -> Sql:
     source = replaced(source, "n", call("LEN", LIST))
     cell, before = packing.above("c", X), packing.above("c", _at(binary(PLACE, "-", number(1))))
     first = binary(binary(PLACE, "=", number(1)), "OR", binary(cell, "<>", before))
-    firsts = call("LEN", call("LIST_FILTER", LIST, each(("x", "i"), first)))
+    firsts = call("LEN", call("LIST_FILTER", LIST, lambda_of(("x", "i"), first)))
     source = layer(source, {"k": case([(binary(COUNT, ">", few), firsts)])})
     k, most = identifier("k"), number(bound.groups)
     too_many = binary(k, ">", most)
@@ -148,7 +253,7 @@ def _beginnings(packing: Packing) -> Sql:
     ends = binary(binary(PLACE, "=", number(1)), "OR", binary(PLACE, ">", COUNT))
     begins = binary(ends, "OR", binary(here, "<>", before))
     both = call("RANGE", number(1), binary(COUNT, "+", number(2)))
-    return call("LIST_FILTER", both, each(("i",), begins))
+    return call("LIST_FILTER", both, lambda_of(("i",), begins))
 
 
 def _of_cells(bound: Bound) -> Sql:
@@ -160,13 +265,13 @@ def _of_cells(bound: Bound) -> Sql:
     begin = call("LIST_EXTRACT", identifier("b"), y)
     end = call("LIST_EXTRACT", identifier("b"), binary(y, "+", number(1)))
     rows = binary(end, "-", begin)
-    kept = call("LEAST", rows, number(bound.per_group))
+    most = call("LEAST", rows, number(bound.per_group))
     start = start_of(DIGEST, Cut.WITHIN, rows)
-    place = binary(binary(binary(t, "*", rows), "+", start), "//", kept)
-    own = call("LIST_TRANSFORM", call("RANGE", kept), each(("t",), binary(begin, "+", place)))
+    place = binary(binary(binary(t, "*", rows), "+", start), "//", most)
+    own = call("LIST_TRANSFORM", call("RANGE", most), lambda_of(("t",), binary(begin, "+", place)))
     every = call("RANGE", number(1), binary(identifier("k"), "+", number(1)))
     cells = call("COALESCE", identifier("p"), every)
-    kept_places = call("FLATTEN", call("LIST_TRANSFORM", cells, each(("y",), own)))
+    kept_places = call("FLATTEN", call("LIST_TRANSFORM", cells, lambda_of(("y",), own)))
     return call("LIST_SELECT", LIST, kept_places)
 
 
@@ -184,11 +289,11 @@ def _first_rows(source: Sql, key: str, packing: Packing, condition: str | None) 
     for each_needed in needed:
         cell = case([(each_needed, cell)])
     seen = identifier(f"{key}_cells")
-    cells = call("LIST_TRANSFORM", LIST, each(("x",), cell))
+    cells = call("LIST_TRANSFORM", LIST, lambda_of(("x",), cell))
     source = layer(source, {f"{key}_cells": cells})
     first = binary(call("LIST_POSITION", seen, y), "=", PLACE)
     first = binary(no(is_null(y)), "AND", first)
-    return layer(source, {key: call("LIST_TRANSFORM", seen, each(("y", "i"), first))})
+    return layer(source, {key: call("LIST_TRANSFORM", seen, lambda_of(("y", "i"), first))})
 
 
 def _at(place: Sql) -> Sql:

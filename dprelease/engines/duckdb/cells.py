@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from dprelease.engines.common.row_order import content_of, leading_of
-from dprelease.engines.duckdb.group_labels import look_up, numbered
-from dprelease.engines.duckdb.subqueries import layer, only
+from dprelease.engines.common.request_content import content_of, leading_of
+from dprelease.engines.duckdb.group_keys import look_up, numbered
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import (
     FALSE,
@@ -25,30 +24,12 @@ from dprelease.expressions.sqltext import (
     case,
     identifier,
     is_null,
+    layer,
     no,
     number,
-    text,
+    only,
 )
 from dprelease.model import AggregateRequest, Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Part ``index`` of ``of``: the rows whose hash leaves this remainder."""
-
-    index: int = 0
-    of: int = 1
-
-    def halves(self) -> tuple[Part, Part]:
-        """Two parts that are this one together."""
-        return Part(self.index, 2 * self.of), Part(self.index + self.of, 2 * self.of)
-
-    def holds(self, *columns: str) -> Sql | None:
-        """The condition that a row with these columns is in the part; None if all are."""
-        if self.of == 1:
-            return None
-        mixed = call("HASH", *(identifier(each) for each in columns), text("part"))
-        return binary(binary(mixed, "%", number(self.of)), "=", number(self.index))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +63,7 @@ class Cells:
 
     @property
     def content(self) -> tuple[str, ...]:
-        """All that is counted of a row, in canonical order: see ``contents``."""
+        """All that is counted of a row, in canonical order: see ``request_content``."""
         later = tuple(key for key in self.keys if key not in self.leading)
         return (*self.place, *(("a",) if self.later else ()), *later, *self.counted)
 
@@ -93,7 +74,7 @@ class Cells:
 
 def public_cells(request: AggregateRequest, start: int, end: int) -> int:
     """Number of combinations of the public labels of some groups."""
-    return prod(len(each.labels) for each in request.groups[start:end] if not each.private)
+    return prod(len(group.labels) for group in request.groups[start:end] if not group.private)
 
 
 def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
@@ -107,8 +88,8 @@ def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
         tuple(f"g{place}" for place in keys) for keys in (content.leading_keys, content.later_keys)
     )
     cells = Cells(rows.relation, rows, content.later, (*leading, *later), leading)
-    kept = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
-    columns.update({key: identifier(key) for key in kept})
+    copied = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
+    columns.update({key: identifier(key) for key in copied})
     for key in rows.conditions.values():
         columns[key] = call("COALESCE", identifier(key), FALSE)
     cells = replace(cells, relation=layer(look_up(rows.relation, groups), columns, keep=False))

@@ -1,4 +1,4 @@
-"""The embedded engine: DuckDB, streaming, in bounded memory, exact."""
+"""The DuckDB engine: which reader answers a request, streaming, in bounded memory, exact."""
 
 from __future__ import annotations
 
@@ -51,12 +51,14 @@ class DuckDB:
     def aggregate(self, request: AggregateRequest) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         with after_charge(request.source):
-            answer = _parquet(request) if request.source.format == "parquet" else _csv(request)
+            answer = (
+                from_parquet(request) if request.source.format == "parquet" else from_csv(request)
+            )
         return answer.table
 
     def records(self, request: RecordRequest) -> ExactRecords:
         """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
-        from dprelease.engines.duckdb.record_batches import batches
+        from dprelease.engines.duckdb.record_codes import batches
 
         return ExactRecords(batches(request))
 
@@ -78,27 +80,27 @@ def _room(request: AggregateRequest) -> int:
     return 0 if request.points is None else ROOM_FOR_POINTS
 
 
-def _parquet(request: AggregateRequest) -> Answer:
+def from_parquet(request: AggregateRequest) -> Answer:
     """The answer from the records of Parquet files."""
     from dprelease.engines.duckdb.sources import parquet_stream
 
-    return _streamed(request, parquet_stream(request.source, request.inputs))
+    return from_stream(request, parquet_stream(request.source, request.inputs))
 
 
-def _csv(request: AggregateRequest) -> Answer:
+def from_csv(request: AggregateRequest) -> Answer:
     """The answer by DuckDB's reader, or by the careful one: both make the same of every record."""
     layout = lay_out(request.source, request.inputs)
-    return _csv_fast(request, layout) or _csv_careful(request, layout)
+    return csv_fast(request, layout) or csv_careful(request, layout)
 
 
-def _csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
+def csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
     """The answer by the careful reader, whose records stream into the same statement."""
     from dprelease.engines.duckdb.sources import csv_stream
 
-    return _streamed(request, csv_stream(request.source, layout, request.inputs))
+    return from_stream(request, csv_stream(request.source, layout, request.inputs))
 
 
-def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
+def csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
     """The answer by DuckDB's reader, if every line was one record."""
     from dprelease.engines.duckdb.execute import Reading, ask
     from dprelease.engines.duckdb.sources import csv_fields
@@ -117,7 +119,7 @@ def _csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
     return answer
 
 
-def _streamed(request: AggregateRequest, records: RecordStream) -> Answer:
+def from_stream(request: AggregateRequest, records: RecordStream) -> Answer:
     """The answer from a stream of records, which is opened anew for each statement."""
     import duckdb
 
@@ -130,7 +132,7 @@ def _streamed(request: AggregateRequest, records: RecordStream) -> Answer:
             everything=False,
             cheap=records.cheap,
             renew=lambda: records.register(connection, stream),
-            known=records.known,
+            record_count=records.record_count,
         )
         try:
             return ask(connection, request, reading)

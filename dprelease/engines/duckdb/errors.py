@@ -65,7 +65,7 @@ def since_inspected(problem: Failure) -> Failure | InternalError:
     """
     if problem.exit_code is ExitCode.AFTER_CHARGE:
         return problem
-    of_spec = any(each.code in OF_THE_SPEC for each in problem.complaints)
+    of_spec = any(complaint.code in OF_THE_SPEC for complaint in problem.complaints)
     return InternalError(type(problem).__name__) if of_spec else lost()
 
 

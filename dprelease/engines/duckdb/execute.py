@@ -1,8 +1,7 @@
-"""How a request is asked: one or several statements, in as many parts as memory wants.
+"""Execution of a request: one or several statements, each in as many parts as memory wants.
 
-What doesn't fit is asked again in two parts, each with the rows of half the hashes: of the unit
-where units are bounded, so that each unit is in one part, else of what is grouped. The answers of
-parts are added up. So the integers never depend on the number of parts.
+The statements come from ``measures``, over rows that are bounded where the request has a bound;
+their answers are added up in ``results``.
 """
 
 from __future__ import annotations
@@ -11,26 +10,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dprelease.engines.duckdb.bounding_giants import Looks
-from dprelease.engines.duckdb.bounding_lists import listed, packing_for
-from dprelease.engines.duckdb.bounding_windows import windowed
-from dprelease.engines.duckdb.cells import Cells, Part, locate
-from dprelease.engines.duckdb.fast_aggregate import fits_narrow, probe, statement
-from dprelease.engines.duckdb.group_labels import put_labels
+from dprelease.engines.duckdb.bounding_lists import Packing, listed, packing_for
+from dprelease.engines.duckdb.bounding_windows import CountedBounding, windowed
+from dprelease.engines.duckdb.cells import Cells, locate
+from dprelease.engines.duckdb.group_keys import put_labels
 from dprelease.engines.duckdb.measures import (
     candidates_table,
+    fits_narrow,
     gathered,
+    grouped_by_keys,
     measures_of,
     points_of,
+    probe,
     scores_of,
 )
-from dprelease.engines.duckdb.partitions import first_parts
+from dprelease.engines.duckdb.partitions import Part, first_parts, in_parts
 from dprelease.engines.duckdb.results import Dense, Row, Tallies, tallies_of
-from dprelease.engines.duckdb.row_packing import Packing
 from dprelease.engines.duckdb.session import memory_of
-from dprelease.engines.duckdb.subqueries import only
 from dprelease.engines.duckdb.typed_rows import Fields, build_rows
-from dprelease.expressions.sqltext import Sql, create, identifier, insert
+from dprelease.expressions.sqltext import Sql, create, identifier, insert, only
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
 
 SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one
-MOST_PARTS = 1 << 14
 FRUGAL = 16  # from so many times more parts on, one is thought to be too large for a single unit
 VERY_FRUGAL = 64  # from so many times more on, for a single cell of it
 KEPT = "kept"
@@ -63,19 +60,20 @@ class Reading:
     """The fields, and how they are read.
 
     With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
-    can be read twice, and the number of records is ``known``. ``renew`` is called before a reading.
+    can be read twice, and there are ``record_count`` records, if the footers tell. ``renew`` is
+    called before a reading.
     """
 
     fields: Fields
     everything: bool
     cheap: bool
     renew: Callable[[], None] = lambda: None
-    known: int | None = None
+    record_count: int | None = None
 
 
 def ask(connection: DuckDBPyConnection, request: AggregateRequest, reading: Reading) -> Answer:
     """The exact answer; raises duckdb.Error."""
-    return _Asking(connection, request, reading).answer()
+    return Execution(connection, request, reading).answer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +94,16 @@ class Keeping:
         if bound is None:
             return cells
         if effort >= FRUGAL:
-            looks = Looks(request, bound, cells, self.everything)
-            return looks.taken(self.run, many=effort >= VERY_FRUGAL)
+            counted = CountedBounding(request, bound, cells, self.everything)
+            return counted.sample(self.run, many=effort >= VERY_FRUGAL)
         if self.packing is not None:
             return listed(request, bound, cells, self.packing, self.everything)
         return windowed(request, bound, cells, self.everything)
 
 
-class _Asking:
+class Execution:
+    """One request over one reading: its rows, its parts, and what the answers add up to."""
+
     def __init__(
         self, connection: DuckDBPyConnection, request: AggregateRequest, reading: Reading
     ) -> None:
@@ -117,13 +117,17 @@ class _Asking:
         self.rows = build_rows(request, reading.fields)
         self.packing = packing_for(request, self.rows)
         self.parts = 1
-        if request.bound is not None and reading.known is not None:
-            known, memory = reading.known, memory_of(connection)
-            self.parts = first_parts(self._fetched, request, self.rows, self.packing, known, memory)
+        records = reading.record_count
+        if request.bound is not None and records is not None:
+            memory = memory_of(connection)
+            self.parts = first_parts(
+                self._fetched, request, self.rows, self.packing, records, memory
+            )
         self.tallies: Tallies = tallies_of(request)
         self.counts: set[int] = set()  # of records, one for each statement
 
     def answer(self) -> Answer:
+        """Everything that was asked; raises duckdb.Error."""
         request = self.request
         additive = [
             place
@@ -143,7 +147,7 @@ class _Asking:
         records = self.counts.pop() if len(self.counts) == 1 else None
         return Answer(records, self.tallies.table())
 
-    # --- what is asked ---------------------------------------------------------------------------
+    # --- the statements --------------------------------------------------------------------------
 
     def _additive(self, places: Sequence[int], grouped_first: bool) -> None:
         """The measures that are sums over records."""
@@ -163,12 +167,13 @@ class _Asking:
         try:
             # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
             if self.reading.cheap and fits_narrow(request):
-                found = self._narrow(statement(request, rows, everything, narrow=True))
-                if found is not None and fits_narrow(request, sum(row[1] or 0 for row in found)):
-                    dense.add_rows(found, places)
-                    self.counts.add(sum(row[1] or 0 for row in found))
+                answer = self._narrow(grouped_by_keys(request, rows, everything, narrow=True))
+                records = sum(row[1] or 0 for row in answer or ())
+                if answer is not None and fits_narrow(request, records):
+                    dense.add_rows(answer, places)
+                    self.counts.add(records)
                     return True
-            self._take(statement(request, rows, everything, narrow=False), places)
+            self._take(grouped_by_keys(request, rows, everything, narrow=False), places)
         except duckdb.OutOfMemoryException:
             if not self.reading.cheap:
                 raise
@@ -191,22 +196,22 @@ class _Asking:
     def _distinct(self, places: Sequence[int]) -> None:
         """The numbers of distinct values: they don't add up over units, but over values."""
         request, rows = self.request, self.rows
-        kept: Cells | None = None
+        bounded: Cells | None = None
         if request.bound is not None:
             wanted = [rows.values[request.measures[place].column or ""] for place in places]
             wanted += rows.conditions.values()
             like = self._cells(Part())
             held = replace(rows, quantities={})
-            kept = replace(like, relation=identifier(KEPT), rows=held, weight="n", firsts={})
+            bounded = replace(like, relation=identifier(KEPT), rows=held, weight="n", firsts={})
             self._keep(list(dict.fromkeys(wanted)))
         for place in places:
             measure = request.measures[place]
             value = rows.values[measure.column or ""]
 
             def made(part: Part, measure: Measure = measure, value: str = value) -> Sql:
-                if kept is None:
+                if bounded is None:
                     return measures_of(request, self._located(part, value), [measure])
-                return measures_of(request, kept.within(part.holds(value)), [measure])
+                return measures_of(request, bounded.within(part.holds(value)), [measure])
 
             self._in_parts(made, [place])
 
@@ -216,12 +221,12 @@ class _Asking:
 
         def run(part: Part) -> None:
             nonlocal write
-            self._run(write(KEPT, gathered(self.request, self._cells(part), wanted)))
+            self.run(write(KEPT, gathered(self.request, self._cells(part), wanted)))
             write = insert
 
         in_parts(run, self.parts)
 
-    # --- what it is asked of ---------------------------------------------------------------------
+    # --- their rows ------------------------------------------------------------------------------
 
     def _located(self, part: Part, *columns: str) -> Cells:
         """The rows of a part, by the hash of these columns."""
@@ -232,7 +237,7 @@ class _Asking:
         """The rows of a part, no more of each unit than may be kept."""
         if self.request.bound is None:
             return self._located(part, *self._grouped())
-        keeping = Keeping(self.request, self.packing, self._run, self.reading.everything)
+        keeping = Keeping(self.request, self.packing, self.run, self.reading.everything)
         return keeping.of(self._located(part, "u"), part.of // self.parts)
 
     def _grouped(self) -> tuple[str, ...]:
@@ -241,7 +246,7 @@ class _Asking:
         points = () if self.request.points is None else (rows.quantities[self.request.points],)
         return (*rows.groups, *points, *rows.values.values())
 
-    # --- how it is asked -------------------------------------------------------------------------
+    # --- how they are run ------------------------------------------------------------------------
 
     def _in_parts(self, made: Callable[[Part], Sql], places: Sequence[int] = ()) -> None:
         """Take the answers of statements, each over the rows of a part."""
@@ -249,47 +254,30 @@ class _Asking:
 
         def run(part: Part) -> None:
             nonlocal records
-            answer = self._run(made(part))
+            answer = self.run(made(part))
             records += self.tallies.add(answer, places)
 
         in_parts(run, self.parts)
         self.counts.add(records)
 
     def _take(self, sql: Sql, places: Sequence[int]) -> None:
-        self.counts.add(self.tallies.add(self._run(sql), places))
+        self.counts.add(self.tallies.add(self.run(sql), places))
 
-    def _run(self, sql: Sql) -> DuckDBPyConnection:
+    def run(self, sql: Sql) -> DuckDBPyConnection:
+        """The answer to a statement."""
         self.reading.renew()
         return self.connection.execute(sql)
 
     def _fetched(self, sql: Sql) -> list[Row]:
-        return self._run(sql).fetchall()
+        return self.run(sql).fetchall()
 
     def _probe(self) -> bool:
         """Whether keys repeat, by the first records."""
         grouped_first = not any(_open(group) for group in self.request.groups)
         if self.reading.cheap and not grouped_first:
-            found = self._fetched(probe(self.rows, SAMPLE))
-            grouped_first = bool(found[0][0] < MANY)
+            ((keys,),) = self._fetched(probe(self.rows, SAMPLE))
+            grouped_first = bool(keys < MANY)
         return grouped_first
-
-
-def in_parts(run: Callable[[Part], None], first: int = 1) -> None:
-    """Run everything, in as many parts as there must be for each to fit into memory.
-
-    The number of them is ``first``, a power of two, or a larger one.
-    """
-    import duckdb
-
-    waiting = [Part(index, first) for index in range(first)]
-    while waiting:
-        part = waiting.pop()
-        try:
-            run(part)
-        except duckdb.OutOfMemoryException:
-            if part.of >= MOST_PARTS:
-                raise
-            waiting += part.halves()
 
 
 def _open(group: Group) -> bool:

@@ -1,8 +1,8 @@
-"""What is counted in cells: measures, points and scores, over rows that know their cell.
+"""Measures, points and scores in SQL, over rows that know their cell or by the values of keys.
 
 Each answer has the number of the cell (-1 for rows of none), the number of records, what was
 counted, and the values of private keys. What rows are grouped by is null in cell -1, so that it is
-few rows.
+few rows. Counts are 64-bit integers, sums 128-bit unless they are narrow.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dprelease.engines.duckdb.cells import Cells, cell_number
-from dprelease.engines.duckdb.subqueries import layer
+from dprelease.engines.duckdb.group_keys import look_up, numbered
 from dprelease.engines.duckdb.typed_rows import Rows, grid_integer
 from dprelease.expressions import tree
 from dprelease.expressions.sql import SQL_TYPES, compile_sql
 from dprelease.expressions.sqltext import (
     COUNT_ALL,
+    STAR,
     Sql,
     alias,
     binary,
@@ -25,21 +26,17 @@ from dprelease.expressions.sqltext import (
     distinct,
     filtered,
     identifier,
+    indexed,
     is_null,
     join,
+    layer,
     no,
     number,
     over,
     select,
     subquery,
 )
-from dprelease.model import (
-    AggregateRequest,
-    Candidates,
-    Measure,
-    MeasureKind,
-    Quantity,
-)
+from dprelease.model import AggregateRequest, Candidates, Measure, MeasureKind, Quantity
 
 CELL = "cell"
 
@@ -160,15 +157,15 @@ def _abreast(request: AggregateRequest, cells: Cells) -> Sql:
         here = binary(identifier("place"), "&", number(ABREAST - 1))
         here = binary(here, "=", number(at))
         made += [
-            alias(filtered(call("ANY_VALUE", identifier(each)), here), f"{each}_{at}")
-            for each in ("rows", *values)
+            alias(filtered(call("ANY_VALUE", identifier(key)), here), f"{key}_{at}")
+            for key in ("rows", *values)
         ]
     return subquery(select(made, source, [*cell, identifier("bundle")]), "inside")
 
 
 def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, place: int) -> Sql:
     """The score that the row at ``place`` gives to a candidate."""
-    types = {each.name: each.type for each in request.inputs}
+    types = {column.name: column.type for column in request.inputs}
     node = tree(candidates.score.text, {**types, "candidate": candidates.type})
     names = cells.rows.values.items()
     columns = {key: identifier(f"{column}_{place}") for key, column in names}
@@ -190,31 +187,31 @@ def gathered(request: AggregateRequest, cells: Cells, wanted: Sequence[str]) -> 
     The columns are those of ``Cells``, so that they can be counted again.
     """
     number_of_cell = cell_number(request, cells)
-    known = no(is_null(number_of_cell))
+    has_cell = no(is_null(number_of_cell))
     own = ["c", *(["a"] if cells.later else []), *cells.keys, *wanted]
-    columns = {each: case([(known, identifier(each))]) for each in own}
+    columns = {key: case([(has_cell, identifier(key))]) for key in own}
     weight = number(1) if cells.weight is None else identifier(cells.weight)
     source = layer(cells.relation, {**columns, "n": weight}, keep=False)
-    names = [identifier(each) for each in own]
+    names = [identifier(key) for key in own]
     return select([*names, alias(call("SUM", identifier("n")), "n")], source, names)
 
 
 def _numbered(request: AggregateRequest, cells: Cells) -> Sql:
     """The rows with the number of their cell; what is of no cell has nothing else."""
-    found = call("COALESCE", cell_number(request, cells), number(-1))
-    known = binary(identifier(CELL), ">=", number(0))
+    cell = call("COALESCE", cell_number(request, cells), number(-1))
+    has_cell = binary(identifier(CELL), ">=", number(0))
     weight = [] if cells.weight is None else [cells.weight]
-    source = layer(cells.relation, {CELL: found})
+    source = layer(cells.relation, {CELL: cell})
     columns = {CELL: identifier(CELL)}
     alone = (*cells.keys, *cells.rows.values.values())  # what rows may be grouped by
-    columns.update({each: identifier(each) for each in cells.counted})
-    columns.update({each: case([(known, identifier(each))]) for each in alone})
-    columns.update({each: identifier(each) for each in (*weight, *cells.firsts.values())})
+    columns.update({key: identifier(key) for key in cells.counted})
+    columns.update({key: case([(has_cell, identifier(key))]) for key in alone})
+    columns.update({key: identifier(key) for key in (*weight, *cells.firsts.values())})
     return layer(source, columns, keep=False)
 
 
 def _keys(cells: Cells) -> list[Sql]:
-    return [identifier(each) for each in cells.keys]
+    return [identifier(key) for key in cells.keys]
 
 
 def _records(cells: Cells) -> Sql:
@@ -222,3 +219,72 @@ def _records(cells: Cells) -> Sql:
     if cells.weight is None:
         return COUNT_ALL
     return cast(call("SUM", identifier(cells.weight)), "BIGINT")
+
+
+SUMS = (MeasureKind.SUM, MeasureKind.SQUARES)
+
+
+def grouped_by_keys(request: AggregateRequest, rows: Rows, everything: bool, narrow: bool) -> Sql:
+    """The SQL of the answer: groups by the values of the keys and looks up what remains.
+
+    Faster than to look up each record where values repeat. ``narrow`` adds up in 64 bits, which is
+    quicker and wraps: see ``fits_narrow``. Records that don't pass the filter are in cell -1; they
+    may be left out unless ``everything`` is wanted.
+    """
+    partial = _by_keys(request, rows, everything, narrow)
+    measures = [indexed("m", index) for index in range(len(request.measures))]
+    source = look_up(subquery(partial, "p"), request.groups)
+    cell = numbered(request.groups, range(len(request.groups)))
+    if rows.filtered:
+        cell = case([(identifier("f"), cell)])
+    cell = call("COALESCE", cell, number(-1))
+    cells = select([alias(cell, "cell"), identifier("total"), *measures], source)
+    counted = [cast(call("SUM", identifier("total")), "BIGINT")]
+    for measure, value in zip(request.measures, measures, strict=True):
+        counted.append(_sum_of_cell(measure, value, narrow))
+    return select([identifier("cell"), *counted], subquery(cells, "c"), [identifier("cell")])
+
+
+def _sum_of_cell(measure: Measure, value: Sql, narrow: bool) -> Sql:
+    """The measure of a cell: BIGINT where that holds it, for 128 bits are slow to fetch."""
+    if measure.kind not in SUMS:
+        return cast(call("SUM", value), "BIGINT")
+    # a sum that wraps has no more than 64 bits, so its cast can't fail
+    return cast(call("SUM_NO_OVERFLOW", value), "BIGINT") if narrow else call("SUM", value)
+
+
+def _by_keys(request: AggregateRequest, rows: Rows, everything: bool, narrow: bool) -> Sql:
+    """One row for each combination of key values."""
+    keys = [identifier(key) for key in rows.groups]
+    passes = identifier("f") if rows.filtered else None
+    if passes is not None:
+        keys.append(passes)
+    columns = [alias(COUNT_ALL, "total")]
+    for index, measure in enumerate(request.measures):
+        sums = narrow and measure.kind in SUMS
+        value = aggregate(measure, rows, "SUM_NO_OVERFLOW" if sums else "SUM")
+        columns.append(alias(cast(value, "BIGINT") if sums else value, f"m{index}"))
+    where = None if everything else passes
+    return select([*keys, *columns], rows.relation, keys, where=where)
+
+
+def probe(rows: Rows, size: int) -> Sql:
+    """SQL that counts the distinct keys among ``size`` of the records; there must be a key."""
+    keys = [identifier(key) for key in rows.groups]
+    some = select([STAR], rows.relation, limit=size)
+    return select([COUNT_ALL], subquery(select(keys, subquery(some, "s"), keys), "d"))
+
+
+MANY_RECORDS = 2**40
+"""More records than any file will hold."""
+
+
+def fits_narrow(request: AggregateRequest, records: int = MANY_RECORDS) -> bool:
+    """Whether no sum over this many records can leave 64 bits: each record adds at most a bound."""
+    return max(map(_most, request.measures), default=0) * records < 2**63
+
+
+def _most(measure: Measure) -> int:
+    """The largest absolute integer that one record adds."""
+    size = 0 if measure.quantity is None else measure.quantity.grid.magnitude
+    return size * size if measure.kind is MeasureKind.SQUARES else size

@@ -1,33 +1,85 @@
-"""In how many parts a bounded request is asked first, so that each is likely to fit into memory.
+"""Partitions by hash: a request is asked in as many parts as memory wants.
 
-The answer is the same for any number of parts: what is found here decides how long it takes.
+What doesn't fit is asked again in two parts, each with the rows of half the hashes: of the unit
+where units are bounded, so that each unit is in one part, else of what is grouped. The answers of
+parts are added up, so the integers never depend on the number of parts. What ``first_parts`` finds
+only decides how long it takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from dprelease.engines.duckdb.bounding_lists import Packing
 from dprelease.engines.duckdb.cells import locate
-from dprelease.engines.duckdb.row_packing import Packing
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import (
     COUNT_ALL,
     STAR,
     Sql,
+    binary,
     call,
     identifier,
+    number,
     select,
     subquery,
+    text,
 )
 from dprelease.model import AggregateRequest
 
 SAMPLE = 20_000  # records looked at for how many of them count
-MOST = 256
+MOST_FIRST = 256
+MOST_PARTS = 1 << 14
 # Bytes that a row takes, measured: the integer in a list, or a row in windows, with what DuckDB
 # sets aside for them, and the unit where it has about ten rows.
 IN_LIST = {"BIGINT": 52, "HUGEINT": 90}
 IN_WINDOW = 140
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part ``index`` of ``of``: the rows whose hash leaves this remainder."""
+
+    index: int = 0
+    of: int = 1
+
+    def split(self) -> tuple[Part, Part]:
+        """Two parts that are this one together."""
+        return Part(self.index, 2 * self.of), Part(self.index + self.of, 2 * self.of)
+
+    def holds(self, *columns: str) -> Sql | None:
+        """The condition that a row with these columns is in the part; None if all are."""
+        if self.of == 1:
+            return None
+        mixed = call("HASH", *map(identifier, columns), text("part"))
+        return binary(binary(mixed, "%", number(self.of)), "=", number(self.index))
+
+
+def in_parts(run: Callable[[Part], None], first: int = 1) -> None:
+    """Run everything, in as many parts as there must be for each to fit into memory.
+
+    The number of them is ``first``, a power of two, or a larger one.
+    """
+    for _ in parts_run(run, first):
+        pass
+
+
+def parts_run(run: Callable[[Part], None], first: int = 1) -> Iterator[Part]:
+    """The same one after the other, each part when it was run."""
+    import duckdb
+
+    waiting = [Part(index, first) for index in range(first)]
+    while waiting:
+        part = waiting.pop()
+        try:
+            run(part)
+        except duckdb.OutOfMemoryException:
+            if part.of >= MOST_PARTS:
+                raise
+            waiting += part.split()
+        else:
+            yield part
 
 
 def first_parts(  # noqa: PLR0913, PLR0917 - what there is to read, and to hold it in
@@ -38,7 +90,10 @@ def first_parts(  # noqa: PLR0913, PLR0917 - what there is to read, and to hold 
     records: int,
     memory: int | None,
 ) -> int:
-    """A power of two, by the number of records and the bytes of memory; ``run`` asks a query."""
+    """In how many parts to begin, so that each is likely to fit: a power of two.
+
+    By the number of records and the bytes of memory; ``run`` asks a query.
+    """
     size = IN_WINDOW if packing is None else IN_LIST[packing.kind]
     if memory is None or records * size <= memory:
         return 1
@@ -47,6 +102,6 @@ def first_parts(  # noqa: PLR0913, PLR0917 - what there is to read, and to hold 
     counts = [COUNT_ALL, call("COUNT", identifier("c"))]
     ((seen, counted),) = run(select(counts, cells.relation))
     parts = 1
-    while parts < MOST and records * counted * size > parts * memory * seen:
+    while parts < MOST_FIRST and records * counted * size > parts * memory * seen:
         parts *= 2
     return parts

@@ -1,18 +1,41 @@
-"""The codes of records in SQL: ``x0..``, one column for each that is asked for, never null.
+"""Codes of single records in batches: of all records, or of a bounded sample of each unit's.
 
-Bounded rows are put in order by their codes, those of the first column first: all records lie in
-one cell, and a code is all that is counted of a column.
+In SQL a code is a column ``x0..`` for each column of the request, never null. Bounded rows are put
+in order by their codes, those of the first column first: all records lie in one cell, and a code is
+all that is counted of a column.
+
+Batches are handed on at once, so what may fail for what is in the files is tried before the first
+one: that every line of a CSV file is one clean record, that texts are UTF-8. Until then the careful
+reader can take over. The records are the same by whichever reader they come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
-from dprelease.engines.common.record_requests import NO_LABEL, aggregate_of
-from dprelease.engines.duckdb.group_labels import look_up, place_of_label
-from dprelease.engines.duckdb.subqueries import layer
+from dprelease.engines.base import lost, out_of_memory
+from dprelease.engines.common.files import Layout, lay_out, resolve
+from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
+from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
+from dprelease.engines.duckdb.bounding_lists import packing_for
+from dprelease.engines.duckdb.cells import locate
+from dprelease.engines.duckdb.errors import Stream, after_charge, stopped
+from dprelease.engines.duckdb.execute import KEPT, Keeping, Reading
+from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
+from dprelease.engines.duckdb.partitions import Part, first_parts, parts_run
+from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, memory_of, session
+from dprelease.engines.duckdb.sources import (
+    RECORDS,
+    RecordStream,
+    csv_fields,
+    csv_stream,
+    parquet_stream,
+)
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
 from dprelease.expressions.sqltext import (
     COUNT_ALL,
@@ -20,19 +43,256 @@ from dprelease.expressions.sqltext import (
     alias,
     call,
     cast,
+    create,
+    drop,
     identifier,
+    layer,
     number,
+    only,
     select,
 )
 from dprelease.model import AggregateRequest, Grid, Group, Quantity, RecordRequest
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from duckdb import DuckDBPyConnection
+
+    Batch = tuple[npt.NDArray[Any], ...]
+
+BATCH = 1 << 16  # records
 INTEGER = 2**31  # magnitudes below it are four bytes wide
+WRAP = 1 << 64  # sums are compared in 64 bits
+
+
+def batches(request: RecordRequest) -> Iterator[Batch]:
+    """The codes of all records, or of those within the bound; raises Failure(AFTER_CHARGE)."""
+    with after_charge(request.source):
+        source = request.source
+        if source.format == "csv":
+            yield from from_csv(request)
+            return
+        with unchanged(resolve(source)):
+            yield from from_stream(request, parquet_stream(source, request.inputs))
+
+
+# --- by which reader -----------------------------------------------------------------------------
+
+
+def from_csv(request: RecordRequest) -> Iterator[Batch]:
+    """By DuckDB's reader, or by the careful one: both make the same of every record."""
+    layout = lay_out(request.source, request.inputs)
+    with unchanged(layout.paths):
+        if not (yield from csv_fast(request, layout)):
+            yield from csv_careful(request, layout)
+
+
+def csv_fast(request: RecordRequest, layout: Layout) -> Generator[Batch, None, bool]:
+    """By DuckDB's reader, if every line is one record. Whether it is done."""
+    dialect = request.source.dialect
+    if not may_be_fast(layout, dialect):
+        return False
+    reading = Reading(csv_fields(layout, dialect), everything=True, cheap=True)
+    with session(layout.paths, room=_room(request)) as connection:
+
+        def read() -> AllCodes:
+            put_labels(connection, aggregate_of(request).groups)
+            return AllCodes(connection, request, reading)
+
+        all_codes, scan = beside_a_scan(connection, layout, dialect, read)
+        if all_codes is None or not scan.confirms(all_codes.records):
+            return False
+        if request.bound is None:
+            yield from all_codes.batches()
+        else:
+            yield from BoundedCodes(connection, request, reading).batches()
+    return True
+
+
+def csv_careful(request: RecordRequest, layout: Layout) -> Iterator[Batch]:
+    """By the careful reader, whose records stream into the same statement."""
+    return from_stream(request, csv_stream(request.source, layout, request.inputs))
+
+
+def from_stream(request: RecordRequest, source: RecordStream) -> Iterator[Batch]:
+    """The codes of a stream of records, which are total: they are read once, batch by batch."""
+    import pyarrow as pa
+
+    stream = Stream()
+    with session((), room=_room(request)) as connection:
+        put_labels(connection, aggregate_of(request).groups)
+        try:
+            if request.bound is not None:
+                reading = Reading(
+                    source.fields,
+                    everything=False,
+                    cheap=source.cheap,
+                    renew=lambda: source.register(connection, stream),
+                    record_count=source.record_count,
+                )
+                yield from BoundedCodes(connection, request, reading).batches()
+                return
+            query = codes(request, coded(request, source.fields).relation)
+            schema, records = source.opened()
+            for batch in stream.watch(records):
+                if batch.num_rows:
+                    connection.register(RECORDS, pa.Table.from_batches([batch], schema))
+                    yield codes_now(connection, query)
+        except (Exception, KeyboardInterrupt):
+            cause = stopped(stream)
+            if cause is None:
+                raise
+            raise cause from None
+
+
+def _room(request: RecordRequest) -> int:
+    """Bytes of memory beyond the usual: units are held all at once."""
+    return 0 if request.bound is None else ROOM_FOR_UNITS
+
+
+@contextmanager
+def unchanged(paths: Sequence[str]) -> Iterator[None]:
+    """Raise Failure(AFTER_CHARGE) at the end if a file is not as it was at the beginning.
+
+    Files that are read more than once must be the same files each time. What DuckDB makes of a file
+    that changes under its hands is no bug of ours either.
+    """
+    import duckdb
+
+    before = file_marks(paths)
+    try:
+        yield
+    except duckdb.Error:
+        if file_marks(paths) == before:
+            raise
+        raise _changed() from None
+    if file_marks(paths) != before:
+        raise _changed()
+
+
+def file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
+    """What changes with a file's content; raises OSError when one is gone."""
+    return [
+        (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        for status in map(os.stat, paths)
+    ]
+
+
+def _changed() -> Exception:
+    """What to raise where two readings of the files did not see the same."""
+    return lost("the files changed while they were read")
+
+
+# --- from a connection ---------------------------------------------------------------------------
+
+
+class AllCodes:
+    """All records of fields that can be read twice: first their totals, then their codes."""
+
+    def __init__(
+        self, connection: DuckDBPyConnection, request: RecordRequest, reading: Reading
+    ) -> None:
+        """Read everything once; raises duckdb.Error."""
+        self._connection = connection
+        relation = coded(request, reading.fields).relation
+        self._query = codes(request, relation)
+        # all rows, not one: a result that isn't read to its end keeps the connection busy
+        ((records, *sums),) = connection.execute(totals(request, relation)).fetchall()
+        self.records = int(records)
+        self._sums = [int(total or 0) % WRAP for total in sums[: len(request.columns)]]
+
+    def batches(self) -> Iterator[Batch]:
+        """The codes; raises Failure at the end if they aren't those that were added up."""
+        records, sums = 0, [0] * len(self._sums)
+        for batch in code_batches(self._connection, self._query):
+            records += len(batch[0])
+            sums = [
+                (total + int(column.sum())) % WRAP
+                for total, column in zip(sums, batch, strict=True)
+            ]
+            yield batch
+        if records != self.records or sums != self._sums:
+            raise _changed()
+
+
+class BoundedCodes:
+    """The sample of each unit's rows, in as many parts as there must be to fit into memory."""
+
+    def __init__(
+        self, connection: DuckDBPyConnection, request: RecordRequest, reading: Reading
+    ) -> None:
+        """Find the rows of the first part; raises duckdb.Error."""
+        self._connection, self._reading = connection, reading
+        self._request, self._aggregate = request, in_one_cell(request)
+        self._rows = coded(request, reading.fields)
+        self._parts = self._sampled()
+        next(self._parts)
+
+    def batches(self) -> Iterator[Batch]:
+        """Their codes, part by part."""
+        query = codes(self._request, identifier(KEPT))
+        yield from code_batches(self._connection, query)
+        for _ in self._parts:
+            yield from code_batches(self._connection, query)
+
+    def _sampled(self) -> Iterator[Part]:
+        """Put the sample of one part after the other into the table."""
+        first = 1
+        packing = packing_for(self._aggregate, self._rows)
+        keeping = Keeping(self._aggregate, packing, self._run, everything=False)
+        records = self._reading.record_count
+        if records is not None:
+            memory = memory_of(self._connection)
+            first = first_parts(self._run, self._aggregate, self._rows, packing, records, memory)
+
+        def store(part: Part) -> None:
+            rows = replace(self._rows, relation=only(self._rows.relation, part.holds("u")))
+            cells = locate(self._aggregate, rows, everything=False)
+            self._connection.execute(drop(KEPT)).fetchall()
+            sample = keeping.of(cells, part.of // first).relation
+            self._run(create(KEPT, codes(self._request, sample)))
+
+        return parts_run(store, first)
+
+    def _run(self, sql: Sql) -> list[tuple[Any, ...]]:
+        self._reading.renew()
+        return self._connection.execute(sql).fetchall()
+
+
+def codes_now(connection: DuckDBPyConnection, query: Sql) -> Batch:
+    """The codes that a query gives, all at once; raises duckdb.Error."""
+    import numpy as np
+
+    columns = connection.execute(query).fetchnumpy()
+    return tuple(np.asarray(column).astype(np.int64) for column in columns.values())
+
+
+def code_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[Batch]:
+    """The codes that a query gives, as they come; raises Failure, or duckdb.Error at once."""
+    import numpy as np
+
+    for batch in _arrow(connection, query):
+        yield tuple(column.to_numpy().astype(np.int64) for column in batch.columns)
+
+
+def _arrow(connection: DuckDBPyConnection, query: Sql) -> Iterator[Any]:
+    """Arrow batches. An error within the stream has lost its class, and its text is never read."""
+    import pyarrow as pa
+
+    try:
+        yield from connection.sql(query).to_arrow_reader(BATCH)
+    except MemoryError:
+        raise out_of_memory() from None
+    except (OSError, pa.ArrowException):
+        raise lost() from None
+
+
+# --- in SQL --------------------------------------------------------------------------------------
 
 
 def coded(request: RecordRequest, fields: Fields) -> Rows:
     """One row a record: the codes, as quantities on their grids, and the unit ``u`` if bounded."""
-    asked = aggregate_of(request)
-    rows = build_rows(asked, fields)
+    aggregate = aggregate_of(request)
+    rows = build_rows(aggregate, fields)
     columns: dict[str, Sql] = {}
     labelled = 0
     for index, column in enumerate(request.columns):
@@ -42,9 +302,9 @@ def coded(request: RecordRequest, fields: Fields) -> Rows:
             labelled += 1
         else:
             columns[f"x{index}"] = identifier(rows.quantities[column])
-    if asked.bound is not None:
+    if aggregate.bound is not None:
         columns["u"] = identifier("u")
-    relation = layer(look_up(rows.relation, asked.groups), columns, keep=False)
+    relation = layer(look_up(rows.relation, aggregate.groups), columns, keep=False)
     quantities = {
         Quantity(f"x{index}", grid): f"x{index}" for index, grid in enumerate(_grids(request))
     }
@@ -60,8 +320,8 @@ def codes(request: RecordRequest, relation: Sql) -> Sql:
     """The query of the codes, no wider than they have to be."""
     wide = [grid.magnitude >= INTEGER for grid in _grids(request)]
     columns = [
-        alias(cast(identifier(f"x{index}"), "BIGINT" if each else "INTEGER"), f"x{index}")
-        for index, each in enumerate(wide)
+        alias(cast(identifier(f"x{index}"), "BIGINT" if is_wide else "INTEGER"), f"x{index}")
+        for index, is_wide in enumerate(wide)
     ]
     return select(columns, relation)
 
@@ -76,6 +336,8 @@ def totals(request: RecordRequest, relation: Sql) -> Sql:
 def _grids(request: RecordRequest) -> Sequence[Grid]:
     """The bounds of each code."""
     return [
-        Grid(Fraction(1), NO_LABEL, len(each.labels) - 1) if isinstance(each, Group) else each.grid
-        for each in request.columns
+        Grid(Fraction(1), NO_LABEL, len(column.labels) - 1)
+        if isinstance(column, Group)
+        else column.grid
+        for column in request.columns
     ]

@@ -142,7 +142,7 @@ class KeyedPoints:
 
     def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
         """See ``Tallies``."""
-        records, found = 0, tuple(array("q") for _ in range(3))
+        records, triples = 0, tuple(array("q") for _ in range(3))
         while rows := answer.fetchmany(CHUNK):
             for cell, own, point, often, *keys in rows:
                 records += own or 0
@@ -150,9 +150,9 @@ class KeyedPoints:
                     continue
                 place = self.places.setdefault(self.labels(cell, keys), len(self.places))
                 if point is not None:
-                    for column, value in zip(found, (place, point, often), strict=True):
+                    for column, value in zip(triples, (place, point, often), strict=True):
                         column.append(value)
-        for total, column in zip(self.found, found, strict=True):
+        for total, column in zip(self.found, triples, strict=True):
             total.extend(column)
         return records
 

@@ -64,8 +64,8 @@ def _disable(connection: DuckDBPyConnection) -> None:
     try:
         connection.execute(f"SET disabled_optimizers = {quote(','.join(_NEVER))}")
     except (duckdb.ParserException, duckdb.InvalidInputException):
-        known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
-        never = ",".join(name for name in _NEVER if (name,) in known)
+        optimizers = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+        never = ",".join(name for name in _NEVER if (name,) in optimizers)
         connection.execute(f"SET disabled_optimizers = {quote(never)}")
 
 

@@ -36,14 +36,14 @@ class RecordStream:
     """Records that a reader of ours hands on, and that can be read again.
 
     ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
-    read. ``cheap`` ones may be read twice to save time; ``known`` is how many records there are, if
-    that is known without reading them.
+    read. ``cheap`` ones may be read twice to save time; ``record_count`` is how many there are, if
+    the footers tell.
     """
 
     fields: Fields
     opened: Callable[[], tuple[Any, Iterator[Any]]]
     cheap: bool = False
-    known: int | None = None
+    record_count: int | None = None
 
     def register(self, connection: DuckDBPyConnection, stream: Stream) -> None:
         """Have the connection read the records from their beginning; they can be read once."""
@@ -58,7 +58,7 @@ def csv_stream(source: Source, layout: Layout, inputs: Sequence[InputColumn]) ->
     """The records of CSV files by the careful reader."""
     from dprelease.engines.csv import reader as csv_records
 
-    wanted = sorted(layout.position[each.name] for each in columns_read(inputs)) or [0]
+    wanted = sorted(layout.position[column.name] for column in columns_read(inputs)) or [0]
     fields = Fields(identifier(RECORDS), _fields(layout), {}, source.dialect)
     return RecordStream(fields, lambda: csv_records.opened(source.dialect, layout, wanted))
 
@@ -74,7 +74,7 @@ def parquet_stream(source: Source, inputs: Sequence[InputColumn]) -> RecordStrea
         Fields(identifier(RECORDS), columns, layout.duckdb_types()),
         lambda: parquet_records.opened(layout),
         cheap=True,
-        known=layout.records,
+        record_count=layout.records,
     )
 
 

@@ -1,6 +1,12 @@
-"""The inner half of the statement: from fields to typed values, keys, grid integers, conditions.
+"""Typed rows in SQL: from raw fields to typed values, keys, grid integers and conditions.
 
-Each layer is a subquery with names of its own making (no name of the data is SQL): text ``t0..``,
+A typed value has the meaning of ``text_values`` for a field of text, and that of its column's type
+in Parquet. A numeric column also has its number: a DOUBLE that is never NaN. A unit has a text, by
+which its rows are sampled: equal for equal values, different for different ones of one type.
+Integers in decimal; ``true`` and ``false``; the 64 bits of a double; days and microseconds since
+1970; bytes as hexadecimal digits; a text as it is.
+
+Each step is a subquery with names of its own making (no name of the data is SQL): text ``t0..``,
 typed values ``v0..`` with numbers ``n0..`` (numbered by input), then one row a record with group
 keys ``g0..`` (for private ones also ``s0..``: whether there is a value), grid integers ``k0..``,
 conditions ``w0..``, typed values ``d0..`` of other columns that are counted or scored, the unit
@@ -13,27 +19,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dprelease.engines.base import columns_derived, columns_read
-from dprelease.engines.common.rounding import scale_of
-from dprelease.engines.common.row_order import content_of
-from dprelease.engines.duckdb import typed_values as values
-from dprelease.engines.duckdb.group_keys import key_of, null_key
-from dprelease.engines.duckdb.group_labels import binned
-from dprelease.engines.duckdb.subqueries import layer, name
-from dprelease.engines.duckdb.unit_text import text_of_unit
+from dprelease.engines.common.request_content import content_of, scale_of
+from dprelease.engines.common.text_values import EXACT, parse_number, parse_value
+from dprelease.engines.duckdb.group_keys import binned, key_of, null_key
 from dprelease.expressions import tree
-from dprelease.expressions.sql import compile_sql
+from dprelease.expressions.sql import SQL_TYPES, compile_sql, without_nan
 from dprelease.expressions.sqltext import (
     FALSE,
     NULL,
     Sql,
+    between,
     binary,
     call,
     case,
     cast,
     double,
+    identifier,
+    indexed,
     is_null,
+    layer,
     no,
     number,
+    text,
+    try_cast,
 )
 from dprelease.model import (
     NUMERIC_TYPES,
@@ -45,6 +53,155 @@ from dprelease.model import (
     InputColumn,
     Quantity,
 )
+
+INTEGER_TEXT = "[[:space:]]*[+-]?[0-9]+[[:space:]]*"
+# DuckDB misreads an underscore after many digits: null, or a number ten times too large.
+UNDERSCORES_READ = 10  # bytes of a text in which it reads them right
+UNDERSCORE_ALONE = "(^|[^0-9])_|_([^0-9]|$)"  # one that is not between two digits
+TIMESTAMP_TEXT = (
+    "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?"
+)
+
+
+def field_text(field: Sql, dialect: Dialect, kind: ColumnType) -> Sql:
+    """The field after stripping blanks and turning the declared null texts into null."""
+    value = call("TRIM", field, text(" \t")) if dialect.strip else field
+    for null in dialect.null_values:
+        if kind is ColumnType.STRING or _means_something(null, kind):
+            value = call("NULLIF", value, text(null))
+    return value
+
+
+def _means_something(null: str, kind: ColumnType) -> bool:
+    """Whether a null text would otherwise be read as a value: if not, it is null anyway."""
+    if kind in NUMERIC_TYPES and parse_number(null) is not None:
+        return True
+    return parse_value(null, kind) is not None
+
+
+def double_of_text(value: Sql) -> Sql:
+    """The DOUBLE that a text means, NaN included."""
+    long = binary(call("STRLEN", value), ">", number(UNDERSCORES_READ))
+    parted = binary(long, "AND", call("CONTAINS", value, text("_")))
+    wrong = call("REGEXP_MATCHES", value, text(UNDERSCORE_ALONE))
+    joined = when(no(wrong), call("REPLACE", value, text("_"), text("")))
+    return try_cast(case([(parted, joined)], value), "DOUBLE")
+
+
+def double_of_typed(value: Sql) -> Sql:
+    """The DOUBLE of a typed number, NaN included."""
+    return cast(value, "DOUBLE")
+
+
+def number_of_text(value: Sql) -> Sql:
+    """The DOUBLE that a text means."""
+    return without_nan(double_of_text(value))
+
+
+def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None) -> Sql:
+    """The typed value of a text; ``as_number`` is its DOUBLE for numeric types."""
+    if kind is ColumnType.STRING:
+        return value
+    if kind is ColumnType.INTEGER and as_number is not None:
+        exact = when(
+            call("REGEXP_FULL_MATCH", value, text(INTEGER_TEXT)), try_cast(value, "BIGINT")
+        )
+        return whole(as_number, exact)
+    if as_number is not None:
+        return as_number
+    made = try_cast(value, SQL_TYPES[kind])
+    if kind is ColumnType.DATE:
+        # DuckDB reads more forms than ours; ours is the one it writes.
+        same = binary(cast(made, "VARCHAR"), "=", value)
+        length = binary(call("LENGTH", value), "=", number(10))
+        return when(binary(same, "AND", length), made)
+    if kind is ColumnType.TIMESTAMP:
+        shaped = call("REGEXP_FULL_MATCH", value, text(TIMESTAMP_TEXT))
+        return when(shaped, in_calendar(made, kind))
+    return made
+
+
+def number_of_typed(value: Sql) -> Sql:
+    """The DOUBLE of a typed number or boolean."""
+    made = cast(value, "DOUBLE")
+    return when(no(call("ISNAN", made)), made)
+
+
+def value_of_typed(value: Sql, kind: ColumnType, physical: str) -> Sql:
+    """The declared typed value of a Parquet column of the given DuckDB type."""
+    if kind is ColumnType.INTEGER:
+        if physical in ("FLOAT", "DOUBLE") or physical.startswith("DECIMAL"):
+            return whole(number_of_typed(value))
+        return try_cast(value, "BIGINT")
+    if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
+        return number_of_typed(value)
+    # a timestamp in milliseconds can be beyond those in microseconds: null then
+    made = try_cast(value, SQL_TYPES[kind])
+    return in_calendar(made, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else made
+
+
+def value_of_opaque(value: Sql, physical: str) -> Sql:
+    """What stands for the text of a value in comparisons.
+
+    It is the value itself where equal values have equal texts. 0.0 and -0.0 are equal and have
+    not, and a NaN can have a sign.
+    """
+    if physical not in ("FLOAT", "DOUBLE"):
+        return value
+    return case([(call("ISNAN", value), text("nan"))], bits_of(value))
+
+
+def one_zero(value: Sql, kind: ColumnType) -> Sql:
+    """The typed value, in which 0.0 and -0.0 are one and the same."""
+    if kind not in (ColumnType.FLOAT, ColumnType.DECIMAL):
+        return value
+    zero = double(0.0)
+    return case([(binary(value, "=", zero), zero)], value)
+
+
+def whole(value: Sql, beyond: Sql | None = None) -> Sql:
+    """The DOUBLE as BIGINT if it is whole and below 2^53 in size; ``beyond`` for larger ones."""
+    small = binary(call("ABS", value), "<", double(float(EXACT)))
+    is_whole = binary(call("FLOOR", value), "=", value)
+    return case([(no(is_whole), NULL), (small, cast(value, "BIGINT"))], beyond)
+
+
+def in_calendar(value: Sql, kind: ColumnType) -> Sql:
+    """The date or timestamp if its year is from 1 to 9999, else null."""
+    sql = SQL_TYPES[kind]
+    last = "9999-12-31" if kind is ColumnType.DATE else "9999-12-31 23:59:59.999999"
+    return when(between(value, cast(text("0001-01-01"), sql), cast(text(last), sql)), value)
+
+
+def when(condition: Sql, value: Sql) -> Sql:
+    """``CASE WHEN condition THEN value END``."""
+    return case([(condition, value)])
+
+
+def text_of_unit(column: InputColumn, physical: str | None) -> Sql:
+    """The text of column ``u``, the unit's; ``physical`` is the DuckDB type of an opaque one."""
+    unit = identifier("u")
+    if column.opaque:
+        return _text_of_opaque(unit, physical or "VARCHAR")
+    if column.type in (ColumnType.FLOAT, ColumnType.DECIMAL):
+        return bits_of(unit)
+    if column.type is ColumnType.TIMESTAMP:
+        return cast(call("EPOCH_US", unit), "VARCHAR")
+    return _days(unit) if column.type is ColumnType.DATE else cast(unit, "VARCHAR")
+
+
+def bits_of(value: Sql) -> Sql:
+    """The text of a number as a DOUBLE."""
+    return cast(cast(cast(value, "DOUBLE"), "BIT"), "VARCHAR")
+
+
+def _text_of_opaque(unit: Sql, physical: str) -> Sql:
+    """Bytes as hexadecimal digits; all else as DuckDB writes it."""
+    return call("HEX", unit) if physical == "BLOB" else cast(unit, "VARCHAR")
+
+
+def _days(unit: Sql) -> Sql:
+    return cast(binary(unit, "-", cast(text("1970-01-01"), "DATE")), "VARCHAR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,42 +232,42 @@ class Rows:
 
 def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     """The rows of the request over a table of fields."""
-    places = {each.name: place for place, each in enumerate(request.inputs)}
-    types = {each.name: each.type for each in request.inputs}
-    inside = {key: name("v", place) for key, place in places.items()}
+    places = {column.name: place for place, column in enumerate(request.inputs)}
+    types = {column.name: column.type for column in request.inputs}
+    inside = {key: indexed("v", place) for key, place in places.items()}
     query = _typed(columns_read(request.inputs), places, fields)
-    for each in columns_derived(request.inputs):
-        query = _derived(query, each, places, types)
+    for derived in columns_derived(request.inputs):
+        query = _derived(query, derived, places, types)
     columns: dict[str, Sql] = {}
     for index, group in enumerate(request.groups):
         place = places[group.column]
         if group.edges is not None:
             query = binned(query, index, group, place)
-            columns[f"g{index}"] = name("b", index)
+            columns[f"g{index}"] = indexed("b", index)
         elif group.private:
             columns[f"g{index}"] = _private_key(group, place)
             # A key is null where its value is: to filter by that, no key need be made.
-            columns[f"s{index}"] = no(is_null(name("v", place)))
+            columns[f"s{index}"] = no(is_null(indexed("v", place)))
         else:
-            columns[f"g{index}"] = key_of(group, name("v", place))
+            columns[f"g{index}"] = key_of(group, indexed("v", place))
     content = content_of(request)
     quantities = {quantity: f"k{index}" for index, quantity in enumerate(content.quantities)}
-    read = {each.name for each in columns_read(request.inputs)}
+    read = {column.name for column in columns_read(request.inputs)}
     for quantity, key in quantities.items():
         raw = quantity.column in read and types[quantity.column] is not ColumnType.BOOLEAN
-        columns[key] = grid_integer(name("r" if raw else "n", places[quantity.column]), quantity)
+        columns[key] = grid_integer(indexed("r" if raw else "n", places[quantity.column]), quantity)
     conditions = {where: f"w{index}" for index, where in enumerate(content.conditions)}
     for where, key in conditions.items():
         columns[key] = compile_sql(tree(where.text, types), inside)
     counted = {column: f"d{index}" for index, column in enumerate(content.values)}
     for column, key in counted.items():
-        columns[key] = values.one_zero(inside[column], types[column])
+        columns[key] = one_zero(inside[column], types[column])
     unit_text = NULL
     if request.bound is not None:
         unit = request.bound.column
-        columns["u"] = values.one_zero(inside[unit], types[unit])
-        (known,) = (each for each in request.inputs if each.name == unit)
-        unit_text = text_of_unit(known, fields.types.get(unit))
+        columns["u"] = one_zero(inside[unit], types[unit])
+        (unit_column,) = (column for column in request.inputs if column.name == unit)
+        unit_text = text_of_unit(unit_column, fields.types.get(unit))
     if request.where is not None:
         condition = compile_sql(tree(request.where.text, types), inside)
         columns["f"] = call("COALESCE", condition, FALSE)
@@ -124,9 +281,9 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
 def _private_key(group: Group, place: int) -> Sql:
     """The key of the typed value; a null has the key that is the null label, if one is.
 
-    A function of the record alone, whatever else is in the table: see ``key_texts``.
+    A function of the record alone, whatever else is in the table: see ``key_normalization``.
     """
-    value = key_of(group, values.one_zero(name("v", place), group.type))
+    value = key_of(group, one_zero(indexed("v", place), group.type))
     null = null_key(group)
     return value if null is None else call("COALESCE", value, null)
 
@@ -136,35 +293,35 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
     raw: dict[str, Sql] = {}
     numbers: dict[str, Sql] = {}
     typed: dict[str, Sql] = {}
-    for each in read:
-        place = places[each.name]
-        column, text = fields.columns[each.name], name("t", place)
-        physical = fields.types.get(each.name)
+    for declared in read:
+        place = places[declared.name]
+        column, raw_value = fields.columns[declared.name], indexed("t", place)
+        physical = fields.types.get(declared.name)
         if physical is None:
-            kind = ColumnType.STRING if each.opaque else each.type
-            column = values.field_text(column, fields.dialect, kind)
+            kind = ColumnType.STRING if declared.opaque else declared.type
+            column = field_text(column, fields.dialect, kind)
         raw[f"t{place}"] = column
-        if each.opaque:
-            typed[f"v{place}"] = values.value_of_opaque(text, physical or "VARCHAR")
+        if declared.opaque:
+            typed[f"v{place}"] = value_of_opaque(raw_value, physical or "VARCHAR")
             continue
         as_number = None
-        if each.type in NUMERIC_TYPES and each.type is not ColumnType.BOOLEAN:
-            made = values.number_of_typed if physical else values.number_of_text
-            numbers[f"n{place}"] = made(text)
-            as_number = name("n", place)
+        if declared.type in NUMERIC_TYPES and declared.type is not ColumnType.BOOLEAN:
+            made = number_of_typed if physical else number_of_text
+            numbers[f"n{place}"] = made(raw_value)
+            as_number = indexed("n", place)
             # the raw number may be NaN; what is put on a grid sorts that out by itself
-            as_double = values.double_of_typed if physical else values.double_of_text
-            numbers[f"r{place}"] = as_double(text)
+            as_double = double_of_typed if physical else double_of_text
+            numbers[f"r{place}"] = as_double(raw_value)
         if physical is None:
-            typed[f"v{place}"] = values.value_of_text(text, each.type, as_number)
+            typed[f"v{place}"] = value_of_text(raw_value, declared.type, as_number)
         else:
-            typed[f"v{place}"] = values.value_of_typed(text, each.type, physical)
+            typed[f"v{place}"] = value_of_typed(raw_value, declared.type, physical)
     query = layer(fields.relation, raw or {"nothing": number(0)}, keep=False)
     query = layer(layer(query, numbers), typed)
     truths = {
-        f"n{places[each.name]}": cast(name("v", places[each.name]), "DOUBLE")
-        for each in read
-        if each.type is ColumnType.BOOLEAN and not each.opaque
+        f"n{places[declared.name]}": cast(indexed("v", places[declared.name]), "DOUBLE")
+        for declared in read
+        if declared.type is ColumnType.BOOLEAN and not declared.opaque
     }
     return layer(query, truths) if truths else query
 
@@ -178,14 +335,14 @@ def _derived(
     """Add the typed value and the number of a computed column."""
     place = places[column.name]
     node = tree(column.expression.text if column.expression else "NULL", types)
-    inside = {key: name("v", index) for key, index in places.items()}
+    inside = {key: indexed("v", index) for key, index in places.items()}
     made = layer(query, {f"d{place}": compile_sql(node, inside)})
-    result = name("d", place)
+    result = indexed("d", place)
     if column.type not in NUMERIC_TYPES:
-        return layer(made, {f"v{place}": values.value_of_typed(result, column.type, "")})
-    made = layer(made, {f"n{place}": values.number_of_typed(result)})
+        return layer(made, {f"v{place}": value_of_typed(result, column.type, "")})
+    made = layer(made, {f"n{place}": number_of_typed(result)})
     physical = "DOUBLE" if node.type is ColumnType.FLOAT else ""
-    return layer(made, {f"v{place}": values.value_of_typed(result, column.type, physical)})
+    return layer(made, {f"v{place}": value_of_typed(result, column.type, physical)})
 
 
 def grid_integer(value: Sql, quantity: Quantity) -> Sql:

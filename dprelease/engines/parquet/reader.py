@@ -126,8 +126,8 @@ def _decimal(values: Any, kind: Any) -> Any:
 def decimals(values: Any) -> list[Decimal | None]:
     """Each value, or None where it has more digits than its type."""
     end = Decimal(10) ** (values.type.precision - values.type.scale)
-    found = values.to_pylist()
-    return [None if each is None or each.copy_abs() >= end else each for each in found]
+    decoded = values.to_pylist()
+    return [None if value is None or value.copy_abs() >= end else value for value in decoded]
 
 
 def _microseconds(nanoseconds: Any) -> Any:
@@ -158,6 +158,6 @@ def _text(values: Any, kind: Any) -> Any:
         texts.validate(full=True)
     except pa.ArrowInvalid:
         raw = values.cast(pa.large_binary()).to_pylist()
-        readable = (None if each is None else each.decode("utf-8", "replace") for each in raw)
+        readable = (None if value is None else value.decode("utf-8", "replace") for value in raw)
         return pa.array(readable, kind)
     return texts

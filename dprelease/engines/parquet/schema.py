@@ -65,22 +65,24 @@ def lay_out_parquet(
 ) -> ParquetLayout:
     """Find the columns that are read from the files; raises Failure(DATA)."""
     wanted = columns_read(inputs)
-    sizes = dict.fromkeys((each.name for each in wanted), 0)
-    found: list[dict[str, Any]] = []
+    sizes = dict.fromkeys((column.name for column in wanted), 0)
+    types_of_files: list[dict[str, Any]] = []
     records = 0
     for path in paths:
         with _opened(path, source.pattern) as file:
-            found.append({each.name: _found(file, each, source.pattern) for each in wanted})
+            types_of_files.append(
+                {column.name: _found(file, column, source.pattern) for column in wanted}
+            )
             records += file.metadata.num_rows
             for name in sizes:
                 sizes[name] += _size(file, name)
-    if any(types != found[0] for types in found):
+    if any(types != types_of_files[0] for types in types_of_files):
         raise bad_data(
             "E407",
             f"the files of {source.pattern} have different types in a column",
             "write all of them with the same types",
         )
-    types = {each.name: _handed_on(found[0][each.name], each) for each in wanted}
+    types = {column.name: _handed_on(types_of_files[0][column.name], column) for column in wanted}
     coded = {
         name
         for name, kind in types.items()

@@ -1,20 +1,23 @@
-"""The second opinion: derive the loss again from what will be executed, and refuse what is not so.
+"""Certification of a plan: its loss is derived again from what will be executed.
 
 Nothing of the planner is used: neither the statistics' sensitivities nor the calibration. What one
 unit can do is derived from the measures, the transform, the groups and the bounds that will be
-executed (``certifying``); what the noise, the keys and the choices cost is bounded by
-``privacy.witness``, ``privacy.threshold_witness`` and ``privacy.quantile_witness``.
+executed (``worst_change``); what the noise, the keys and the choices cost is bounded by
+``dprelease.kernel.verify``. Every condition is a row of a table of rules (``rules``), and a refusal
+says which one does not hold, and of what.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.kernel.certify.local_tables import records_hold
-from dprelease.kernel.certify.step_loss import step_holds
-from dprelease.kernel.certify.total_loss import total_holds, within_declared
-from dprelease.kernel.certify.well_formed import is_executable
+from dprelease.kernel.certify.local_tables import table_loss_breaches
+from dprelease.kernel.certify.rules import Breach
+from dprelease.kernel.certify.step_loss import step_loss_breaches
+from dprelease.kernel.certify.total_loss import total_loss_breaches
+from dprelease.kernel.certify.well_formed import meaning_breaches, name_of
 from dprelease.model import Plan
 
 
@@ -28,26 +31,28 @@ class CertifiedPlan:
 def certify(plan: Plan) -> CertifiedPlan:
     """Confirm that a plan costs at most what it claims, and at most the declared total.
 
-    Raises Failure (exit code 70: a bug of ours, nothing was released) when it can't.
+    Raises Failure (exit code 70: a bug of ours, nothing was released) when it can't, with the
+    first rule that does not hold.
     """
-    _confirm(is_executable(plan), "that it means what it says")
-    for step in plan.steps:
-        _confirm(step_holds(step, plan.release.privacy), f'the loss of "{step.query.name}"')
-    for table in plan.records:
-        held = records_hold(table, plan.release.privacy)
-        _confirm(held, f'the loss of "{table.perturb.name}"')
-    _confirm(total_holds(plan), "the loss of the release")
-    _confirm(within_declared(plan), "that the release stays within its total")
-    return CertifiedPlan(plan)
-
-
-def _confirm(holds: bool, what: str) -> None:
-    if not holds:
+    breach = next(_breaches(plan), None)
+    if breach is not None:
         raise Failure(
             ExitCode.INTERNAL,
             Complaint(
                 "E702",
-                f"the plan could not be certified: {what} was not confirmed",
+                f"the plan could not be certified: {breach}",
                 "this is a bug in dprelease; nothing was read, charged or released",
             ),
         )
+    return CertifiedPlan(plan)
+
+
+def _breaches(plan: Plan) -> Iterator[Breach]:
+    """Each part relies on all before it, so only the first breach counts."""
+    privacy = plan.release.privacy
+    yield from meaning_breaches(plan)
+    for number, step in enumerate(plan.steps, start=1):
+        yield from step_loss_breaches(step, privacy, name_of(step, number))
+    for table in plan.records:
+        yield from table_loss_breaches(table, privacy)
+    yield from total_loss_breaches(plan)

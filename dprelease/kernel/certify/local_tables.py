@@ -8,9 +8,12 @@ are is published: nothing is claimed for neighbours that differ in that.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.kernel.certify.meaning import is_group, is_quantity
+from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.step_forms import is_group, is_quantity
 from dprelease.kernel.verify.additive import pure_rho
 from dprelease.kernel.verify.local_randomizers import law_holds
 from dprelease.model import (
@@ -29,92 +32,141 @@ from dprelease.model import (
 )
 
 _UNIT = Fraction(1, 1 << 64)
-_ASKED = {Mechanism.SUBSET_SELECTION: {Mechanism.RANDOMIZED_RESPONSE}}
+_ALSO = {Mechanism.SUBSET_SELECTION: {Mechanism.RANDOMIZED_RESPONSE}}
 """What else than itself a mechanism may come to: sets of one label are randomised response."""
 
 
-def are_records(plan: Plan) -> bool:
-    """Say whether the record-level tables are those of the spec, and each has a meaning."""
-    release = plan.release
-    names = [step.perturb.name for step in plan.records]
-    return (
-        tuple(step.perturb for step in plan.records) == release.perturbs
-        and len({name.casefold() for name in names}) == len(names)
-        and not {*names} & {read.query.table for read in plan.reads}
-        and (not names or release.privacy.adjacency is Adjacency.REPLACE_ONE)
-        and all(_means(step, release) for step in plan.records)
-    )
+def table_meaning_breaches(plan: Plan) -> Iterator[Breach]:
+    """Give what the record-level tables are, against those of the spec."""
+    yield from breaches(TABLES, plan, "the record-level tables")
+    for step in plan.records:
+        name = f'table "{step.perturb.name}"'
+        yield from breaches(TABLE, step, name)
+        for response in step.responses:
+            answer = _Answer(step, response, plan.release)
+            yield from breaches(COLUMN, answer, _column_name(name, response))
 
 
-def records_hold(step: RecordStep, privacy: Privacy) -> bool:
-    """Confirm the loss of a record-level table that means what it says."""
+def table_loss_breaches(step: RecordStep, privacy: Privacy) -> Iterator[Breach]:
+    """Give what a record-level table that means what it says costs beyond its claim."""
+    name = f'table "{step.perturb.name}"'
     bounding = privacy.bounding
     rows = 1 if bounding is None else bounding.rows
-    cells = [each.loss for each in step.responses]
-    epsilon = rows * sum((loss.epsilon for loss in cells), Fraction(0))
-    delta = rows * sum((loss.delta for loss in cells), Fraction(0))
-    claimed = step.loss
-    stated = step.perturb
-    return (
-        step.rows == rows
-        and all(_law_holds(each) for each in step.responses)
-        and (stated.truth is None or all(_truthful(each, stated.truth) for each in step.responses))
-        and epsilon <= claimed.epsilon
-        and delta <= claimed.delta < 1
-        and (stated.epsilon is None or claimed.epsilon <= stated.epsilon)
-        and (stated.epsilon is None or claimed.delta <= stated.delta)
-        and (claimed.rho is None or (delta == 0 and pure_rho(epsilon) <= claimed.rho))
-    )
+    cells = added(response.loss for response in step.responses)
+    yield from breaches(ROWS, (step, rows), name)
+    for response in step.responses:
+        yield from breaches(RESPONSE, (response, step.perturb.truth), _column_name(name, response))
+    yield from breaches(TABLE_LOSS, (step, Loss(rows * cells.epsilon, rows * cells.delta)), name)
 
 
-def _truthful(response: Response, truth: Fraction) -> bool:
-    """Whether an answer is true with the chance that is asked for, to 2^-64, or says less."""
-    law = response.law
-    if not isinstance(law, SubsetLaw) or law.size != 1 or response.loss.delta:
-        return False
-    even, kept = Fraction(1, law.labels), law.keep
-    between = even < kept <= truth if truth > even else truth <= kept < even
-    return between and abs(truth - kept) < _UNIT
+def _column_name(table: str, response: Response) -> str:
+    return f'{table}, column "{response.column.name}"'
 
 
-def _law_holds(response: Response) -> bool:
-    quantity = response.column.quantity
-    width = None if quantity is None else quantity.grid.width
-    return law_holds(response.law, width, response.loss)
+# --- what tables mean ----------------------------------------------------------------------------
 
 
-def _means(step: RecordStep, release: Release) -> bool:
-    """Each column is one of the release, answered once, by a law of its kind."""
-    columns = step.perturb.columns
-    return (
-        [each.column for each in step.responses] == list(columns)
-        and len({column.name for column in columns}) == len(columns) > 0
-        and all(_is_column(column, release) for column in columns)
-        and all(_fits(each) for each in step.responses)
-    )
+def _tables_have_names(plan: Plan) -> bool:
+    names = {step.perturb.name.casefold() for step in plan.records}
+    return len(names) == len(plan.records)
 
 
-def _is_column(column: PerturbedColumn, release: Release) -> bool:
-    known = release.columns.get(column.name)
-    group, quantity = column.group, column.quantity
-    if known is None or (group is None) is (quantity is None):
-        return False
-    if group is not None:
-        return group.column == column.name and not group.private and is_group(group)
-    if quantity is None or quantity.column != column.name or known.grid != quantity.grid:
-        return False
-    return quantity.null_fill is not None and is_quantity(quantity)
+TABLES: Rules[Plan] = (
+    Rule(
+        "the tables are those of the spec, in its order",
+        lambda plan: tuple(step.perturb for step in plan.records) == plan.release.perturbs,
+    ),
+    Rule("no two tables have one name, in whichever case", _tables_have_names),
+    Rule(
+        "no query's table has the name of a record-level table",
+        lambda plan: (
+            not {step.perturb.name for step in plan.records}
+            & {query.table for query in plan.release.queries}
+        ),
+    ),
+    Rule(
+        "neighbours of record-level tables replace rows",
+        lambda plan: not plan.records or plan.release.privacy.adjacency is Adjacency.REPLACE_ONE,
+    ),
+)
+TABLE: Rules[RecordStep] = (
+    Rule(
+        "each column is answered once, in order",
+        lambda step: tuple(answer.column for answer in step.responses) == step.perturb.columns,
+    ),
+    Rule(
+        "it has columns, each once",
+        lambda step: (
+            len({column.name for column in step.perturb.columns}) == len(step.perturb.columns) > 0
+        ),
+    ),
+)
 
 
-def _fits(response: Response) -> bool:
-    law, group = response.law, response.column.group
-    if isinstance(law, SubsetLaw) is not (group is not None):
-        return False
-    if group is not None and isinstance(law, SubsetLaw) and law.labels != len(group.labels):
-        return False
-    asked, used = response.column.mechanism, response.mechanism
-    meant = asked in {Mechanism.AUTO, used} or used in _ASKED.get(asked, ())
-    return meant and used is _mechanism_of(law)
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """A column of a table of a release, and by which law it is answered."""
+
+    step: RecordStep
+    response: Response
+    release: Release
+
+    @property
+    def column(self) -> PerturbedColumn:
+        return self.response.column
+
+    @property
+    def quantity_fits(self) -> bool:
+        """A number that is never missing, on the grid of the declared column."""
+        quantity = self.column.quantity
+        if quantity is None:
+            return True
+        declared = self.release.columns[self.column.name]
+        return (
+            quantity.column == self.column.name
+            and quantity.grid == declared.grid
+            and quantity.null_fill is not None
+            and is_quantity(quantity)
+        )
+
+    @property
+    def labels_fit(self) -> bool:
+        """Public labels of the column itself."""
+        group = self.column.group
+        if group is None:
+            return True
+        return group.column == self.column.name and not group.private and is_group(group)
+
+    @property
+    def law_fits(self) -> bool:
+        """A law over these very labels, or one over numbers."""
+        law, group = self.response.law, self.column.group
+        if isinstance(law, SubsetLaw):
+            return group is not None and law.labels == len(group.labels)
+        return group is None
+
+    @property
+    def mechanism_fits(self) -> bool:
+        """The mechanism that the spec asks for, or what that comes to."""
+        wanted, used = self.column.mechanism, self.response.mechanism
+        return wanted in {Mechanism.AUTO, used} or used in _ALSO.get(wanted, ())
+
+
+COLUMN: Rules[_Answer] = (
+    Rule("the column is declared", lambda it: it.column.name in it.release.columns),
+    Rule(
+        "the column has labels or numbers, and not both",
+        lambda it: (it.column.group is None) is not (it.column.quantity is None),
+    ),
+    Rule("its labels are public and its own", lambda it: it.labels_fit),
+    Rule("its numbers are on its own grid, and never missing", lambda it: it.quantity_fits),
+    Rule("its law is one of its labels, or of its numbers", lambda it: it.law_fits),
+    Rule("its mechanism is the one that is asked for", lambda it: it.mechanism_fits),
+    Rule(
+        "its law is the law of its mechanism",
+        lambda it: it.response.mechanism is _mechanism_of(it.response.law),
+    ),
+)
 
 
 def _mechanism_of(law: Law) -> Mechanism:
@@ -123,12 +175,72 @@ def _mechanism_of(law: Law) -> Mechanism:
     return Mechanism.LAPLACE if isinstance(law, LaplaceLaw) else Mechanism.PIECEWISE
 
 
-def added(plan: Plan) -> Loss:
-    """What all record-level tables claim together."""
-    losses = [step.loss for step in plan.records]
-    rhos = [loss.rho for loss in losses if loss.rho is not None]
+# --- what tables cost ----------------------------------------------------------------------------
+
+
+def _law_holds(answer: tuple[Response, Fraction | None]) -> bool:
+    response, _ = answer
+    quantity = response.column.quantity
+    width = None if quantity is None else quantity.grid.width
+    return law_holds(response.law, width, response.loss)
+
+
+def _is_truthful(answer: tuple[Response, Fraction | None]) -> bool:
+    """Whether an answer is true with the chance that is asked for, to 2^-64, or says less."""
+    response, truth = answer
+    law = response.law
+    if truth is None:
+        return True
+    if not isinstance(law, SubsetLaw) or law.size != 1 or response.loss.delta:
+        return False
+    even, keep = Fraction(1, law.labels), law.keep
+    between = even < keep <= truth if truth > even else truth <= keep < even
+    return between and abs(truth - keep) < _UNIT
+
+
+ROWS: Rules[tuple[RecordStep, int]] = (
+    Rule("it counts as many rows as a unit may have", lambda it: it[0].rows == it[1]),
+)
+RESPONSE: Rules[tuple[Response, Fraction | None]] = (
+    Rule("an answer costs no more than it claims", _law_holds),
+    Rule("an answer is true with the chance that the spec asks for", _is_truthful),
+)
+TABLE_LOSS: Rules[tuple[RecordStep, Loss]] = (
+    AtMost(
+        "all answers of a unit cost no more epsilon than the table claims",
+        lambda it: (it[1].epsilon, it[0].loss.epsilon),
+    ),
+    AtMost(
+        "all answers of a unit cost no more delta than the table claims",
+        lambda it: (it[1].delta, it[0].loss.delta),
+    ),
+    Rule("the table claims a delta below 1", lambda it: it[0].loss.delta < 1),
+    AtMost(
+        "the table claims no more epsilon than the spec allows",
+        lambda it: (
+            None if it[0].perturb.epsilon is None else (it[0].loss.epsilon, it[0].perturb.epsilon)
+        ),
+    ),
+    AtMost(
+        "the table claims no more delta than the spec allows",
+        lambda it: (
+            None if it[0].perturb.epsilon is None else (it[0].loss.delta, it[0].perturb.delta)
+        ),
+    ),
+    Rule("no rho is claimed with a delta", lambda it: it[0].loss.rho is None or not it[1].delta),
+    AtMost(
+        "all answers of a unit cost no more rho than the table claims",
+        lambda it: None if it[0].loss.rho is None else (pure_rho(it[1].epsilon), it[0].loss.rho),
+    ),
+)
+
+
+def added(losses: Iterable[Loss]) -> Loss:
+    """Give the sum of losses; with a rho if all have one."""
+    several = list(losses)
+    rhos = [loss.rho for loss in several if loss.rho is not None]
     return Loss(
-        sum((loss.epsilon for loss in losses), Fraction(0)),
-        sum((loss.delta for loss in losses), Fraction(0)),
-        sum(rhos, Fraction(0)) if len(rhos) == len(losses) else None,
+        sum((loss.epsilon for loss in several), Fraction(0)),
+        sum((loss.delta for loss in several), Fraction(0)),
+        sum(rhos, Fraction(0)) if len(rhos) == len(several) else None,
     )

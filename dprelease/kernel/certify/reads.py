@@ -8,31 +8,60 @@ what the statistic is by its definition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.model import Form, Grid, MeasureKind, Plan, Quantity, Query, Read, Reading, Step
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.model import (
+    Form,
+    Grid,
+    Group,
+    MeasureKind,
+    Plan,
+    Quantity,
+    Query,
+    Read,
+    Reading,
+    Step,
+)
 
 Combination = Mapping[MeasureKind, Fraction]
 
 SQUARED = ("variance", "stddev")
 
 
-def are_reads(plan: Plan) -> bool:
-    """Say whether every query's figures are made of a release of what it is about."""
+@dataclass(frozen=True, slots=True)
+class _ReadStep:
+    """A query's figures, and the step whose released integers they are made of."""
+
+    read: Read
+    step: Step
+
+    @property
+    def quantity(self) -> Quantity | None:
+        """The quantity of the step's measures: all have the same one, or none."""
+        quantities = (measure.quantity for measure in self.step.measures)
+        return next((quantity for quantity in quantities if quantity is not None), None)
+
+    @property
+    def combinations(self) -> list[Combination]:
+        """What each integer that is read is made of."""
+        return [_combination(self.step, row) for row in self.read.rows]
+
+
+def read_breaches(plan: Plan) -> Iterator[Breach]:
+    """Give what does not hold of the figures of each query. The steps mean what they say."""
     steps = {step.query.name: step for step in plan.steps}
-    return all(_means(read, steps[read.step]) for read in plan.reads)
-
-
-def _means(read: Read, step: Step) -> bool:
-    if not read.rows:
-        plain = read.reading is Reading.OWN and not (read.factors or read.merged or read.screened)
-        return plain and _about(read.query) == _about(step.query)
-    if step.form is not Form.NUMBERS or step.query.axis is not None:
-        return False
-    if read.query.private and read.query.table != step.query.table:
-        return False
-    return _cells(read, step) and _of_same_rows(read, step) and _figures(read, step)
+    for read in plan.reads:
+        figures = _ReadStep(read, steps[read.step])
+        name = f'the figures of "{read.query.name}"'
+        if not read.rows:
+            yield from breaches(OWN, figures, name)
+            continue
+        yield from breaches(SHARED, figures, name)
+        linear = read.reading is Reading.LINEAR
+        yield from breaches(LINEAR if linear else MOMENTS, figures, name)
 
 
 def _about(query: Query) -> tuple[object, ...]:
@@ -44,68 +73,139 @@ def _about(query: Query) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _cells(read: Read, step: Step) -> bool:
-    """The query's groups are the step's, but for those added up, in which every record is."""
-    groups = step.query.groups
-    added = [groups[at] for at in read.merged if 0 <= at < len(groups)]
-    kept = tuple(group for at, group in enumerate(groups) if at not in read.merged)
-    return (
-        len(added) == len(set(read.merged)) == len(read.merged)
-        and kept == read.query.groups
-        and all(group.other is not None and group.null_label is not None for group in added)
-        and (not read.merged or read.query.statistic == "count")
+def _is_plain(figures: _ReadStep) -> bool:
+    read = figures.read
+    return not (read.factors or read.merged or read.screened)
+
+
+OWN: Rules[_ReadStep] = (
+    Rule(
+        "figures that are not of some integers are read as their own",
+        lambda it: it.read.reading is Reading.OWN,
+    ),
+    Rule("figures of its own have no factors, sums over groups or screens", _is_plain),
+    Rule(
+        "the query is about the same as the step",
+        lambda it: _about(it.read.query) == _about(it.step.query),
+    ),
+)
+
+# --- integers of another query's step ------------------------------------------------------------
+
+
+def _added_groups(figures: _ReadStep) -> list[Group]:
+    groups = figures.step.query.groups
+    return [groups[place] for place in figures.read.merged if 0 <= place < len(groups)]
+
+
+def _adds_groups_once(figures: _ReadStep) -> bool:
+    merged = figures.read.merged
+    return len(_added_groups(figures)) == len(set(merged)) == len(merged)
+
+
+def _has_groups_of_step(figures: _ReadStep) -> bool:
+    """The query's groups are the step's, but for those added up."""
+    merged = figures.read.merged
+    groups = enumerate(figures.step.query.groups)
+    return figures.read.query.groups == tuple(g for place, g in groups if place not in merged)
+
+
+def _is_of_column(figures: _ReadStep) -> bool:
+    query = figures.read.query
+    quantities = [measure.quantity for measure in figures.step.measures]
+    columns = {quantity.column for quantity in quantities if quantity is not None}
+    return query.statistic == "count" or (
+        query.column is not None and columns == {query.column.name}
     )
 
 
-def _of_same_rows(read: Read, step: Step) -> bool:
-    """Filter and column are the query's, and no integer is read twice."""
-    columns = {each.quantity.column for each in step.measures if each.quantity is not None}
-    wanted = read.query.column
-    return (
-        all(each.where == read.query.where for each in step.measures)
-        and (read.query.statistic == "count" or (wanted is not None and columns == {wanted.name}))
-        and len(set(read.rows)) == len(read.rows)
-    )
+SHARED: Rules[_ReadStep] = (
+    Rule(
+        "integers that are read are released",
+        lambda it: all(0 <= row < len(it.step.transform) for row in it.read.rows),
+    ),
+    Rule("integers are read of noisy numbers", lambda it: it.step.form is Form.NUMBERS),
+    Rule("integers are not read by the labels of an axis", lambda it: it.step.query.axis is None),
+    Rule(
+        "private keys are those of the query's table",
+        lambda it: not it.read.query.private or it.read.query.table == it.step.query.table,
+    ),
+    Rule("groups that are added up are the step's, each once", _adds_groups_once),
+    Rule("the other groups are those of the query", _has_groups_of_step),
+    Rule(
+        "groups that are added up have a label for every record",
+        lambda it: all(g.other is not None and g.null_label is not None for g in _added_groups(it)),
+    ),
+    Rule(
+        "only counts are added up over groups",
+        lambda it: not it.read.merged or it.read.query.statistic == "count",
+    ),
+    Rule(
+        "the records are those of the query's filter",
+        lambda it: all(measure.where == it.read.query.where for measure in it.step.measures),
+    ),
+    Rule("the column is the query's", _is_of_column),
+    Rule("no integer is read twice", lambda it: len(set(it.read.rows)) == len(it.read.rows)),
+)
+
+# --- what the statistics are by their definitions ------------------------------------------------
 
 
-def _figures(read: Read, step: Step) -> bool:
-    rows = [_combination(step, row) for row in read.rows]
-    if read.reading is Reading.LINEAR:
-        return len(read.factors) == len(rows) and _linear(read, step, rows)
-    quantity = next((each.quantity for each in step.measures if each.quantity is not None), None)
-    if quantity is None or read.factors or read.merged or read.screened:
-        return False
-    squared = read.query.statistic in SQUARED
-    if read.reading is Reading.MOMENTS:
-        squared = read.query.statistic == "mean"
-    elif read.query.statistic == "mean":
-        return rows == _moments(quantity.grid, 1)
-    return squared and rows == _moments(quantity.grid, 2)
-
-
-def _linear(read: Read, step: Step, rows: Sequence[Combination]) -> bool:
-    found = _added(rows, read.factors)
+def _is_count_or_sum(figures: _ReadStep) -> bool:
+    """Whether the combination is the number of records, or the sum of the column."""
+    read, step = figures.read, figures.step
+    combination = _added(figures.combinations, read.factors)
+    quantities = [measure.quantity for measure in step.measures if measure.quantity is not None]
     if read.query.statistic == "sum":
-        (grid,) = {each.quantity.grid for each in step.measures if each.quantity is not None}
-        return found == {MeasureKind.SUM: grid.step} and not read.screened
+        grids = {quantity.grid for quantity in quantities}
+        return len(grids) == 1 and combination == {MeasureKind.SUM: grids.pop().step}
     if read.query.statistic != "count":
         return False
-    if read.screened:
-        last = _added(rows[-1:], read.factors[-1:])
-        if last != {MeasureKind.RECORDS: Fraction(1), MeasureKind.VALUES: Fraction(-1)}:
-            return False
-    quantities = [each.quantity for each in step.measures if each.quantity is not None]
-    everybody = bool(quantities) and all(_never_null(each) for each in quantities)
-    return found == {MeasureKind.RECORDS: 1} or (everybody and found == {MeasureKind.VALUES: 1})
+    everybody = bool(quantities) and all(each.null_fill is not None for each in quantities)
+    return combination == {MeasureKind.RECORDS: 1} or (
+        everybody and combination == {MeasureKind.VALUES: 1}
+    )
 
 
-def _never_null(quantity: Quantity) -> bool:
-    return quantity.null_fill is not None
+def _screens_missing_values(figures: _ReadStep) -> bool:
+    """Whether what is screened is the number of records without a value, at the end of a count."""
+    read = figures.read
+    if not read.screened:
+        return True
+    last = _added(figures.combinations[-1:], read.factors[-1:])
+    missing = {MeasureKind.RECORDS: Fraction(1), MeasureKind.VALUES: Fraction(-1)}
+    return read.query.statistic == "count" and last == missing
+
+
+def _are_moments(figures: _ReadStep) -> bool:
+    """Whether the integers are the terms of a mean or of a variance, and read as what they are."""
+    statistic, quantity = figures.read.query.statistic, figures.quantity
+    if quantity is None:
+        return False
+    if figures.read.reading is Reading.MOMENTS:
+        degree = 2 if statistic == "mean" else 0
+    else:
+        degree = 1 if statistic == "mean" else 2 if statistic in SQUARED else 0
+    return degree > 0 and figures.combinations == _moments(quantity.grid, degree)
+
+
+LINEAR: Rules[_ReadStep] = (
+    Rule(
+        "there is a factor for each integer that is read",
+        lambda it: len(it.read.factors) == len(it.read.rows),
+    ),
+    Rule("the combination of integers is the count or sum of the query", _is_count_or_sum),
+    Rule("what is screened is a count of records without a value", _screens_missing_values),
+)
+MOMENTS: Rules[_ReadStep] = (
+    Rule("moments have no factors, sums over groups or screens", _is_plain),
+    Rule("the integers are the moments of the query's statistic", _are_moments),
+)
 
 
 def _combination(step: Step, row: int) -> Combination:
     """What of each measure is in a released integer."""
-    return _added([{each.kind: Fraction(1)} for each in step.measures], step.transform[row])
+    return _added([{measure.kind: Fraction(1)} for measure in step.measures], step.transform[row])
 
 
 def _added(rows: Sequence[Combination], factors: Sequence[Fraction | int]) -> Combination:
@@ -133,4 +233,4 @@ def _moments(grid: Grid, degree: int) -> list[Combination]:
             {none: -2 * low * high, one: 2 * (low + high), two: Fraction(-2)},
             {none: low * low, one: -2 * low, two: Fraction(1)},
         ]
-    return [{kind: amount for kind, amount in each.items() if amount} for each in terms]
+    return [{kind: amount for kind, amount in term.items() if amount} for term in terms]

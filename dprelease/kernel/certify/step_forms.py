@@ -1,118 +1,293 @@
-"""The three forms of a step: what each must have, and must not, so that it means what it says."""
+"""The three forms of a step: what each must have, and must not, so that it means what it says.
+
+Groups, grids and measures must also mean to engines what they mean to certification.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
-from dprelease.kernel.certify.meaning import (
-    OF_SETS,
-    are_measures,
-    is_grid,
-    is_group,
-    is_quantity,
-)
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.model import (
     Candidates,
+    Expression,
+    Form,
+    Grid,
+    Group,
+    Measure,
     MeasureKind,
     NoiseFamily,
+    Part,
     QuantileScheme,
+    QuantileStep,
+    Quantity,
     Query,
     Step,
 )
 
+EXACT = 2**53 - 1
+"""Grid integers up to here are exact in a double, in which the engines clamp."""
+
 FINEST = 10**6
 """Targets of quantiles with larger denominators would not fit the integers they are drawn with."""
 
-ADDED = {NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN}
-CHOOSING = {NoiseFamily.EXPONENTIAL, NoiseFamily.PERMUTE_AND_FLIP}
+ADDITIVE = {NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN}
+SELECTING = {NoiseFamily.EXPONENTIAL, NoiseFamily.PERMUTE_AND_FLIP}
 SCORES = {MeasureKind.RECORDS, MeasureKind.VALUES, MeasureKind.UNITS}
+OF_A_QUANTITY = {MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES}
+OF_SETS = {MeasureKind.UNITS, MeasureKind.DISTINCT}
+"""What isn't a sum over rows, and so not what certification takes combinations of."""
 
 
-def is_numbers(step: Step) -> bool:
-    """Noise is added to one combination of measures or more, in every cell."""
-    query = step.query
-    once = len(step.transform) == 1
-    return (
-        step.scheme is None
-        and step.points is None
-        and query.candidates is None
-        and are_measures(step.measures, query)
-        and (once or all(each.kind not in OF_SETS for each in step.measures))
-        and step.noise.family in ADDED
-        and (query.axis is None or (once and _is_axis(query)))
-    )
+def form_breaches(step: Step, name: str) -> Iterator[Breach]:
+    """Give what a step has or lacks against its form."""
+    if step.form is Form.QUANTILES:
+        yield from breaches(QUANTILES, step, name)
+        return
+    yield from breaches(NO_SCHEME, step, name)
+    if step.form is Form.NUMBERS:
+        yield from breaches(NUMBERS, step, name)
+        if step.query.axis is not None:
+            yield from breaches(AXIS, step.query, name)
+    else:
+        yield from breaches(CHOICE, step, name)
+    candidates = step.query.candidates
+    if candidates is not None:
+        yield from breaches(CANDIDATES, step, name)
+        yield from breaches(CANDIDATE_TEXTS, (candidates, step.query.picks), name)
+        return
+    if step.form is Form.CHOICE:
+        yield from breaches(AXIS, step.query, name)
+        yield from breaches(SCORED, step, name)
+    yield from breaches(MEASURES, step, name)
 
 
-def is_choice(step: Step) -> bool:
-    """A choice among the labels of an axis by a count, or among candidates by their scores."""
-    query = step.query
-    rows = step.transform
-    if step.scheme is not None or step.points is not None or step.threshold is not None:
+# --- groups and grids ----------------------------------------------------------------------------
+
+
+def is_group(group: Group) -> bool:
+    """One label for each key or bin, then one for other values, no label twice; or private."""
+    if group.private:
+        none = group.keys is None and group.edges is None and group.other is None
+        return none and not group.labels
+    if (group.keys is None) == (group.edges is None):
         return False
-    if step.noise.family not in CHOOSING or len(rows) != 1:
-        return False
-    if query.candidates is not None:
-        alone = query.axis is None and query.numerator is None and query.denominator is None
-        return alone and not step.measures and _are_candidates(query.candidates, query.picks)
+    declared = len(group.keys) if group.keys is not None else len(group.edges or ()) - 1
+    extra = group.other is not None and group.other not in group.labels[:declared]
     return (
-        _is_axis(query)
-        and are_measures(step.measures, query)
-        and all(each.kind in SCORES for each in step.measures)
-        and all(factor >= 0 for factor in rows[0])
+        declared > 0
+        and len(group.labels) == declared + extra
+        and len(set(group.labels)) == len(group.labels)
+        and (group.other is None or group.other in group.labels)
+        and (group.null_label is None or group.null_label in group.labels)
     )
 
 
-def _is_axis(query: Query) -> bool:
-    axis = query.axis
-    return (
-        axis is not None
-        and not axis.private
-        and is_group(axis)
-        and 1 <= query.picks <= len(axis.labels)
-    )
+def is_grid(grid: Grid) -> bool:
+    """Bounds that rise, on a step that is one, within what is exact."""
+    return -EXACT <= grid.lower <= grid.upper <= EXACT and grid.step > 0
 
 
-def _are_candidates(candidates: Candidates, picks: int) -> bool:
-    texts, grid = candidates.texts, candidates.grid
-    return 1 <= picks <= len(texts) == len(set(texts)) and is_grid(grid) and grid.lower == 0
+def is_quantity(quantity: Quantity) -> bool:
+    """A value, or what stands for one, lies within the bounds."""
+    grid, fill = quantity.grid, quantity.null_fill
+    return is_grid(grid) and (fill is None or grid.lower <= fill <= grid.upper)
 
 
-def is_quantiles(step: Step) -> bool:
-    """Quantiles of one quantity, selected in turn by a scheme that fits them."""
-    query, scheme, points = step.query, step.scheme, step.points
-    if scheme is None or points is None or not is_quantity(points):
-        return False
-    alone = query.axis is None and query.candidates is None and query.numerator is None
-    return (
-        alone
-        and query.denominator is None
-        and not step.measures
-        and step.threshold is None
-        and len(step.transform) == len(query.quantiles)
-        and scheme.quantiles == query.quantiles
-        and _is_scheme(scheme)
-        and step.noise.family is NoiseFamily.EXPONENTIAL
-        and step.noise.parameter == scheme.steps[0].rate
-        and (query.points is None or _rising(query.points, points.grid.lower, points.grid.upper))
-    )
+# --- measures ------------------------------------------------------------------------------------
 
 
-def _is_scheme(scheme: QuantileScheme) -> bool:
+def _parts(query: Query) -> list[Part]:
+    return [part for part in (query.numerator, query.denominator) if part is not None]
+
+
+def _is_measure(measure: Measure) -> bool:
+    """Each kind has what it needs, and nothing that would make it another."""
+    has = measure.quantity is not None, measure.column is not None
+    if measure.kind in OF_A_QUANTITY:
+        return has == (True, False)
+    return has == (False, measure.kind is MeasureKind.DISTINCT)
+
+
+def _of_few_quantities(step: Step) -> bool:
+    quantities = {each.quantity for each in step.measures if each.quantity is not None}
+    return len(quantities) <= max(1, len(_parts(step.query)))
+
+
+def _filtered_as_asked(step: Step) -> bool:
+    """Whether measures are over rows that pass the query's filter, or that and a part's."""
+    where = step.query.where
+    filters = {where, *(_within(where, part) for part in _parts(step.query))}
+    return all(measure.where in filters for measure in step.measures)
+
+
+def _within(where: Expression | None, part: Part) -> Expression | None:
+    """The filter of a part of a ratio, for rows that pass the query's."""
+    if where is None or part.where is None:
+        return where or part.where
+    columns = tuple(dict.fromkeys((*where.columns, *part.where.columns)))
+    return Expression(f"({where.text}) AND ({part.where.text})", columns)
+
+
+MEASURES: Rules[Step] = (
+    Rule("it has a measure", lambda step: len(step.measures) > 0),
+    Rule(
+        "each measure has the quantity or the column of its kind, and no other",
+        lambda step: all(map(_is_measure, step.measures)),
+    ),
+    Rule(
+        "quantities lie on grids of exact integers, with what stands for a null",
+        lambda step: all(
+            is_quantity(measure.quantity) for measure in step.measures if measure.quantity
+        ),
+    ),
+    Rule("a query has two parts of a ratio, or none", lambda s: len(_parts(s.query)) in {0, 2}),
+    Rule("measures are of one quantity, or of two in a ratio", _of_few_quantities),
+    Rule("rows are counted by the filters of the query and its parts", _filtered_as_asked),
+    Rule(
+        "units and distinct values are counted by one measure, in one integer",
+        lambda step: (
+            len(step.measures) == len(step.transform) == 1
+            or all(measure.kind not in OF_SETS for measure in step.measures)
+        ),
+    ),
+)
+
+# --- numbers and choices -------------------------------------------------------------------------
+
+
+NO_SCHEME: Rules[Step] = (
+    Rule("only quantiles have a scheme", lambda step: step.scheme is None),
+    Rule("only quantiles have points", lambda step: step.points is None),
+)
+NUMBERS: Rules[Step] = (
+    Rule("noisy numbers have no candidates", lambda step: step.query.candidates is None),
+    Rule("numbers have additive noise, or none", lambda step: step.noise.family in ADDITIVE),
+    Rule(
+        "by the labels of an axis one integer is released",
+        lambda step: step.query.axis is None or len(step.transform) == 1,
+    ),
+)
+AXIS: Rules[Query] = (
+    Rule("there is an axis, or there are candidates", lambda query: query.axis is not None),
+    Rule(
+        "an axis is public, with one label for each of its keys or bins",
+        lambda query: query.axis is not None and not query.axis.private and is_group(query.axis),
+    ),
+    Rule(
+        "there is a pick, and a label of the axis for each",
+        lambda query: query.axis is not None and 1 <= query.picks <= len(query.axis.labels),
+    ),
+)
+CHOICE: Rules[Step] = (
+    Rule("a choice selects no keys", lambda step: step.threshold is None),
+    Rule(
+        "a choice is by the exponential mechanism or by permute-and-flip",
+        lambda step: step.noise.family in SELECTING,
+    ),
+    Rule("a choice is by one score", lambda step: len(step.transform) == 1),
+)
+SCORED: Rules[Step] = (
+    Rule(
+        "labels of an axis are scored by records, values or units",
+        lambda step: all(measure.kind in SCORES for measure in step.measures),
+    ),
+    Rule(
+        "no factor of a score is negative",
+        lambda step: all(factor >= 0 for row in step.transform for factor in row),
+    ),
+)
+CANDIDATES: Rules[Step] = (
+    Rule("a query has candidates or an axis, not both", lambda step: step.query.axis is None),
+    Rule("a query with candidates is no ratio", lambda step: not _parts(step.query)),
+    Rule("candidates have scores and no measures", lambda step: not step.measures),
+)
+CANDIDATE_TEXTS: Rules[tuple[Candidates, int]] = (
+    Rule("no candidate stands twice", lambda it: len(it[0].texts) == len(set(it[0].texts))),
+    Rule("there is a pick, and a candidate for each", lambda it: 1 <= it[1] <= len(it[0].texts)),
+    Rule(
+        "scores of candidates lie on a grid of exact integers from 0 on",
+        lambda it: is_grid(it[0].grid) and it[0].grid.lower == 0,
+    ),
+)
+
+# --- quantiles -----------------------------------------------------------------------------------
+
+
+def _selections(step: Step) -> tuple[QuantileStep, ...]:
+    return step.scheme.steps if step.scheme is not None else ()
+
+
+def _is_tree(scheme: QuantileScheme | None) -> bool:
     """Each step cuts a part that earlier ones left; in the end every quantile is selected once."""
+    if scheme is None:
+        return False
     parts = {(0, len(scheme.quantiles) + 1)}
     for step in scheme.steps:
-        fits = (step.left, step.right) in parts and step.left < step.index < step.right
-        if not fits or not 0 < step.target < 1 or step.target.denominator > FINEST:
-            return False
-        if step.rate <= 0:
+        if (step.left, step.right) not in parts or not step.left < step.index < step.right:
             return False
         parts.remove((step.left, step.right))
         parts |= {(step.left, step.index), (step.index, step.right)}
-    inside = all(0 < quantile < 1 for quantile in scheme.quantiles)
-    rising = all(low < high for low, high in pairwise(scheme.quantiles))
-    return inside and rising and all(right - left == 1 for left, right in parts)
+    return all(right - left == 1 for left, right in parts)
 
 
-def _rising(points: tuple[int, ...], lower: int, upper: int) -> bool:
-    rises = all(low < high for low, high in pairwise(points))
-    return len(points) > 0 and rises and lower <= points[0] and points[-1] <= upper
+def _quantiles_rise(step: Step) -> bool:
+    quantiles = step.query.quantiles
+    inside = all(0 < quantile < 1 for quantile in quantiles)
+    return inside and all(low < high for low, high in pairwise(quantiles))
+
+
+def _outputs_rise(step: Step) -> bool:
+    """Whether the outputs that are allowed, if they are listed, rise within the bounds."""
+    outputs = step.query.points
+    if outputs is None or step.points is None:
+        return outputs is None
+    grid = step.points.grid
+    rises = all(low < high for low, high in pairwise(outputs))
+    return len(outputs) > 0 and rises and grid.lower <= outputs[0] and outputs[-1] <= grid.upper
+
+
+QUANTILES: Rules[Step] = (
+    Rule(
+        "the scheme of quantiles is of those that are asked for",
+        lambda step: step.scheme is not None and step.scheme.quantiles == step.query.quantiles,
+    ),
+    Rule(
+        "quantiles have points on a grid of exact integers, with what stands for a null",
+        lambda step: step.points is not None and is_quantity(step.points),
+    ),
+    Rule("quantiles have no axis", lambda step: step.query.axis is None),
+    Rule("quantiles have no candidates", lambda step: step.query.candidates is None),
+    Rule("quantiles are no ratio", lambda step: not _parts(step.query)),
+    Rule("quantiles have no measures", lambda step: not step.measures),
+    Rule("quantiles select no keys", lambda step: step.threshold is None),
+    Rule(
+        "one integer is released for each quantile",
+        lambda step: len(step.transform) == len(step.query.quantiles),
+    ),
+    Rule("quantiles rise, between 0 and 1", _quantiles_rise),
+    Rule(
+        "each selection is within a part that earlier ones left, until all quantiles are selected",
+        lambda step: _is_tree(step.scheme),
+    ),
+    Rule(
+        "the target of each selection is between 0 and 1, with a denominator of at most 10^6",
+        lambda step: all(
+            0 < each.target < 1 and each.target.denominator <= FINEST for each in _selections(step)
+        ),
+    ),
+    Rule(
+        "the rate of each selection is above 0",
+        lambda step: all(each.rate > 0 for each in _selections(step)),
+    ),
+    Rule(
+        "quantiles are selected by the exponential mechanism",
+        lambda step: step.noise.family is NoiseFamily.EXPONENTIAL,
+    ),
+    Rule(
+        "the stated rate is that of the first selection",
+        lambda step: step.noise.parameter == _selections(step)[0].rate,
+    ),
+    Rule("outputs that may be selected rise within the bounds", _outputs_rise),
+)

@@ -7,77 +7,122 @@ states of sensitivities is used; but they are published, so they may not be too 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.kernel.certify.row_effects import corners
-from dprelease.kernel.certify.unit_limits import coarse_limits, limits_of
+from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.unit_limits import Limits, coarse_limits, limits_of
 from dprelease.kernel.certify.worst_change import Worst, worst_change
-from dprelease.kernel.verify import additive as witness
-from dprelease.kernel.verify import quantiles as quantile_witness
+from dprelease.kernel.verify import additive, quantiles
 from dprelease.kernel.verify.partition_selection import Selection, confirms
 from dprelease.model import Adjacency, Form, Loss, MeasureKind, NoiseFamily, Privacy, Step
 
 
-def step_holds(step: Step, privacy: Privacy) -> bool:
-    """Say whether a step that is executable loses at most what it claims."""
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """A step, the bounds on units, and the worst that these let happen to its integers."""
+
+    step: Step
+    privacy: Privacy
+    worst: Worst
+
+
+Cost = tuple[Loss, Loss]
+"""What a step costs as derived here, and what it claims."""
+
+
+def step_loss_breaches(step: Step, privacy: Privacy, name: str) -> Iterator[Breach]:
+    """Give what a step that means what it says loses beyond its claim."""
     if step.form is Form.CHOICE:
-        return _choice_holds(step, privacy)
+        yield from breaches(CHOICE, (step, privacy), name)
+        yield from breaches(COVERED, (_choice_cost(step, privacy), step.loss), name)
+        return
     if step.form is Form.QUANTILES:
-        return _quantiles_hold(step, privacy)
-    worst = worst_change(step, privacy)
-    known = step.sensitivity
-    if worst.l1 > known.l1 or worst.shift.l2_squared > known.l2_squared:
-        return False
+        yield from breaches(QUANTILES, (step, privacy), name)
+        yield from breaches(COVERED, (_quantiles_cost(step, privacy), step.loss), name)
+        return
+    priced = _Priced(step, privacy, worst_change(step, privacy))
+    yield from breaches(SENSITIVITY, priced, name)
     if step.threshold is not None:
-        return _keys_hold(step, step.threshold, privacy)
-    return _numbers_hold(step, worst)
+        yield from breaches(KEYS, priced, name)
+    elif step.noise.family is NoiseFamily.NONE:
+        yield from breaches(NOISELESS, priced, name)
+    elif step.noise.family is NoiseFamily.LAPLACE:
+        epsilon = additive.laplace_epsilon(step.noise.parameter, priced.worst.l1)
+        cost = Loss(epsilon, Fraction(0), additive.pure_rho(epsilon))
+        yield from breaches(COVERED, (cost, step.loss), name)
+    else:
+        yield from breaches(GAUSSIAN, priced, name)
 
 
-def _numbers_hold(step: Step, worst: Worst) -> bool:
-    noise, claimed = step.noise, step.loss
-    if noise.family is NoiseFamily.NONE:
-        return worst.l1 == 0
-    if noise.parameter <= 0 or claimed.epsilon <= 0:
-        return False
-    if noise.family is NoiseFamily.LAPLACE:
-        epsilon = witness.laplace_epsilon(noise.parameter, worst.l1)
-        return _covers(claimed, epsilon, witness.pure_rho(epsilon))
-    return noise.family is NoiseFamily.GAUSSIAN and _gaussian_holds(step, worst)
+# Of what is lost without a delta.
+COVERED: Rules[Cost] = (
+    AtMost("it costs no more epsilon than it claims", lambda it: (it[0].epsilon, it[1].epsilon)),
+    AtMost(
+        "it costs no more rho than it claims",
+        lambda it: None if it[0].rho is None or it[1].rho is None else (it[0].rho, it[1].rho),
+    ),
+)
+
+# --- noisy numbers -------------------------------------------------------------------------------
 
 
-def _gaussian_holds(step: Step, worst: Worst) -> bool:
-    noise, claimed = step.noise, step.loss
-    rho = witness.gaussian_rho(noise.parameter, worst.shift.l2_squared)
-    if claimed.rho is None or rho > claimed.rho:
-        return False
-    if witness.zcdp_delta_upper(claimed.rho, claimed.epsilon) <= claimed.delta:
-        return True
-    delta = witness.gaussian_delta_upper(noise.parameter, worst.shift, claimed.epsilon)
-    return delta <= claimed.delta
+def _gaussian_rho(priced: _Priced) -> tuple[Fraction, Fraction]:
+    noise, claimed = priced.step.noise, priced.step.loss.rho
+    rho = additive.gaussian_rho(noise.parameter, priced.worst.shift.l2_squared)
+    return rho, claimed if claimed is not None else Fraction(0)
 
 
-def _covers(claimed: Loss, epsilon: Fraction, rho: Fraction) -> bool:
-    """Whether a claim is no better than a loss without delta."""
-    enough = claimed.rho is None or rho <= claimed.rho
-    return enough and claimed.delta >= 0 and epsilon <= claimed.epsilon
+def _gaussian_delta(priced: _Priced) -> tuple[Fraction, Fraction]:
+    """By its rho, or else as summed over the integers."""
+    noise, claimed = priced.step.noise, priced.step.loss
+    delta = additive.zcdp_delta_upper(claimed.rho or Fraction(0), claimed.epsilon)
+    if delta > claimed.delta:
+        shift = priced.worst.shift
+        delta = additive.gaussian_delta_upper(noise.parameter, shift, claimed.epsilon)
+    return delta, claimed.delta
 
 
-def _keys_hold(step: Step, threshold: int, privacy: Privacy) -> bool:
+def _keys_hold(priced: _Priced) -> bool:
     """Keys and their counts: what is new may not be shown, what isn't may not be told apart."""
-    limits = limits_of(step, privacy)
+    step, limits = priced.step, limits_of(priced.step, priced.privacy)
     selection = Selection(
         step.noise,
-        threshold,
+        step.threshold or 0,
         rows=limits.rows,
         groups=limits.groups,
         per_key=limits.per_cell,
-        adjacency=privacy.adjacency,
+        adjacency=priced.privacy.adjacency,
     )
-    # Keys that are shown or not have no rho.
-    return step.loss.rho is None and confirms(selection, step.loss.epsilon, step.loss.delta)
+    return confirms(selection, step.loss.epsilon, step.loss.delta)
 
 
-# --- choices ------------------------------------------------------------------------------------
+SENSITIVITY: Rules[_Priced] = (
+    AtMost(
+        "its integers change by no more than the L1 sensitivity that it states",
+        lambda it: (it.worst.l1, it.step.sensitivity.l1),
+    ),
+    AtMost(
+        "its integers change by no more than the squared L2 sensitivity that it states",
+        lambda it: (it.worst.shift.l2_squared, it.step.sensitivity.l2_squared),
+    ),
+)
+NOISELESS: Rules[_Priced] = (
+    AtMost("integers without noise are the same in all neighbours", lambda it: (it.worst.l1, 0)),
+)
+GAUSSIAN: Rules[_Priced] = (
+    Rule("Gaussian noise claims a rho", lambda it: it.step.loss.rho is not None),
+    AtMost("Gaussian noise costs no more rho than it claims", _gaussian_rho),
+    AtMost("Gaussian noise costs no more delta, at its epsilon, than it claims", _gaussian_delta),
+)
+KEYS: Rules[_Priced] = (
+    Rule("keys that are shown or not have no rho", lambda it: it.step.loss.rho is None),
+    Rule("the selection of keys costs no more epsilon and delta than it claims", _keys_hold),
+)
+
+# --- choices -------------------------------------------------------------------------------------
 
 
 def span_of_scores(step: Step, privacy: Privacy) -> int:
@@ -100,7 +145,7 @@ def span_of_scores(step: Step, privacy: Privacy) -> int:
     return number * most * (2 if limits.replaced else 1)
 
 
-def _choice_holds(step: Step, privacy: Privacy) -> bool:
+def _choice_cost(step: Step, privacy: Privacy) -> Loss:
     """Picks follow each other, each of the whole rate; cells are independent.
 
     Let the score of each candidate o in a cell move by m(o), and r be max m - min m. The
@@ -110,35 +155,57 @@ def _choice_holds(step: Step, privacy: Privacy) -> bool:
     moves by no less than min m and no more than max m, h - score moves by at most r. Ranges and
     epsilons of independent cells add up, and those of fewer candidates are no larger.
     """
-    known, claimed, rate = step.sensitivity, step.loss, step.noise.parameter
-    span = span_of_scores(step, privacy)
-    stated = known.choice_l1 * (1 if known.monotone else 2)
-    if known.monotone and privacy.adjacency is not Adjacency.ADD_REMOVE:
-        return False
-    if span > stated or rate <= 0 or claimed.epsilon <= 0:
-        return False
-    epsilon, picks = rate * span, step.query.picks
-    rho = (
-        witness.range_rho(epsilon)
-        if step.noise.family is NoiseFamily.EXPONENTIAL
-        else witness.pure_rho(epsilon)
-    )
-    return _covers(claimed, picks * epsilon, picks * rho)
+    epsilon, picks = step.noise.parameter * span_of_scores(step, privacy), step.query.picks
+    exponential = step.noise.family is NoiseFamily.EXPONENTIAL
+    rho = additive.range_rho(epsilon) if exponential else additive.pure_rho(epsilon)
+    return Loss(picks * epsilon, Fraction(0), picks * rho)
 
 
-# --- quantiles ----------------------------------------------------------------------------------
+def _stated_span(step: Step) -> int:
+    sensitivity = step.sensitivity
+    return sensitivity.choice_l1 * (1 if sensitivity.monotone else 2)
 
 
-def _quantiles_hold(step: Step, privacy: Privacy) -> bool:
-    scheme, points = step.scheme, step.points
-    if scheme is None or points is None or step.loss.epsilon <= 0:
-        return False
+CHOICE: Rules[tuple[Step, Privacy]] = (
+    Rule(
+        "scores are only monotone if rows are added or removed",
+        lambda it: not it[0].sensitivity.monotone or it[1].adjacency is Adjacency.ADD_REMOVE,
+    ),
+    AtMost(
+        "scores change by no more than the sensitivity that it states",
+        lambda it: (span_of_scores(*it), _stated_span(it[0])),
+    ),
+)
+
+# --- quantiles -----------------------------------------------------------------------------------
+
+
+def _quantile_limits(step: Step, privacy: Privacy) -> tuple[Limits, bool]:
+    """The bounds on units, and whether a value that is replaced stays in its cell."""
     limits = coarse_limits(step.query, privacy)
-    if limits.rows > step.sensitivity.l1:
-        return False
-    stays = limits.replaced and limits.certain and points.null_fill is not None
-    return _covers(
-        step.loss,
-        quantile_witness.epsilon(scheme.steps, limits.rows, limits.replaced, stays=stays),
-        quantile_witness.rho(scheme.steps, limits.rows, limits.replaced, stays=stays),
-    )
+    valued = step.points is not None and step.points.null_fill is not None
+    return limits, limits.replaced and limits.certain and valued
+
+
+def _quantiles_cost(step: Step, privacy: Privacy) -> Loss:
+    limits, stays = _quantile_limits(step, privacy)
+    steps = step.scheme.steps if step.scheme is not None else ()
+    epsilon = quantiles.epsilon(steps, limits.rows, limits.replaced, stays=stays)
+    rho = quantiles.rho(steps, limits.rows, limits.replaced, stays=stays)
+    return Loss(epsilon, Fraction(0), rho)
+
+
+def spans_of_quantiles(step: Step, privacy: Privacy) -> list[Fraction]:
+    """Give the ranges of the log-ratios of all selections of a step of quantiles."""
+    if step.scheme is None:
+        return []
+    limits, stays = _quantile_limits(step, privacy)
+    return quantiles.spans(step.scheme.steps, limits.rows, limits.replaced, stays=stays)
+
+
+QUANTILES: Rules[tuple[Step, Privacy]] = (
+    AtMost(
+        "a unit has no more rows in quantiles than the sensitivity that it states",
+        lambda it: (coarse_limits(it[0].query, it[1]).rows, it[0].sensitivity.l1),
+    ),
+)

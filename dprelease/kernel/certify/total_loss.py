@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.kernel.certify.events import events_of
 from dprelease.kernel.certify.local_tables import added
-from dprelease.kernel.verify import additive as witness
+from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.step_loss import span_of_scores, spans_of_quantiles
+from dprelease.kernel.certify.worst_change import worst_change
+from dprelease.kernel.verify import additive
 from dprelease.kernel.verify.composition.confirm import confirms
-from dprelease.model import Loss, Plan
+from dprelease.model import Form, Loss, NoiseFamily, Plan, Privacy, Step
+from dprelease.model.privacy_events import Approximate, Counted, Gaussian, Laplace, Pure, Range
 
 _ZERO = Fraction(0)
 
 
-def total_holds(plan: Plan) -> bool:
+def total_loss_breaches(plan: Plan) -> Iterator[Breach]:
+    """Give what all steps cost together beyond the claim, and the claim beyond what is declared."""
+    records = added(step.loss for step in plan.records)
+    losses = added([*(step.loss for step in plan.steps), records])
+    yield from breaches(TOTAL, _Total(plan, losses.rho, records), "the total")
+
+
+@dataclass(frozen=True, slots=True)
+class _Total:
+    """A plan, the rho of all that it does if all has one, and what its record-level tables cost."""
+
+    plan: Plan
+    rho: Fraction | None
+    records: Loss
+
+    @property
+    def claimed_rhos(self) -> list[Fraction]:
+        """The rhos that the plan claims, or that the spec declares."""
+        rhos = self.plan.loss.rho, self.plan.release.privacy.rho
+        return [rho for rho in rhos if rho is not None]
+
+
+def _composes(total: _Total) -> bool:
     """Confirm the composed loss.
 
     What selects private keys is (epsilon, delta)-DP and decides which cells the other steps have.
@@ -23,54 +49,98 @@ def total_holds(plan: Plan) -> bool:
     The fourth takes all steps at once: by what they do to the distribution of the privacy loss.
     Record-level tables are added to that.
     """
-    losses = [step.loss for step in plan.steps]
-    records = added(plan)
-    if plan.loss.rho is not None and not _rho_holds([*losses, records], plan.loss.rho):
-        return False
-    claimed = Loss(plan.loss.epsilon - records.epsilon, plan.loss.delta - records.delta)
-    if claimed.epsilon < 0 or claimed.delta < 0:
-        return False
+    plan = total.plan
     if not plan.steps:
         return True
-    selecting = [step.loss for step in plan.steps if step.threshold is not None]
+    epsilon = plan.loss.epsilon - total.records.epsilon
+    delta = plan.loss.delta - total.records.delta
+    selecting = added(step.loss for step in plan.steps if step.threshold is not None)
     others = [step.loss for step in plan.steps if step.threshold is None]
-    epsilon = claimed.epsilon - _sum(loss.epsilon for loss in selecting)
-    delta = claimed.delta - _sum(loss.delta for loss in selecting)
-    if epsilon >= 0 and delta >= 0 and _together(others, epsilon, delta):
+    rest = epsilon - selecting.epsilon, delta - selecting.delta
+    if min(rest) >= 0 and _together(others, *rest):
         return True
-    return confirms(events_of(plan), claimed.epsilon, claimed.delta)
-
-
-def within_declared(plan: Plan) -> bool:
-    """Say whether the plan stays within what ``[privacy]`` declares."""
-    privacy = plan.release.privacy
-    if privacy.rho is not None:
-        losses = [step.loss for step in plan.steps]
-        return _rho_holds([*losses, added(plan)], privacy.rho)
-    if privacy.epsilon is None:
-        return True
-    return plan.loss.epsilon <= privacy.epsilon and plan.loss.delta <= privacy.delta
+    return confirms(events_of(plan), epsilon, delta)
 
 
 def _together(losses: Sequence[Loss], epsilon: Fraction, delta: Fraction) -> bool:
-    added = _sum(loss.epsilon for loss in losses), _sum(loss.delta for loss in losses)
-    if added[0] <= epsilon and added[1] <= delta:
+    """Whether losses compose to (epsilon, delta) by plain sums, by their rhos, or by both."""
+    total = added(losses)
+    if total.epsilon <= epsilon and total.delta <= delta:
         return True
-    rhos = [loss.rho for loss in losses if loss.rho is not None]
-    if delta == 0 or len(rhos) < len(losses):
+    if delta == 0 or total.rho is None:
         return False
-    if witness.zcdp_delta_upper(_sum(rhos), epsilon) <= delta:
+    if additive.zcdp_delta_upper(total.rho, epsilon) <= delta:
         return True
     # the pure ones added, the others by their rho
-    left = epsilon - _sum(loss.epsilon for loss in losses if loss.delta == 0)
-    rho = _sum(loss.rho or _ZERO for loss in losses if loss.delta > 0)
-    return left > 0 and witness.zcdp_delta_upper(rho, left) <= delta
+    pure = added(loss for loss in losses if loss.delta == 0)
+    rho = sum((loss.rho or _ZERO for loss in losses if loss.delta > 0), _ZERO)
+    remaining = epsilon - pure.epsilon
+    return remaining > 0 and additive.zcdp_delta_upper(rho, remaining) <= delta
 
 
-def _rho_holds(losses: Sequence[Loss], claimed: Fraction) -> bool:
-    rhos = [loss.rho for loss in losses if loss.rho is not None]
-    return len(rhos) == len(losses) and _sum(rhos) <= claimed
+def _declared_epsilon(total: _Total) -> tuple[Fraction, Fraction] | None:
+    privacy = total.plan.release.privacy
+    if privacy.rho is not None or privacy.epsilon is None:
+        return None
+    return total.plan.loss.epsilon, privacy.epsilon
 
 
-def _sum(numbers: Iterable[Fraction]) -> Fraction:
-    return sum(numbers, _ZERO)
+def _declared_delta(total: _Total) -> tuple[Fraction, Fraction] | None:
+    privacy = total.plan.release.privacy
+    if privacy.rho is not None or privacy.epsilon is None:
+        return None
+    return total.plan.loss.delta, privacy.delta
+
+
+TOTAL: Rules[_Total] = (
+    Rule(
+        "every step has a rho, where the total has one",
+        lambda it: it.rho is not None or not it.claimed_rhos,
+    ),
+    AtMost(
+        "all steps cost no more rho than is claimed and declared",
+        lambda it: (
+            (it.rho, min(it.claimed_rhos)) if it.rho is not None and it.claimed_rhos else None
+        ),
+    ),
+    AtMost(
+        "record-level tables cost no more epsilon than the total",
+        lambda it: (it.records.epsilon, it.plan.loss.epsilon),
+    ),
+    AtMost(
+        "record-level tables cost no more delta than the total",
+        lambda it: (it.records.delta, it.plan.loss.delta),
+    ),
+    Rule("all steps together cost no more epsilon and delta than is claimed", _composes),
+    AtMost("the total claims no more epsilon than is declared", _declared_epsilon),
+    AtMost("the total claims no more delta than is declared", _declared_delta),
+)
+
+# --- what each step does to the privacy loss -----------------------------------------------------
+
+
+def events_of(plan: Plan) -> list[Counted]:
+    """Give the events of all steps. What selects keys is what its loss says it is."""
+    privacy = plan.release.privacy
+    return [event for step in plan.steps for event in _events(step, privacy)]
+
+
+def _events(step: Step, privacy: Privacy) -> Iterator[Counted]:
+    noise = step.noise
+    if noise.family is NoiseFamily.NONE:
+        return
+    if step.threshold is not None:
+        yield Approximate(step.loss.epsilon, step.loss.delta), 1
+    elif step.form is Form.NUMBERS:
+        worst = worst_change(step, privacy)
+        if noise.family is NoiseFamily.GAUSSIAN:
+            yield Gaussian(noise.parameter, worst.shift), 1
+        else:
+            yield Laplace(noise.parameter, worst.l1), 1
+    elif step.form is Form.CHOICE:
+        span = noise.parameter * span_of_scores(step, privacy)
+        exponential = noise.family is NoiseFamily.EXPONENTIAL
+        yield (Range(span) if exponential else Pure(span)), step.query.picks
+    else:
+        for span in spans_of_quantiles(step, privacy):
+            yield Range(span), 1

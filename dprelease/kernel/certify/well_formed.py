@@ -1,155 +1,215 @@
 """Whether a plan means to engines and to ``privatize`` what certification takes it to mean.
 
 What a unit can do is derived from measures, transform, groups and forms. That is only right for
-plans of the form checked here; any other is refused, whatever it claims. In particular ``requests``
-moves a query's filter to the rows of a request, ``privatize`` releases the cells of whatever
-private keys it is given, and a unit is only bounded where both the column and the bounds are
-stated.
+plans of the form checked here; any other is refused, whatever it claims. In particular
+``engine_requests`` moves a query's filter to the rows of a request, ``privatize`` releases the
+cells of whatever private keys it is given, and a unit is only bounded where both the column and
+the bounds are stated.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.kernel.certify.local_tables import are_records
-from dprelease.kernel.certify.meaning import is_group
-from dprelease.kernel.certify.reads import are_reads
-from dprelease.kernel.certify.step_forms import is_choice, is_numbers, is_quantiles
+from dprelease.kernel.certify.local_tables import table_meaning_breaches
+from dprelease.kernel.certify.reads import read_breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.step_forms import form_breaches, is_group
 from dprelease.model import (
     Adjacency,
-    Form,
     Loss,
     MeasureKind,
     NoiseFamily,
     Plan,
     Privacy,
     Query,
+    Release,
     Step,
 )
 
 NOTHING = Loss(Fraction(0), Fraction(0), Fraction(0))
-FORMS = {Form.NUMBERS: is_numbers, Form.CHOICE: is_choice, Form.QUANTILES: is_quantiles}
 
 
-def is_executable(plan: Plan) -> bool:
-    """Say whether every step, the steps together and all stated losses have a meaning."""
-    release = plan.release
-    return (
-        _answers(plan)
-        and len({step.query.name for step in plan.steps}) == len(plan.steps)
-        and len(plan.steps) + len(plan.records) > 0
-        and are_records(plan)
-        and _privacy(release.privacy)
-        and _is_loss(plan.loss)
-        and all(_step(step) for step in plan.steps)
-        and all(
-            each.column is None or each.column in release.columns
-            for step in plan.steps
-            for each in step.measures
-        )
-        and all(_selected(plan, table) for table in _tables(plan))
-    )
+def meaning_breaches(plan: Plan) -> Iterator[Breach]:
+    """Give what has no meaning, or another one, in the plan, its steps and what is read of them."""
+    yield from breaches(PLAN, plan, "the plan")
+    yield from breaches(PRIVACY, plan.release.privacy, "the plan")
+    yield from breaches(LOSS, plan.loss, "the plan")
+    yield from table_meaning_breaches(plan)
+    for number, step in enumerate(plan.steps, start=1):
+        name = name_of(step, number)
+        yield from breaches(STEP, step, name)
+        yield from breaches(MEASURED, (step, plan.release), name)
+        yield from form_breaches(step, name)
+        yield from breaches(LOSS, step.loss, name)
+        noisy = step.noise.family is not NoiseFamily.NONE
+        yield from breaches(NOISY if noisy else NOISELESS, step, name)
+    yield from _key_breaches(plan)
+    yield from read_breaches(plan)
 
 
-def _answers(plan: Plan) -> bool:
-    """Every query is read from a step, every step is of a query, and its figures have a meaning."""
-    steps = {step.query.name: step for step in plan.steps}
+def name_of(step: Step, number: int) -> str:
+    """The name of a step in refusals; steps count from 1."""
+    return f'step {number}, "{step.query.name}"'
+
+
+# --- the plan and its total ----------------------------------------------------------------------
+
+
+def _steps_are_of_queries(plan: Plan) -> bool:
     queries = {query.name: query for query in plan.release.queries}
-    return (
-        [read.query for read in plan.reads] == list(plan.release.queries)
-        and all(queries.get(step.query.name) == step.query for step in plan.steps)
-        and all(read.step in steps for read in plan.reads)
-        and all(
-            all(0 <= row < len(steps[read.step].transform) for row in read.rows)
-            for read in plan.reads
-        )
-        and are_reads(plan)
-    )
+    return all(queries.get(step.query.name) == step.query for step in plan.steps)
 
 
-def _privacy(privacy: Privacy) -> bool:
-    """Rows are bounded exactly where units are a column's values; sum totals make sense."""
+PLAN: Rules[Plan] = (
+    Rule("something is released", lambda plan: len(plan.steps) + len(plan.records) > 0),
+    Rule(
+        "every query of the release is answered once, in the order of the spec",
+        lambda plan: [read.query for read in plan.reads] == list(plan.release.queries),
+    ),
+    Rule("every step is of a query of the release", _steps_are_of_queries),
+    Rule(
+        "no two steps are of one query",
+        lambda plan: len({step.query.name for step in plan.steps}) == len(plan.steps),
+    ),
+    Rule(
+        "every query is read from a step",
+        lambda plan: {read.step for read in plan.reads} <= {step.query.name for step in plan.steps},
+    ),
+)
+
+
+def _bounds_units(privacy: Privacy) -> bool:
+    """Rows are bounded exactly where units are a column's values."""
     bounding, column = privacy.bounding, privacy.unit_column
-    bounded = (
-        bounding is not None
-        and bool(column)
-        and min(bounding.rows, bounding.groups, bounding.per_group) >= 1
-    )
-    free = bounding is None and column is None
-    return (
-        privacy.adjacency in Adjacency
-        and ((privacy.unit == "column" and bounded) or (privacy.unit == "row" and free))
-        and 0 <= privacy.delta < 1
-    )
+    if privacy.unit == "row":
+        return bounding is None and column is None
+    bounded = bounding is not None and min(bounding.rows, bounding.groups, bounding.per_group) >= 1
+    return privacy.unit == "column" and bool(column) and bounded
 
 
-def _is_loss(loss: Loss) -> bool:
-    return loss.epsilon >= 0 and 0 <= loss.delta < 1 and (loss.rho is None or loss.rho >= 0)
+PRIVACY: Rules[Privacy] = (
+    Rule("neighbours are of a known kind", lambda it: isinstance(it.adjacency, Adjacency)),
+    Rule("units are rows, or the values of a column with bounds of at least 1", _bounds_units),
+    Rule("the declared delta is at least 0 and below 1", lambda privacy: 0 <= privacy.delta < 1),
+)
+LOSS: Rules[Loss] = (
+    Rule("the claimed epsilon is at least 0", lambda loss: loss.epsilon >= 0),
+    Rule("the claimed delta is at least 0 and below 1", lambda loss: 0 <= loss.delta < 1),
+    Rule("the claimed rho is at least 0", lambda loss: loss.rho is None or loss.rho >= 0),
+)
+
+# --- steps ---------------------------------------------------------------------------------------
 
 
-def _step(step: Step) -> bool:
-    return (
-        len(step.unit) == len(step.transform) > 0
-        and all(len(row) == len(step.measures) for row in step.transform)
-        and all(type(factor) is int for row in step.transform for factor in row)
-        and all(map(is_group, step.query.groups))
-        and FORMS[step.form](step)
-        and _is_loss(step.loss)
-        and _noise(step)
-    )
+def _measures_declared_columns(planned: tuple[Step, Release]) -> bool:
+    step, release = planned
+    columns = {measure.column for measure in step.measures if measure.column is not None}
+    return columns <= set(release.columns)
 
 
-def _noise(step: Step) -> bool:
-    if step.noise.family is NoiseFamily.NONE:
-        return step.loss == NOTHING and step.noise.parameter == 0 and step.threshold is None
-    return step.noise.parameter > 0 and step.loss.epsilon > 0
+STEP: Rules[Step] = (
+    Rule("something is released of it", lambda step: len(step.transform) > 0),
+    Rule("each released integer has a unit", lambda step: len(step.unit) == len(step.transform)),
+    Rule(
+        "each released integer has a factor for each measure",
+        lambda step: all(len(row) == len(step.measures) for row in step.transform),
+    ),
+    Rule(
+        "all factors are integers",
+        lambda step: all(type(factor) is int for row in step.transform for factor in row),
+    ),
+    Rule(
+        "each group has one label for each of its keys or bins, or is private",
+        lambda step: all(map(is_group, step.query.groups)),
+    ),
+)
+MEASURED: Rules[tuple[Step, Release]] = (
+    Rule("all columns that are counted are declared", _measures_declared_columns),
+)
+NOISELESS: Rules[Step] = (
+    Rule("it claims no loss, as it has no noise", lambda step: step.loss == NOTHING),
+    Rule("the parameter of no noise is 0", lambda step: step.noise.parameter == 0),
+    Rule("it selects no keys, as it has no noise", lambda step: step.threshold is None),
+)
+NOISY: Rules[Step] = (
+    Rule("the parameter of its noise is above 0", lambda step: step.noise.parameter > 0),
+    Rule("it claims an epsilon above 0, as it has noise", lambda step: step.loss.epsilon > 0),
+)
+
+# --- private keys --------------------------------------------------------------------------------
 
 
-# --- private keys -------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """All steps of a table whose keys are private or selected, and those that select them."""
+
+    steps: list[Step]
+    selecting: list[Step]
 
 
-def _tables(plan: Plan) -> list[str]:
-    """The tables whose keys are private or selected."""
-    return [
-        step.query.table for step in plan.steps if step.query.private or step.threshold is not None
-    ]
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """The step that selects, of units that are the values of a column or else rows."""
+
+    step: Step
+    units_are_values: bool
 
 
-def _selected(plan: Plan, table: str) -> bool:
+def _key_breaches(plan: Plan) -> Iterator[Breach]:
     """One step selects the keys of a table; all others release the cells of these very keys.
 
     They may do so in any form: as with public keys, cells are independent, and what a unit can do
-    in all of them together is bounded, however many there are (``limits``).
+    in all of them together is bounded, however many there are (``unit_limits``).
     """
-    steps = [step for step in plan.steps if step.query.table == table]
-    selecting = [step for step in steps if step.threshold is not None]
-    same_keys = all(step.query.groups == steps[0].query.groups for step in steps)
-    people = plan.release.privacy.bounding is not None
-    return same_keys and len(selecting) == 1 and _selects(selecting[0], people)
+    units_are_values = plan.release.privacy.bounding is not None
+    numbers = {step.query.name: number for number, step in enumerate(plan.steps, start=1)}
+    chosen = [step for step in plan.steps if step.query.private or step.threshold is not None]
+    for table in dict.fromkeys(step.query.table for step in chosen):
+        steps = [step for step in plan.steps if step.query.table == table]
+        selecting = [step for step in steps if step.threshold is not None]
+        yield from breaches(KEYS, _Keys(steps, selecting), f'table "{table}"')
+        for step in selecting:
+            name = name_of(step, numbers[step.query.name])
+            yield from breaches(SELECTION, _Selection(step, units_are_values), name)
 
 
-def _selects(step: Step, people: bool) -> bool:
-    """A key is shown for its number of units alone, which no unit moves by more than 1."""
-    query = step.query
-    return (
-        query.private
-        and step.form is Form.NUMBERS
-        and query.axis is None
-        and query.candidates is None
-        and len(step.measures) == 1
-        and _counts_units(step.measures[0].kind, people)
-        and step.transform == ((1,),)
-        and step.noise.family in {NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN}
-        and type(step.threshold) is int
-        and step.threshold >= 2
-        and _revealing_delta(query) >= step.loss.delta > 0
-    )
+KEYS: Rules[_Keys] = (
+    Rule(
+        "all queries of a table with private keys have the same groups",
+        lambda keys: all(step.query.groups == keys.steps[0].query.groups for step in keys.steps),
+    ),
+    Rule("one step selects its keys", lambda keys: len(keys.selecting) == 1),
+)
 
 
-def _counts_units(kind: MeasureKind, people: bool) -> bool:
-    return kind is MeasureKind.UNITS or (kind is MeasureKind.RECORDS and not people)
+def _counts_units(selection: _Selection) -> bool:
+    kinds = {measure.kind for measure in selection.step.measures}
+    units = {MeasureKind.UNITS}
+    return kinds == units or (kinds == {MeasureKind.RECORDS} and not selection.units_are_values)
 
 
-def _revealing_delta(query: Query) -> Fraction:
+def _allowed_delta(query: Query) -> Fraction:
     """What the spec allows for showing keys; nothing without a selection."""
     return query.key_selection.delta if query.key_selection is not None else Fraction(0)
+
+
+# A key is shown for its number of units alone, which no unit moves by more than 1. That a
+# threshold is one of numbers with noise follows from the rules of forms and of no noise.
+SELECTION: Rules[_Selection] = (
+    Rule("keys that are selected are private", lambda it: it.step.query.private),
+    Rule("keys are not selected by an axis", lambda it: it.step.query.axis is None),
+    Rule("keys are selected by a count of units", _counts_units),
+    Rule("keys are selected by the count itself", lambda it: it.step.transform == ((1,),)),
+    Rule(
+        "the threshold of keys is an integer of at least 2",
+        lambda it: type(it.step.threshold) is int and it.step.threshold >= 2,
+    ),
+    Rule("the selection of keys claims a delta", lambda it: it.step.loss.delta > 0),
+    Rule(
+        "the spec allows the delta of the selection of keys",
+        lambda it: _allowed_delta(it.step.query) >= it.step.loss.delta,
+    ),
+)

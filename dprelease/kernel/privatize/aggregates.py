@@ -108,8 +108,11 @@ def _noisy(exact: Integers, step: Step, entropy: Entropy) -> tuple[int, ...]:
 
 def _choices(step: Step, scores: Integers, width: int, entropy: Entropy) -> Values:
     """For each cell the positions of the candidates chosen, first pick first."""
-    from dprelease.kernel.noise.selection.exponential import draw_exponential, draw_permute_and_flip
-    from dprelease.kernel.noise.selection.top_k import peel
+    from dprelease.kernel.noise.selection.exponential import (
+        draw_exponential,
+        draw_permute_and_flip,
+        peel,
+    )
 
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     if not flips and step.noise.family is not NoiseFamily.EXPONENTIAL:

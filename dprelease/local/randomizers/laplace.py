@@ -39,8 +39,8 @@ def delta_of(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
     if width <= epsilon * scale:
         return ZERO
     last = math.ceil((width - epsilon * scale) / 2) - 1
-    kept = exp_bounds(-(last + 1) / scale)[0] + exp_bounds(epsilon - (width - last) / scale)[0]
-    return 1 - kept / (1 + exp_bounds(-1 / scale)[1])
+    common = exp_bounds(-(last + 1) / scale)[0] + exp_bounds(epsilon - (width - last) / scale)[0]
+    return 1 - common / (1 + exp_bounds(-1 / scale)[1])
 
 
 @lru_cache(maxsize=4096)
@@ -63,8 +63,8 @@ def least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fracti
         return delta_of(multiple * step, width, epsilon) <= delta
 
     good = _first(valid, max(1, math.floor(guess / step)), math.ceil(pure / step))
-    found = good * step
-    return min(found, pure)
+    scale = good * step
+    return min(scale, pure)
 
 
 def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -78,8 +78,8 @@ def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     for _ in range(_BITS):
         scale = (low + high) / 2
         last = math.ceil((span - loss * scale) / 2) - 1
-        kept = math.exp(-(last + 1) / scale) + math.exp(min(0.0, loss - (span - last) / scale))
-        enough = span <= loss * scale or 1 - kept / (1 + math.exp(-1 / scale)) <= target
+        common = math.exp(-(last + 1) / scale) + math.exp(min(0.0, loss - (span - last) / scale))
+        enough = span <= loss * scale or 1 - common / (1 + math.exp(-1 / scale)) <= target
         low, high = (low, scale) if enough else (scale, high)
     return Fraction(high)
 

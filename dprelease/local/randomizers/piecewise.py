@@ -1,4 +1,4 @@
-r"""Windows of levels: a bounded answer about one number, unbiased, and a mixture of two of them.
+r"""Piecewise local randomizer: an unbiased answer among levels, by one window or a mix of two.
 
 A window of width w starts at one of the levels 0, ..., P = N - w of N. Levels in it have the chance
 r/(P + r w), the others 1/(P + r w) (see ``model.Window``). Two windows that start P apart share
@@ -51,27 +51,10 @@ _STEPS = 8
 _FACTOR_DIGITS = 30
 
 
-def delta_of(window: Window, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta of a window at this epsilon, for any two numbers."""
-    starts = window.levels - window.width
-    over = window.ratio - _least_factor(epsilon)
-    if over <= 0:
-        return ZERO
-    return min(window.width, starts) * over / (starts + window.ratio * window.width)
-
-
 @lru_cache(maxsize=64)
 def _least_factor(epsilon: Fraction) -> Fraction:
     """A lower bound of e^epsilon, which may be large."""
     return round_down(1 / exp_bounds(-epsilon)[1], _FACTOR_DIGITS)
-
-
-def law_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
-    """The same of a mixture."""
-    if law.second is None:
-        return delta_of(law.first, epsilon)
-    first, second = delta_of(law.first, epsilon), delta_of(law.second, epsilon)
-    return law.share * first + (1 - law.share) * second
 
 
 def window_of(levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Window | None:
@@ -84,10 +67,10 @@ def window_of(levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO
     if not 1 <= width < levels or epsilon <= 0 or not 0 <= delta < 1:
         raise ValueError("needs 1 <= width < levels, epsilon > 0 and a delta in [0, 1)")
     starts = levels - width
-    apart = min(width, starts)
-    if apart <= delta * width:
+    disjoint = min(width, starts)
+    if disjoint <= delta * width:
         return None
-    ratio = (apart * _least_factor(epsilon) + delta * starts) / (apart - delta * width)
+    ratio = (disjoint * _least_factor(epsilon) + delta * starts) / (disjoint - delta * width)
     if ratio <= 1:  # at an epsilon beyond all digits
         return None
     beta = (ratio - 1) * width / (starts + ratio * width)
@@ -140,11 +123,11 @@ def _best(width: int, most_starts: int, epsilon: Fraction, delta: Fraction) -> W
 
 def variances(law: WindowLaw, places: Floats) -> Floats:
     """The variance of an answer, in squared half ranges, about numbers x of [-1, 1]."""
-    found = _curve(law.first, places)
+    curve = _curve(law.first, places)
     if law.second is not None:
         share = float(law.share)
-        found = share * found + (1 - share) * _curve(law.second, places)
-    return found
+        curve = share * curve + (1 - share) * _curve(law.second, places)
+    return curve
 
 
 def worst_variance(law: WindowLaw, width: int) -> float:
@@ -166,8 +149,8 @@ def _places(width: int) -> Floats:
     missed by looking there only.
     """
     steps = width if width <= _FEW else _FEW
-    found: Floats = np.arange(steps % 2, steps + 1, 2) / steps
-    return found
+    numbers: Floats = np.arange(steps % 2, steps + 1, 2) / steps
+    return numbers
 
 
 def _curve(window: Window, places: Floats) -> Floats:
@@ -178,19 +161,19 @@ def _curve(window: Window, places: Floats) -> Floats:
     level = (levels * (levels**2 - 1) + above * width * (width**2 - 1)) / (12 * inside)
     start = (places + 1) * starts / 2
     part: Floats = start - np.floor(start)
-    found: Floats = gap**2 * (level + beta * part * (1 - part)) + places**2 * levels / (
+    curve: Floats = gap**2 * (level + beta * part * (1 - part)) + places**2 * levels / (
         above * width
     )
-    return found
+    return curve
 
 
 def _undominated(curves: Floats) -> list[int]:
     """Windows, the best first, than which no better one is better everywhere."""
-    kept: list[int] = []
+    best: list[int] = []
     for i in np.argsort(curves.max(axis=1), kind="stable"):
-        if not any((curves[j] <= curves[i]).all() for j in kept):
-            kept.append(int(i))
-    return kept
+        if not any((curves[j] <= curves[i]).all() for j in best):
+            best.append(int(i))
+    return best
 
 
 def _mixed(curves: Floats, firsts: Any, seconds: Any, shares: Floats) -> Floats:
@@ -216,8 +199,8 @@ def _shares(curves: Floats, firsts: Any, seconds: Any) -> Floats:
         top = (none + meeting[:, None] * (whole - none)).argmax(axis=1)
         rises = whole[pairs, top] > none[pairs, top]
         falling, rising = np.where(rises, falling, top), np.where(rises, top, rising)
-    found: Floats = np.round(meeting * _SHARES) / _SHARES
-    return found
+    rounded: Floats = np.round(meeting * _SHARES) / _SHARES
+    return rounded
 
 
 def _first_least(values: Floats) -> int:

@@ -1,4 +1,4 @@
-r"""Subset response: d of k labels are answered, among them the true one with the chance P.
+r"""Subset selection: d of k labels are answered, among them the true one with the chance P.
 
 A set that holds the true label has the chance P/C(k-1, d-1), any other (1 - P)/C(k-1, d). Two
 labels v and w have different chances only of sets that hold one of the two; of the chance of a set
@@ -81,18 +81,10 @@ def keep(labels: int, size: int, epsilon: Fraction, delta: Fraction = ZERO) -> F
     Rounding down is private as long as P is not below the d/k of an answer that says nothing;
     ValueError where that leaves no P above it: such an epsilon is no budget.
     """
-    found = Fraction(math.floor(chances(labels, epsilon, delta, size).true[0] * UNIT), UNIT)
-    if found * labels <= size:
+    chance = Fraction(math.floor(chances(labels, epsilon, delta, size).true[0] * UNIT), UNIT)
+    if chance * labels <= size:
         raise ValueError("epsilon and delta are so small that no answer could say anything")
-    return found
-
-
-def delta_of(labels: int, size: int, kept: Fraction, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta of the law with P = ``kept``, any two labels either way round."""
-    most = exp_bounds(-epsilon)[1]  # e^epsilon >= 1/most, and epsilon may be large
-    alone = kept * (labels - size) / (labels - 1)
-    other = (1 - kept) * size / (labels - 1)
-    return max(ZERO, alone - other / most, other - alone / most)
+    return chance
 
 
 def epsilon_of_truth(labels: int, truth: Fraction) -> Fraction:

@@ -11,9 +11,8 @@ from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
 from dprelease.report.charts.scales import Scale, short
 from dprelease.report.facts.model import Column, Query
 from dprelease.report.numbers import shortened, written
+from dprelease.statistics.registry import statistic_of
 
-COUNTS = frozenset({"count", "count_units", "count_distinct", "histogram"})
-ONE_NOISE = COUNTS | {"sum"}
 DOTS = 20
 MOST_STRIPS = 6
 WIDE = 30  # from so many steps of the grid on, a bell is that of the continuous law
@@ -22,7 +21,7 @@ WIDE = 30  # from so many steps of the grid on, a bell is that of the continuous
 def has_dots(query: Query) -> bool:
     """Whether a figure is one released number: the truth, and one draw of noise."""
     return (
-        query.statistic in ONE_NOISE
+        statistic_of(query.statistic).one_number
         and query.shares is None
         and query.threshold is None
         and query.mechanism in {"laplace", "gaussian"}
@@ -123,11 +122,10 @@ def falling(
 ) -> list[Falling]:
     """Find the relative error of each query that has one; equal ones together, largest first."""
     sizes = {column.name: _middle(column) for column in columns}
-    counted = {"count_units": units, "count_distinct": "different values"}
     found: dict[tuple[float, str, str], list[str]] = {}
     for query in queries:
-        many = counted.get(query.statistic, "records")
-        known = _share(query, sizes.get(query.column or ""), many)
+        many = statistic_of(query.statistic).counts.format(units=units) or "records"
+        known = _share(query, sizes.get(query.column or ""), units)
         if known is not None and known[0] > 0:
             found.setdefault((*known, many), []).append(str(query.name))
     lines = [Falling(tuple(names), *known) for known, names in found.items()]
@@ -140,20 +138,14 @@ def _middle(column: Column) -> float | None:
     return max(abs(float(column.lower)), abs(float(column.upper))) / 2
 
 
-def _share(query: Query, middle: float | None, many: str) -> tuple[float, str] | None:
+def _share(query: Query, middle: float | None, units: str) -> tuple[float, str] | None:
     half, example = query.noise_halfwidth, query.example_halfwidth
-    if query.statistic in COUNTS and half is not None:
-        return float(half), f"of the count of {many}"
-    if query.statistic == "sum" and half is not None and middle:
-        return float(half) / middle, "of the sum"
-    if example is None:
-        return None
-    at = float(example.halfwidth) * float(example.values)
-    if query.statistic == "mean" and middle:
-        return at / middle, "of the mean"
-    if query.statistic == "proportion":
-        return at / 0.5, "of a share of one half"
-    return None
+    return statistic_of(query.statistic).relative_error(
+        None if half is None else float(half),
+        None if example is None else float(example.halfwidth) * float(example.values),
+        middle,
+        units,
+    )
 
 
 SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)

@@ -16,8 +16,6 @@ from dprelease.report.numbers import text, upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views
 
-EXTREMES = {"min": "minimum", "max": "maximum"}
-
 
 def explained(step: Step, interval: Fraction) -> list[str]:
     """Explain what a table of scales can't; empty for plain noise on public cells."""
@@ -32,11 +30,8 @@ def explained(step: Step, interval: Fraction) -> list[str]:
         said.append(_quantiles(step, interval))
     elif step.query.axis is not None:
         said.append(_largest(step, interval))
-    if step.query.statistic == "ratio":
-        said.append(
-            "Numerator and denominator have noise of one size, each times an integer that balances "
-            "their errors."
-        )
+    if words := statistic_of(step.query.statistic).explained:
+        said.append(words)
     return said
 
 
@@ -56,7 +51,7 @@ def threshold_facts(step: Step, interval: Fraction) -> dict[str, object] | None:
 
 
 def _counted(step: Step) -> str:
-    return "people" if step.query.statistic == "count_units" else "rows"
+    return "people" if statistic_of(step.query.statistic).counts_units else "rows"
 
 
 def _half(step: Step, interval: Fraction) -> Fraction:
@@ -144,10 +139,10 @@ def _quantiles(step: Step, interval: Fraction) -> str:
         said += " One is found after the other, between two found before, so that they rise."
     error = _error(step, interval).partition(";")[0]
     said += f" The error is {error} with {percent(interval)} certainty, whatever the values are."
-    if query.statistic in EXTREMES:
+    if end := statistic_of(query.statistic).end:
         said += (
             f" It is the quantile {text(query.quantiles[0])}, for a true "
-            f"{EXTREMES[query.statistic]} is the value of one record and can't be released."
+            f"{end} is the value of one record and can't be released."
             f"{_needed(step, interval)}"
         )
     return said
@@ -158,7 +153,7 @@ def _needed(step: Step, interval: Fraction) -> str:
     needed = statistic_of(step.query.statistic).meaningful_from(step, interval)
     return (
         f" In a group of fewer than {needed:,} values it may be off by more ranks than lie beyond "
-        f"that quantile: there it says nothing of the {EXTREMES[step.query.statistic]}."
+        f"that quantile: there it says nothing of the {statistic_of(step.query.statistic).end}."
     )
 
 
@@ -198,7 +193,7 @@ def _warnings(plan: Plan) -> Iterator[Complaint]:
 
 
 def _too_many(plan: Plan, step: Step, needed: int) -> Complaint:
-    end, key = EXTREMES[step.query.statistic], f"query[{step.query.number}].statistic"
+    end, key = statistic_of(step.query.statistic).end, f"query[{step.query.number}].statistic"
     return Complaint(
         "W301",
         f'in a group of fewer than {needed:,} values "{step.query.name}" says nothing of the {end}:'

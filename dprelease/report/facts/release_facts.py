@@ -7,15 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
-from dprelease.model import (
-    Adjacency,
-    Column,
-    Form,
-    OutputTable,
-    Plan,
-    Release,
-    StoredTable,
-)
+from dprelease.mechanisms.registry import words_of
+from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.hazards import hazards
 from dprelease.report.facts.json_form import from_json
@@ -56,7 +49,8 @@ from dprelease.report.facts.units import (
     unit_of,
 )
 from dprelease.report.numbers import text, upward, written
-from dprelease.report.query_json import MECHANISM_WORDS, accounting_facts, query_facts
+from dprelease.report.query_json import accounting_facts, query_facts
+from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
 
 
@@ -201,7 +195,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
         implementation=Implementation(
             tool="dprelease",
             mechanisms=(
-                *sorted({MECHANISM_WORDS[step.noise.family] for step in plan.steps}),
+                *sorted({words_of(step.noise.family) for step in plan.steps}),
                 *record_words(plan).mechanisms,
             ),
         ),
@@ -327,21 +321,8 @@ def _figures(plan: Plan) -> list[str]:
         "groups follow `other`, and are left out of the table where there is none.",
         "Means are read from two noisy sums; they and their counts are post-processing of these.",
     ]
-    if used & {"variance", "stddev"}:
-        said.append(
-            "Variances and standard deviations are those of the population (divided by the number "
-            "of values), read with the mean and that number from three noisy sums."
-        )
-    if used & {"proportion", "ratio"}:
-        said.append(
-            "Shares and ratios are read from two noisy figures; a record of which a condition is "
-            "null does not fulfil it."
-        )
-    if any(step.form is Form.QUANTILES for step in views(plan)):
-        said.append("Quantiles are values of the column's grid; nulls have no rank.")
-    if "best" in used:
-        said.append("Scores above `score_upper` count as that, scores below 0 and null ones as 0.")
-    return said
+    words = (statistic.processing for name, statistic in STATISTICS.items() if name in used)
+    return [*said, *filter(None, dict.fromkeys(words))]
 
 
 LINES = {

@@ -6,12 +6,14 @@ who would, is said here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 
 from dprelease.report.document import Bullets, Section
-from dprelease.report.facts.model import Basic, Query, ReportFacts
+from dprelease.report.facts.model import Basic, ReportFacts
 from dprelease.report.numbers import shortened, written
+from dprelease.statistics.base import Statistic
+from dprelease.statistics.registry import STATISTICS
 
 
 def how_to_read_section(facts: ReportFacts) -> Section:
@@ -37,47 +39,35 @@ def reading_words(facts: ReportFacts) -> Iterator[str]:
         "releases the figure without noise lies within it. It does not cover sampling, coverage "
         "or measurement error, nor what clamping to the bounds does."
     )
-    yield from _choices(facts.queries, level)
+    yield from _by_statistic(facts, f"{level:g}")
     yield "A count can be negative: noise was added to a small number."
     yield "Cells do not add up to totals released by another query: each has noise of its own."
     yield (
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
         "half-width of one cell times the square root of n."
     )
-    yield from _units(facts)
+    yield from _overlaps(facts)
     yield "The tables above show the beginning, rounded; the files hold all."
     yield "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`."
 
 
-def _choices(queries: Sequence[Query], level: float) -> Iterator[str]:
-    if any(query.statistic in {"mode", "top_k", "best"} for query in queries):
-        yield (
-            "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short "
-            f"of the best one's (of its rank's, if several are named), with {level:g}% certainty; "
-            "its `_flag` is empty where nothing but the name was released."
-        )
-    if any(query.form == "quantiles" for query in queries):
-        yield (
-            "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
-            "values are put in order, a median is right where number 500 stands. Its `_noise_moe` "
-            "and `_flag` are empty, for how far a rank is in values is private."
-        )
-    if any(query.statistic == "ratio" for query in queries):
-        yield (
-            "A ratio is empty where its denominator can't be told from 0. Its interval holds as "
-            "stated over all cells, empty ones counted as held: of ratios that are shown with a "
-            "denominator near its noise, more are wrong."
-        )
+def _by_statistic(facts: ReportFacts, level: str) -> Iterator[str]:
+    """What statistics say of their figures: of names and ranks first, then of what is added up."""
+    words = (statistic.how_to_read(level) for statistic in reversed(_used(facts)))
+    yield from filter(None, dict.fromkeys(words))
 
 
-def _units(facts: ReportFacts) -> Iterator[str]:
-    counted = {query.statistic for query in facts.queries}
+def _used(facts: ReportFacts) -> list[Statistic]:
+    used = {query.statistic for query in facts.queries}
+    return [statistic for name, statistic in STATISTICS.items() if name in used]
+
+
+def _overlaps(facts: ReportFacts) -> Iterator[str]:
     many = "people" if facts.meaning.of == "person" else "rows"
-    names = {"count_units": f"of {many}", "count_distinct": "of different values"}
-    units = [unit for statistic, unit in names.items() if statistic in counted]
-    if units:
+    names = [f"of {used.counts.format(units=many)}" for used in _used(facts) if used.overlaps]
+    if names:
         yield (
-            f"Numbers {' or '.join(units)} are not for adding up: one that is in two cells counts "
+            f"Numbers {' or '.join(names)} are not for adding up: one that is in two cells counts "
             "in both."
         )
 

@@ -1,1 +1,1 @@
-"""Complaints about a spec: their codes, places and wording."""
+"""The vocabulary of complaints about a spec: their wording, their places, and who gathers them."""

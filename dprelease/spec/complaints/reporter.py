@@ -1,15 +1,13 @@
-"""Collects complaints and warnings with their places, so that all are said at once."""
+"""Complaints and warnings about a spec, gathered with their places to be said all at once."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.spec.toml.positions import Marks
-from dprelease.spec.toml.tree import Path, dotted
+from dprelease.spec.complaints.places import Marks, Path, dotted
 
 MOST_SHOWN = 200
-
 Spot = Literal["key", "value"]
 
 
@@ -27,6 +25,10 @@ class Reporter:
     ) -> None:
         """Note a mistake at the key or at the value of a key path."""
         self.complaints.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))
+
+    def refuse(self, refused: Refused, path: Path) -> None:
+        """Note why a value was refused, at its key path."""
+        self.complain(refused.code, refused.message, path, refused.hint)
 
     def warn(self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value") -> None:
         """Note something that works but deserves a second look."""
@@ -57,14 +59,25 @@ class Reporter:
         """Stop with every complaint in the order of the file, if there is one."""
         if not self.complaints:
             return
-        found = sorted(dict.fromkeys(self.complaints), key=_order)
-        if len(found) > MOST_SHOWN:
-            rest = len(found) - MOST_SHOWN
+        complaints = sorted(dict.fromkeys(self.complaints), key=_order)
+        if len(complaints) > MOST_SHOWN:
+            rest = len(complaints) - MOST_SHOWN
             more = Complaint("E108", f"{rest} more complaints are not shown", "mend these first")
-            found = [*found[:MOST_SHOWN], more]
-        raise Failure(ExitCode.SPEC, found)
+            complaints = [*complaints[:MOST_SHOWN], more]
+        raise Failure(ExitCode.SPEC, complaints)
 
 
 def _order(complaint: Complaint) -> tuple[int, int, str]:
     place = complaint.place
     return (place.line, place.column, complaint.code) if place else (0, 0, "")
+
+
+class Refused(Exception):
+    """A value that can't be used: message, remedy, complaint code, and the key if it is clear."""
+
+    def __init__(self, message: str, hint: str, code: str = "E205", key: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.code = code
+        self.key = key

@@ -1,15 +1,22 @@
-"""What a key of the spec can hold: each function reads one TOML value or raises ``Refused``."""
+"""What a key of the spec can hold besides a number: texts, lists, quantiles, mechanisms.
+
+Each function reads one TOML value, or raises ``Refused`` or ``Unread``.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeAlias, TypeVar
 
-from dprelease.spec.complaints.quoting import show
-from dprelease.spec.schema.keys import too_many
-from dprelease.spec.toml.numbers import Refused
+from dprelease.model import Mechanism
+from dprelease.spec.complaints.reporter import Refused
+from dprelease.spec.complaints.wording import listed, nearest, show
+from dprelease.spec.schema.numbers import exact, weight
+from dprelease.spec.schema.sections import Finding, Unread, list_of, take, too_many
 from dprelease.spec.toml.tree import MAX_VALUES
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -64,9 +71,9 @@ def flag(value: object) -> bool:
 
 def texts(value: object) -> tuple[str, ...]:
     """Read a list of texts."""
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(element, str) for element in value):
         raise Refused(f"{show(value)} is not a list of texts", 'write ["...", "..."]', "E103")
-    return tuple(_string(each) for each in value)
+    return tuple(_string(element) for element in value)
 
 
 def scalars(value: object) -> tuple[object, ...]:
@@ -96,3 +103,84 @@ def _string(value: object) -> str:
         hint = f'write "{show(value)}"' if isinstance(value, int | Decimal | date) else ""
         raise Refused(f"{show(value)} is not a text", hint or "write a text in quotes", "E103")
     return value
+
+
+Quantiles: TypeAlias = tuple[Fraction, ...]
+MAX_QUANTILES = 100
+
+
+def quantiles(value: object) -> Quantiles:
+    """Read one quantile or a list, at most 100, each inside (0, 1) and once; they come rising."""
+    if not isinstance(value, list):
+        return (_quantile(value),)
+    if not value:
+        raise Refused("q is empty", "such as q = [0.25, 0.5, 0.75]", "E232")
+    if len(value) > MAX_QUANTILES:
+        message = f"q has {len(value)} quantiles, more than {MAX_QUANTILES}"
+        raise Refused(message, "each further one makes all of them less exact", "E232")
+    numbers = list_of(_quantile)(value)
+    twice = [
+        Finding((place,), one, Refused(f"{show(one)} is named twice", "keep one", "E232"))
+        for place, one in enumerate(numbers)
+        if one in numbers[:place]
+    ]
+    if twice:
+        raise Unread(*twice)
+    return tuple(sorted(numbers))
+
+
+def _quantile(value: object) -> Fraction:
+    number = exact(value, "E232")
+    if not 0 < number < 1:
+        hint = "0.5 is the median, 0.9 is above nine tenths of the values"
+        raise Refused(f"{show(value)} is not between 0 and 1", hint, "E232")
+    return number
+
+
+MECHANISMS = tuple(mechanism.value for mechanism in Mechanism)
+T = TypeVar("T")
+
+
+def mechanisms(value: object) -> Mechanism | Mapping[str, Mechanism]:
+    """Read a mechanism for all columns, or a table of mechanisms by column."""
+    if isinstance(value, Mapping):
+        return _by_column(value, _mechanism)
+    return _mechanism(value)
+
+
+def weights(value: object) -> Mapping[str, Fraction]:
+    """Read a table of weights by column."""
+    if not isinstance(value, Mapping):
+        hint = "write { column = 2 }; columns that are left out have weight 1"
+        raise Refused(f"{show(value)} is not a table", hint, "E103")
+    return _by_column(value, weight)
+
+
+def truth(value: object) -> Fraction:
+    """Read a chance of the true answer: above 0, below 1. Raises ``Refused`` (E248)."""
+    number = exact(value, "E248")
+    if not 0 < number < 1:
+        hint = "the chance that a record answers truly, such as truth = 0.75"
+        raise Refused(f"truth {show(value)} is not above 0 and below 1", hint, "E248")
+    return number
+
+
+def _mechanism(value: object) -> Mechanism:
+    if isinstance(value, str) and value in MECHANISMS:
+        return Mechanism(value)
+    close = nearest(value, MECHANISMS) if isinstance(value, str) else None
+    hint = f'did you mean "{close}"?' if close else f"use {listed(MECHANISMS)}"
+    raise Refused(f"{show(value)} is no mechanism of a [[perturb]]", hint, "E105")
+
+
+def _by_column(content: Mapping[str, object], read: Callable[[object], T]) -> dict[str, T]:
+    values: dict[str, T] = {}
+    findings: list[Finding] = []
+    for name, value in content.items():
+        try:
+            values[name] = take(read, value)
+        except Unread as unread:
+            findings += [finding.below(name) for finding in unread.findings]
+    if findings:
+        raise Unread(*findings)
+    return values

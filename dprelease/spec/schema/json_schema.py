@@ -11,31 +11,33 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dprelease.spec import resolve
+from dprelease.report.formats import FORMATS
 from dprelease.spec.checks.queries.statistic_keys import (
     INSTEAD,
     OWN_KEYS,
-    STATISTICS,
-    StatisticKeys,
 )
-from dprelease.spec.schema import fields, models, quantiles
-from dprelease.spec.schema import local_keys as perturb_keys
+from dprelease.spec.schema import fields, models, numbers
 from dprelease.spec.schema.descriptions import SECTIONS, WORDS
-from dprelease.spec.schema.keys import Choice, Key
-from dprelease.spec.schema.sections import Section
-from dprelease.spec.toml import numbers
+from dprelease.spec.schema.sections import Choice, Key, Section
+from dprelease.statistics.base import SpecKeys
+from dprelease.statistics.registry import STATISTICS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "dprelease spec"
 Fragment = dict[str, Any]
 
+_NUMBER: Fragment = {
+    "type": "number",
+    "exclusiveMinimum": -numbers.LARGEST,
+    "exclusiveMaximum": numbers.LARGEST,
+}
 _REFUSED: Fragment = {"not": {}}
 _VALUE: Fragment = {"type": ["string", "number", "boolean"]}
 _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 
 _WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON}
 _GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
-_MECHANISM: Fragment = {"enum": list(perturb_keys.MECHANISMS)}
+_MECHANISM: Fragment = {"enum": list(fields.MECHANISMS)}
 
 
 def _ref(section: type[Section]) -> Fragment:
@@ -59,11 +61,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.texts: {"type": "array", "items": {"type": "string"}},
     fields.scalars: {"type": "array", "items": _VALUE},
     fields.scalar: _VALUE,
-    numbers.exact: {
-        "type": "number",
-        "exclusiveMinimum": -numbers.LARGEST,
-        "exclusiveMaximum": numbers.LARGEST,
-    },
+    numbers.exact: _NUMBER,
     numbers.budget: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
     numbers.weight: _WEIGHT,
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
@@ -74,25 +72,30 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     },
     numbers.within: {"type": "number", "exclusiveMinimum": 0},
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
+    numbers.interval: {
+        **_NUMBER,
+        "minimum": float(numbers.LEAST_INTERVAL),
+        "maximum": float(numbers.MOST_INTERVAL),
+    },
     numbers.bound: {"type": "integer", "minimum": 1, "maximum": numbers.MAX_BOUND},
     numbers.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
-    quantiles.quantiles: {
+    fields.quantiles: {
         "oneOf": [
             _QUANTILE,
             {
                 "type": "array",
                 "items": _QUANTILE,
                 "minItems": 1,
-                "maxItems": quantiles.MAX_QUANTILES,
+                "maxItems": fields.MAX_QUANTILES,
                 "uniqueItems": True,
             },
         ]
     },
-    perturb_keys.mechanisms: {
+    fields.mechanisms: {
         "oneOf": [_MECHANISM, {"type": "object", "additionalProperties": _MECHANISM}],
     },
-    perturb_keys.weights: {"type": "object", "additionalProperties": _WEIGHT},
-    perturb_keys.truth: {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
+    fields.truth: {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
     models.read_bounding: _ref(models.BoundingSection),
     models.read_accuracy: _ref(models.AccuracySection),
     models.read_selection: _ref(models.SelectionSection),
@@ -197,12 +200,8 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
     (models.ColumnSection, "keys"): {"minItems": 1},
     (models.ColumnSection, "bins"): {"minItems": 2},
     (models.QuerySection, "bins"): {"minItems": 2},
-    (models.OutputSection, "interval"): {
-        "minimum": float(resolve.LEAST_INTERVAL),
-        "maximum": float(resolve.MOST_INTERVAL),
-    },
     (models.ReportSection, "formats"): {
-        "items": {"enum": list(resolve.FORMATS)},
+        "items": {"enum": list(FORMATS)},
         "uniqueItems": True,
     },
 }
@@ -232,11 +231,12 @@ def _unit_rules() -> list[Fragment]:
 
 def _statistic_rules() -> list[Fragment]:
     return [
-        _when({"statistic": {"const": name}}, _takes(keys)) for name, keys in STATISTICS.items()
+        _when({"statistic": {"const": name}}, _takes(statistic.keys))
+        for name, statistic in STATISTICS.items()
     ]
 
 
-def _takes(keys: StatisticKeys) -> Fragment:
+def _takes(keys: SpecKeys) -> Fragment:
     needed = [*(["column"] if keys.column else []), *keys.needs]
     made: Fragment = {}
     if plain := [name for name in needed if name not in INSTEAD]:

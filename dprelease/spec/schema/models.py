@@ -9,25 +9,36 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from dprelease.spec.schema.fields import flag, line, option, safe_name, scalar, scalars, text, texts
-from dprelease.spec.schema.keys import Choice, Key
-from dprelease.spec.schema.local_keys import mechanisms, truth, weights
-from dprelease.spec.schema.quantiles import quantiles
-from dprelease.spec.schema.sections import Section, nested
-from dprelease.spec.toml.numbers import (
+from dprelease.engines.registry import ENGINES
+from dprelease.spec.schema.fields import (
+    flag,
+    line,
+    mechanisms,
+    option,
+    quantiles,
+    safe_name,
+    scalar,
+    scalars,
+    text,
+    texts,
+    truth,
+    weights,
+)
+from dprelease.spec.schema.numbers import (
     bound,
     budget,
     confidence,
     exact,
+    interval,
     picks,
     probability,
     selection_delta,
     weight,
     within,
 )
+from dprelease.spec.schema.sections import Choice, Key, Section, nested
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]
-Engine = Literal["duckdb"]
 Format = Literal["csv", "parquet"]
 Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
 Neighbours = Literal["add-remove", "replace-one"]
@@ -56,7 +67,7 @@ class DataSection(Section):
         line, remedy="say where the data is: a file, glob or directory, relative to the spec"
     )
     format = Choice[Format | None](Format, None)
-    engine = Choice[Engine](Engine, "duckdb", later=("spark",))
+    engine = Choice[str](ENGINES, "duckdb", later=("spark",))
     snapshot = Key(line)
     delimiter = Key(option)
     quote = Key(option)
@@ -231,7 +242,7 @@ class OutputSection(Section):
 
     path = Key(line, remedy="name a directory for the tables and the report, relative to the spec")
     format = Choice[Format](Format, "csv")
-    interval = Key(exact)
+    interval = Key(interval)
 
 
 class ReportSection(Section):

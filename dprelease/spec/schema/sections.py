@@ -1,17 +1,155 @@
-"""Sections of the spec: their keys, and how a table of the tree becomes one.
+"""Sections of the spec, their keys, and how a table of the tree becomes one.
 
-Strict: a key that the section doesn't have is a finding, and a value is what its key reads or it
-is left out. Nothing changes after reading.
+A key stands as a class attribute in its section; what an instance gives under that name is the
+value that was read, or the key's default. Strict: a key that the section doesn't have is a finding,
+and a value is what its key reads or it is left out. Nothing changes after reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    NamedTuple,
+    NoReturn,
+    Self,
+    TypeVar,
+    get_args,
+    overload,
+)
 
-from dprelease.spec.complaints.quoting import show
-from dprelease.spec.schema.keys import Finding, Key, Unread, take
-from dprelease.spec.toml.numbers import Refused
+from dprelease.spec.complaints.places import Path
+from dprelease.spec.complaints.reporter import Refused
+from dprelease.spec.complaints.wording import show
+from dprelease.spec.toml.tree import MAX_VALUES, TooMany
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+class NotAmong(NamedTuple):
+    """The value is none of ``words``; ``later`` says that it belongs to the format all the same."""
+
+    words: tuple[str, ...]
+    later: bool
+
+
+class Finding(NamedTuple):
+    """One thing that is wrong: where (seen from what was read), with which value, and why."""
+
+    path: Path
+    value: object
+    why: Refused | NotAmong | Unknown | Missing
+
+    def below(self, part: str | int) -> Finding:
+        """The same finding seen from one level further out."""
+        return self._replace(path=(part, *self.path))
+
+
+class Unread(Exception):
+    """A value that was not read, with every finding in it."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__()
+        self.findings = findings
+
+
+def too_many(number: int) -> Refused:
+    """Refuse a list of so many values."""
+    message = f"the list has {number} values, more than {MAX_VALUES}"
+    return Refused(message, "use fewer, such as a coarser list", "E234")
+
+
+def take(read: Callable[[object], T], value: object) -> T:
+    """Read a value by a function that may raise ``Refused``. Raises ``Unread``."""
+    try:
+        if isinstance(value, TooMany):
+            raise too_many(value.number)
+        return read(value)
+    except Refused as refused:
+        raise Unread(Finding((), value, refused)) from None
+
+
+def list_of(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
+    """Read a list whose elements ``read`` takes; findings name the position of the element."""
+
+    def read_list(value: object) -> tuple[T, ...]:
+        if not isinstance(value, list):
+            raise Refused(f"{show(value)} is not a list", "write the values in [ ]", "E103")
+        elements: list[T] = []
+        findings: list[Finding] = []
+        for number, element in enumerate(value):
+            try:
+                elements.append(take(read, element))
+            except Unread as unread:
+                findings += [finding.below(number) for finding in unread.findings]
+        if findings:
+            raise Unread(*findings)
+        return tuple(elements)
+
+    return read_list
+
+
+class Key(Generic[T]):
+    """A key: ``read`` makes its value or raises ``Refused``; absent, it is ``default``.
+
+    With a ``remedy`` the key is required: absent, it is a finding, and the remedy what to write.
+    """
+
+    @overload
+    def __init__(
+        self: Key[V | None], read: Callable[[object], V], *, remedy: str | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, read: Callable[[object], T], default: T, *, remedy: str | None = None
+    ) -> None: ...
+    def __init__(
+        self, read: Callable[[object], Any], default: Any = None, *, remedy: str | None = None
+    ) -> None:
+        self.read: Callable[[object], T] = read
+        self.default = default
+        self.remedy = remedy
+
+    @overload
+    def __get__(self, section: None, owner: type[Section]) -> Key[T]: ...
+    @overload
+    def __get__(self, section: Section, owner: type[Section]) -> T: ...
+    def __get__(self, section: Section | None, owner: type[Section]) -> Key[T] | T:
+        # A section that read the key holds the value itself, and Python looks there first.
+        return self if section is None else self.default
+
+
+class Choice(Key[T]):
+    """A key that takes one of the words of a ``Literal[...]``, or of the names of a registry.
+
+    ``later`` holds words that belong to the format but not to this version.
+    """
+
+    def __init__(
+        self,
+        words: object,
+        default: T,
+        *,
+        later: Collection[str] = (),
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(self._word, default, remedy=remedy)
+        self._words = words
+        self.later = later
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What may be written."""
+        return tuple(self._words) if isinstance(self._words, Mapping) else get_args(self._words)
+
+    def _word(self, value: object) -> Any:
+        if isinstance(value, str) and value in self.words:
+            return value
+        later = isinstance(value, str) and value in self.later
+        raise Unread(Finding((), value, NotAmong(self.words, later)))
 
 
 class Unknown(NamedTuple):

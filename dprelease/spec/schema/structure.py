@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple
 
-from dprelease.spec.complaints.did_you_mean import nearest
-from dprelease.spec.complaints.quoting import listed, show
-from dprelease.spec.complaints.reporter import MOST_SHOWN, Reporter
-from dprelease.spec.schema.keys import Finding, NotAmong
+from dprelease.spec.complaints.places import Path, dotted
+from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter
+from dprelease.spec.complaints.wording import listed, nearest, show
 from dprelease.spec.schema.models import (
     ColumnSection,
     DataSection,
@@ -24,9 +23,7 @@ from dprelease.spec.schema.models import (
     ReleaseSection,
     ReportSection,
 )
-from dprelease.spec.schema.sections import Missing, SectionType, Unknown
-from dprelease.spec.toml.numbers import Refused
-from dprelease.spec.toml.tree import Path, dotted
+from dprelease.spec.schema.sections import Finding, Missing, NotAmong, SectionType, Unknown
 
 NOT_YET = "not available in this version"
 _SECTIONS = (
@@ -67,7 +64,7 @@ class Parts(NamedTuple):
     perturbs_only: bool  # there is surely no query
 
 
-def take_apart(tree: Mapping[str, object], reporter: Reporter) -> Parts:
+def read_sections(tree: Mapping[str, object], reporter: Reporter) -> Parts:
     """Split a tree into its sections, and complain of everything that doesn't fit."""
     _check_top(tree, reporter)
     return Parts(
@@ -117,8 +114,8 @@ def _columns(content: object, reporter: Reporter) -> dict[str, Part[ColumnSectio
         reporter.complain("E103", "columns is not a table", ("columns",), hint)
         return {}
     return {
-        name: _read(ColumnSection, each, ("columns", name), reporter)
-        for name, each in content.items()
+        name: _read(ColumnSection, column, ("columns", name), reporter)
+        for name, column in content.items()
     }
 
 
@@ -148,7 +145,7 @@ def _several(
         reporter.complain("E103", f"{name} is not a list of tables", (name,), hint, "key")
         return ()
     return tuple(
-        _read(model, each, (name, number), reporter) for number, each in enumerate(content)
+        _read(model, table, (name, number), reporter) for number, table in enumerate(content)
     )
 
 
@@ -175,7 +172,7 @@ def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
     key, value, why = str(path[-1]), finding.value, finding.why
     match why:
         case Refused():
-            reporter.complain(why.code, why.message, path, why.hint)
+            reporter.refuse(why, path)
         case Missing(remedy):
             message = f"{_header(path[:-1])} has no `{key}`"
             reporter.complain("E110", message, path[:-1], remedy, "key")
@@ -200,7 +197,7 @@ def _header(path: Path) -> str:
     return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"
 
 
-def _suggest(key: str, known: Iterable[str], reporter: Reporter) -> str:
+def _suggest(key: str, words: Iterable[str], reporter: Reporter) -> str:
     # Beyond what is shown a guess would only cost time.
-    close = None if len(reporter.complaints) >= MOST_SHOWN else nearest(key, known)
-    return f'"{close}"' if close else f"known here: {', '.join(known)}"
+    close = None if len(reporter.complaints) >= MOST_SHOWN else nearest(key, words)
+    return f'"{close}"' if close else f"known here: {', '.join(words)}"

@@ -1,20 +1,15 @@
-"""Finds where every key and value of a TOML text stands.
+"""A scanner for the places of all keys and values of a TOML text.
 
-A scanner for text that a TOML parser has accepted: it recognises only as much as positions need,
-and its key paths equal those of the parsed tree. Lines and columns count from 1, columns in
-characters.
+It is for text that a TOML parser has accepted: it recognises only as much as positions need, and
+its key paths equal those of the parsed tree.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
 
-from dprelease.spec.toml.tree import Path
-
-Spot: TypeAlias = tuple[int, int]
+from dprelease.spec.complaints.places import MARKED, Mark, Marks, Path, Spot
 
 _BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
@@ -31,40 +26,7 @@ _ELEMENT = (
     r"""[ \t\n]*(?:,|(?=\]))"""
 )
 _ESCAPE = r"\\(?:([btnfre\"\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2}))"
-# So many elements of an array have a mark; of the others only the offset is kept.
-_MARKED = 1000
 _ESCAPES = dict(zip('btnfre"\\', '\b\t\n\f\r\x1b"\\', strict=True))
-
-
-class Mark(NamedTuple):
-    """Where a key and its value stand. For a table both are its header (or its first key)."""
-
-    key: Spot
-    value: Spot
-
-
-class Marks(dict[Path, Mark]):
-    """The mark of every key path, but for the elements of long arrays: ``find`` knows those too."""
-
-    def __init__(self, starts: list[int]) -> None:
-        super().__init__()
-        self.starts = starts  # offsets at which lines start
-        self.rest: dict[Path, list[int]] = {}  # of an array the offsets of what has no mark
-
-    def spot(self, offset: int) -> Spot:
-        """Line and column of an offset."""
-        line = bisect_right(self.starts, offset)
-        return line, offset - self.starts[line - 1] + 1
-
-    def find(self, path: Path) -> Mark | None:
-        """The mark of a path, or None if it is nowhere in the text."""
-        mark = self.get(path)
-        if mark is None and path and isinstance(path[-1], int):
-            offsets, number = self.rest.get(path[:-1], []), path[-1] - _MARKED
-            if 0 <= number < len(offsets):
-                spot = self.spot(offsets[number])
-                mark = Mark(spot, spot)
-        return mark
 
 
 class Lost(Exception):
@@ -83,7 +45,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.marks = Marks([0, *(found.end() for found in re.finditer("\n", text))])
+        self.marks = Marks([0, *(match.end() for match in re.finditer("\n", text))])
         self.spot = self.marks.spot
         self.lengths: dict[Path, int] = {}  # elements seen of each array of tables
 
@@ -99,11 +61,11 @@ class _Scanner:
                 self._pair(table)
 
     def _skip(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        match = pattern.match(self.text, self.at)
+        if match is None:
             raise Lost
-        self.at = found.end()
-        return found
+        self.at = match.end()
+        return match
 
     def _expect(self, token: str) -> None:
         if not self.text.startswith(token, self.at):
@@ -184,7 +146,7 @@ class _Scanner:
 
     def _array(self, path: Path) -> None:
         self.at += 1
-        for number in range(_MARKED):
+        for number in range(MARKED):
             if self._closes("]"):
                 return
             place = self.spot(self.at)
@@ -197,13 +159,13 @@ class _Scanner:
         offsets = self.marks.rest.setdefault(path, [])
         element = re.compile(_ELEMENT)
         while True:
-            while (found := element.match(self.text, self.at)) is not None:
-                offsets.append(found.start(1))
-                self.at = found.end()
+            while (match := element.match(self.text, self.at)) is not None:
+                offsets.append(match.start(1))
+                self.at = match.end()
             if self._closes("]"):
                 return
             offsets.append(self.at)
-            self._value((*path, _MARKED + len(offsets) - 1))
+            self._value((*path, MARKED + len(offsets) - 1))
             self._next("]")
 
     def _inline_table(self, path: Path) -> None:
@@ -228,8 +190,8 @@ class _Scanner:
             self._expect(",")
 
 
-def _unescape(found: re.Match[str]) -> str:
-    short, *codes = found.groups()
+def _unescape(match: re.Match[str]) -> str:
+    short, *codes = match.groups()
     if short is not None:
         return _ESCAPES[short]
     return chr(int(next(code for code in codes if code is not None), 16))

@@ -1,4 +1,4 @@
-"""Reads the spec file and parses its TOML; every way this can fail is a complaint."""
+"""The spec file read and its TOML parsed; every way this can fail is a complaint."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import NamedTuple, NoReturn
 import tomli
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.spec.complaints.quoting import show
-from dprelease.spec.toml.positions import Lost, Marks, find_positions
+from dprelease.spec.complaints.places import Marks
+from dprelease.spec.complaints.wording import show
+from dprelease.spec.toml.positions import Lost, find_positions
 from dprelease.spec.toml.tree import MAX_DEPTH
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -57,11 +58,11 @@ def read_decimal(text: str) -> Decimal:
     try:
         return Decimal(plain)
     except InvalidOperation:
-        found = re.fullmatch(_EXPONENT, plain)
-        if found is None:
+        match = re.fullmatch(_EXPONENT, plain)
+        if match is None:
             return Decimal("NaN")
         # Only the order of magnitude matters now: such a number is refused wherever it stands.
-        return Decimal(f"{found['front'][:20]}e{found['sign']}99999999")
+        return Decimal(f"{match['front'][:20]}e{match['sign']}99999999")
 
 
 def _read(file: str) -> bytes:
@@ -112,8 +113,8 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
         _refuse_depth(Place(file, 1, 1))
     except ValueError:
         # Python refuses to read integers of thousands of digits.
-        found = re.search(_LONG_INTEGER, text)
-        spot = _spot(text, found.start()) if found else (1, 1)
+        match = re.search(_LONG_INTEGER, text)
+        spot = _spot(text, match.start()) if match else (1, 1)
         _fail(
             Place(file, *spot),
             "E003",
@@ -124,14 +125,14 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
 
 def _has_more_keys(tree: Mapping[str, object], most: int) -> bool:
     """Say whether the tables of a tree hold more keys than that, whatever its depth."""
-    left: list[object] = [tree]
-    while left and most >= 0:
-        each = left.pop()
-        if isinstance(each, dict):
-            most -= len(each)
-            left.extend(value for value in each.values() if isinstance(value, dict | list))
-        elif isinstance(each, list):
-            left.extend(value for value in each if isinstance(value, dict | list))
+    remaining: list[object] = [tree]
+    while remaining and most >= 0:
+        content = remaining.pop()
+        if isinstance(content, dict):
+            most -= len(content)
+            remaining.extend(value for value in content.values() if isinstance(value, dict | list))
+        elif isinstance(content, list):
+            remaining.extend(value for value in content if isinstance(value, dict | list))
     return most < 0
 
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TypeAlias
 
-from dprelease.spec.complaints.quoting import show
-
-Path: TypeAlias = tuple[str | int, ...]
 MAX_DEPTH = 16
 MAX_VALUES = 10**6
-
 _PLAIN = frozenset({str, int, bool, Decimal})
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class TooDeep(Exception):
@@ -33,18 +26,6 @@ class OddKey(Exception):
     """A mapping has a key that is not a text."""
 
 
-def dotted(path: Path) -> str:
-    """Write a key path as ``query[2].by[0]``; names that TOML must quote are quoted."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-            continue
-        name = part if _BARE.fullmatch(part) else show(part)
-        text += f".{name}" if text else name
-    return text
-
-
 def plain_tree(value: object, depth: int = 0) -> object:
     """Copy a tree given from Python into what TOML would have given.
 
@@ -58,7 +39,7 @@ def plain_tree(value: object, depth: int = 0) -> object:
         if not all(isinstance(key, str) for key in value):
             raise OddKey
         return {
-            str(key): plain_tree(each, depth + 1) for key, each in value.items() if each is not None
+            str(key): plain_tree(part, depth + 1) for key, part in value.items() if part is not None
         }
     if isinstance(value, list | tuple):
         return _plain_list(value, depth)
@@ -76,8 +57,8 @@ def _plain_list(value: Sequence[object], depth: int) -> object:
         return TooMany(len(value))
     # The commonest values first: lists can be long.
     return [
-        each
-        if type(each) in _PLAIN
-        else (Decimal(repr(each)) if type(each) is float else plain_tree(each, depth + 1))
-        for each in value
+        element
+        if type(element) in _PLAIN
+        else (Decimal(repr(element)) if type(element) is float else plain_tree(element, depth + 1))
+        for element in value
     ]

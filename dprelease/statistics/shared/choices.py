@@ -7,13 +7,10 @@ bound that holds whatever the scores are, ``mechanisms.exponential``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dprelease.kernel.noise.distributions.laws import sum_halfwidth
-from dprelease.mechanisms.exponential import shortfall
-from dprelease.mechanisms.top_k import noisy_top
 from dprelease.model import (
     Adjacency,
     Form,
@@ -29,18 +26,45 @@ from dprelease.model import (
 from dprelease.postprocess.estimate_columns import UNRELIABLE_AT
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
-from dprelease.privacy.sensitivity.contribution import COUNT, Contribution
-from dprelease.statistics.base import Estimate, Neighbours, Released
+from dprelease.privacy.sensitivity import COUNT, Contribution
+from dprelease.statistics.base import (
+    BY_CHOICE,
+    Hazard,
+    Neighbours,
+    Released,
+    SpecKeys,
+    Statistic,
+    noise_halfwidth,
+)
 from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved
 
 Positions = list[list[int | None]]
 
 
-class Choices(Estimate):
+class Choices(Statistic):
     """Names chosen among public candidates."""
 
     what = "value"
     unit_noun = "records"
+    keys = SpecKeys(column=True, chooses=True, mechanisms=BY_CHOICE)
+
+    def how_to_read(self, level: str) -> str:
+        """How far a name may fall short."""
+        return (
+            "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short "
+            f"of the best one's (of its rank's, if several are named), with {level}% certainty; "
+            "its `_flag` is empty where nothing but the name was released."
+        )
+
+    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+        """Names that were lucky."""
+        yield Hazard(
+            1,
+            "names chosen by noisy scores",
+            "what is named had a large score or luck: a name close behind may be the true first, "
+            "and a small group's name may be a guess. See how far each may fall short",
+            step.query.name,
+        )
 
     def candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates' names by position."""
@@ -106,6 +130,9 @@ class Choices(Estimate):
 
         A selection: ``mechanisms.exponential.shortfall``. Noisy counts: see ``_short_by_counts``.
         """
+        # Imported here for start-up: to load a spec needs no mechanism.
+        from dprelease.mechanisms.exponential import shortfall
+
         candidates, alpha = len(self.candidates(step.query)), 1 - interval
         if step.form is Form.NUMBERS:
             return step.unit[0] * _short_by_counts(step, candidates, alpha)
@@ -138,16 +165,20 @@ def _short_by_counts(step: Step, candidates: int, alpha: Fraction) -> int:
     """
     best = min(step.query.picks, candidates)
     pairs = best * candidates - best * (best + 1) // 2
-    return sum_halfwidth(step.noise, 2, 2 * alpha / pairs) if pairs else 0
+    return noise_halfwidth(step.noise, 2 * alpha / pairs, 2) if pairs else 0
 
 
 def _positions(step: Step, noisy: Sequence[Sequence[int]], candidates: int) -> Positions:
     """The chosen positions: [rank][cell]."""
     picks = step.query.picks
     if step.form is Form.CHOICE:
-        found: Positions = [list(each) for each in noisy]
-        missing: Positions = [[None] * len(found[0]) for _ in range(picks - len(found))]
-        return found + missing
+        positions_by_rank: Positions = [list(positions) for positions in noisy]
+        missing: Positions = [
+            [None] * len(positions_by_rank[0]) for _ in range(picks - len(positions_by_rank))
+        ]
+        return positions_by_rank + missing
+    from dprelease.mechanisms.top_k import noisy_top  # for start-up, as above
+
     tops: Positions = []
     for start in range(0, len(noisy[0]), candidates):
         best: list[int | None] = list(noisy_top(noisy[0][start : start + candidates], picks))
@@ -165,7 +196,11 @@ def _flags(
     size = len(noisy[0]) // cells if cells else 0
     flags: list[str | None] = []
     for cell in range(cells):
-        counts = [noisy[0][cell * size + at] for each in chosen if (at := each[cell]) is not None]
+        counts = [
+            noisy[0][cell * size + at]
+            for positions in chosen
+            if (at := positions[cell]) is not None
+        ]
         least = step.unit[0] * min(counts, default=0)
         flags.append("low_reliability" if short > UNRELIABLE_AT * abs(least) else "ok")
     return flags

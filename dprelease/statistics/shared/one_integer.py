@@ -26,22 +26,29 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.kernel.noise.distributions.laws import halfwidth, tail
 from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import plus_minus
-from dprelease.statistics.base import Estimate
+from dprelease.statistics.base import Statistic, noise_halfwidth
 
 
-class Single(Estimate):
+class Single(Statistic):
     """One integer with noise, times its unit. The half-width is the same for every cell."""
 
     what = "number"
+    one_number = True
 
     def meaning(self, query: Query) -> str:
         """What is estimated, in a few words."""
         return self.what
+
+    def relative_error(
+        self, half: float | None, at_one: float | None, middle: float | None, units: str
+    ) -> tuple[float, str] | None:
+        """Beside a count of 1."""
+        counted = self.counts.format(units=units)
+        return (half, f"of the count of {counted}") if self.counts and half is not None else None
 
     def columns(
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
@@ -50,7 +57,7 @@ class Single(Estimate):
         unit = step.unit[0]
         places = decimals_of(unit)
         factor = fixed_point(unit, places)
-        half: int | list[int] = factor * halfwidth(step.noise, 1 - interval)
+        half: int | list[int] = factor * noise_halfwidth(step.noise, 1 - interval)
         if step.threshold is not None:
             half = [
                 factor * shown_halfwidth(step.noise, step.threshold, k, 1 - interval)
@@ -74,12 +81,12 @@ class Single(Estimate):
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Half-width of the noise on one figure."""
-        said = plus_minus(step.unit[0] * halfwidth(step.noise, 1 - interval))
+        said = plus_minus(step.unit[0] * noise_halfwidth(step.noise, 1 - interval))
         return said if step.threshold is None else f"{said}; more near the threshold"
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The same for every cell, or for every key whose count is far above the threshold."""
-        return step.unit[0] * halfwidth(step.noise, 1 - interval)
+        return step.unit[0] * noise_halfwidth(step.noise, 1 - interval)
 
 
 _ONE = Fraction(1)
@@ -91,13 +98,13 @@ def shown_halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -
     """The half-width for a noisy ``count``, which has reached the threshold."""
     settled = _settled(noise, threshold, alpha)
     if settled is not None and count >= settled:
-        return halfwidth(noise, alpha)
+        return noise_halfwidth(noise, alpha)
     return _halfwidth(noise, threshold, count, alpha)
 
 
 @lru_cache(maxsize=1 << 16)
 def _halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int:
-    half = halfwidth(noise, alpha)
+    half = noise_halfwidth(noise, alpha)
     low, high = 0, count - half
     while high - low > 1:  # the least n that is possible lies above low, or the half-width is h
         middle = (low + high) // 2
@@ -111,7 +118,7 @@ def _halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int
 @lru_cache(maxsize=64)
 def _settled(noise: Noise, threshold: int, alpha: Fraction) -> int | None:
     """A count from which on the half-width is that of the noise alone, if one is found."""
-    half = halfwidth(noise, alpha)
+    half = noise_halfwidth(noise, alpha)
     reach = 1
     while reach < _FAR * (half + 1):
         count = threshold + reach
@@ -130,6 +137,9 @@ def _possible(noise: Noise, threshold: int, count: int, n: int, alpha: Fraction)
 @lru_cache(maxsize=1 << 14)
 def _from(noise: Noise, value: int) -> tuple[Fraction, Fraction]:
     """A lower and an upper bound of P(X >= value)."""
+    # Imported here for start-up: to load a spec needs no law.
+    from dprelease.kernel.noise.distributions.laws import tail
+
     if value >= 1:
         return tail(noise, value, _BITS)
     low, high = tail(noise, 1 - value, _BITS)

@@ -20,7 +20,7 @@ from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.screened_counts import CHANCE, screened_half
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, quantity
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.three_sums import mean_columns, mean_example
@@ -106,28 +106,24 @@ def _linear_columns(
     places = _places(read)
     if read.screened:
         least = _threshold(step)
-        rows = [*rows[:-1], [each if each >= least else 0 for each in rows[-1]]]
+        rows = [*rows[:-1], [number if number >= least else 0 for number in rows[-1]]]
     rows = [_merged(row, read, step) for row in rows]
     bottom = math.lcm(*(factor.denominator for factor in read.factors))
     tops = [int(factor * bottom) * 10**places for factor in read.factors]
     values = [
-        (2 * sum(top * each for top, each in zip(tops, cell, strict=True)) + bottom) // (2 * bottom)
+        (2 * sum(top * number for top, number in zip(tops, cell, strict=True)) + bottom)
+        // (2 * bottom)
         for cell in zip(*rows, strict=True)
     ]
-    layout = Layout(read.query.name, places, _meaning(read), interval)
+    what = statistic_of(read.query.statistic).what
+    meaning = f"{what}, with noise; read from the release of {read.step}"
+    layout = Layout(read.query.name, places, meaning, interval)
     return estimate_columns(layout, values, _half(read, step, interval, places))
 
 
-def _meaning(read: Read) -> str:
-    what = "number of records" if read.query.statistic == "count" else "sum of the clamped values"
-    return f"{what}, with noise; read from the release of {read.step}"
-
-
 def _places(read: Read) -> int:
-    """Counts are whole; a sum is on the grid of its column."""
-    if read.query.statistic == "count":
-        return 0
-    return decimals_of(quantity(read.query.column).grid.step)
+    """Those of what the statistic releases by itself: counts are whole, sums on their grid."""
+    return decimals_of(statistic_of(read.query.statistic).released(read.query).unit[0])
 
 
 def _threshold(step: Step) -> int:
@@ -164,6 +160,6 @@ def _merged(row: Integers, read: Read, step: Step) -> Integers:
     sizes = [len(group.labels) for group in step.query.groups]
     totals: dict[tuple[int, ...], int] = {}
     for place, value in zip(product(*map(range, sizes)), row, strict=True):
-        kept = tuple(at for axis, at in enumerate(place) if axis not in read.merged)
-        totals[kept] = totals.get(kept, 0) + value
+        remaining_place = tuple(at for axis, at in enumerate(place) if axis not in read.merged)
+        totals[remaining_place] = totals.get(remaining_place, 0) + value
     return list(totals.values())

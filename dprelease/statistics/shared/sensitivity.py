@@ -1,10 +1,9 @@
-"""How far neighbours can move a query's cells: the rules of ``privacy.contribution`` applied."""
+"""How far neighbours can move a query's cells: the rules of ``privacy.sensitivity`` applied."""
 
 from __future__ import annotations
 
 from dprelease.model import Adjacency, Query, Sensitivity
-from dprelease.privacy.sensitivity import contribution
-from dprelease.privacy.sensitivity.contribution import Row
+from dprelease.privacy.sensitivity import Row, added, replaced
 from dprelease.statistics.base import Neighbours
 
 UNKNOWN_CELLS = 1 << 62
@@ -36,5 +35,5 @@ def moved(query: Query, neighbours: Neighbours, row: Row, *, outside: bool) -> S
     """
     cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
     if neighbours.adjacency is Adjacency.ADD_REMOVE:
-        return contribution.added(limits, row, cells, noun)
-    return contribution.replaced(limits, row, cells, outside=outside, unit=noun)
+        return added(limits, row, cells, noun)
+    return replaced(limits, row, cells, outside=outside, unit=noun)

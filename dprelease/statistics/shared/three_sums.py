@@ -12,7 +12,7 @@ A mean can be read from the same three sums, and is published like any other mea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
@@ -27,13 +27,15 @@ from dprelease.postprocess.fixed_point import (
 )
 from dprelease.postprocess.moment_intervals import Estimates, Sums, means, variances
 from dprelease.postprocess.number_text import plus_minus
-from dprelease.privacy.sensitivity.contribution import Vector
+from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.base import (
     ESTIMATE,
     RECORDS_FOR_EXAMPLE,
-    Estimate,
+    Hazard,
     Neighbours,
     Released,
+    SpecKeys,
+    Statistic,
     quantity,
 )
 from dprelease.statistics.mean import Mean
@@ -41,11 +43,46 @@ from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 from dprelease.statistics.shared.two_sums import COUNT_SUFFIXES, count_columns, half_column
 
 
-class ThreeSums(Estimate):
+def three_sums(query: Query) -> Released:
+    """Three integers for each cell: sums of s^2, 2ts and t^2, from counts and sums of k, k^2.
+
+    s^2 = upper^2 - 2 upper k + k^2, and so on.
+    """
+    wanted = quantity(query.column)
+    low, high = wanted.grid.lower, wanted.grid.upper
+    kinds = (MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES)
+    return Released(
+        tuple(Measure(kind, wanted, query.where) for kind in kinds),
+        (
+            (high * high, -2 * high, 1),
+            (-2 * low * high, 2 * (low + high), -2),
+            (low * low, -2 * low, 1),
+        ),
+        (wanted.grid.step**2,) * 3,
+    )
+
+
+class ThreeSums(Statistic):
     """A function of the variance, with the mean and the number of values beside it."""
 
     suffixes = (*ESTIMATE, "_mean", "_mean_noise_moe", *COUNT_SUFFIXES)
     what = ""
+    keys = SpecKeys(column=True, numeric=True, squares=True)
+    error_by_records = True
+    processing = (
+        "Variances and standard deviations are those of the population (divided by the number "
+        "of values), read with the mean and that number from three noisy sums."
+    )
+
+    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+        """Spreads within their noise of 0."""
+        yield Hazard(
+            2,
+            "spread close to 0",
+            "a variance within its noise of 0 says nothing but that it is small, and its standard "
+            "deviation has the wider interval",
+            step.query.name,
+        )
 
     def figure(self, variance: Estimates) -> Estimates:
         """What is published of the variance on a range of length 1."""
@@ -56,22 +93,8 @@ class ThreeSums(Estimate):
         return (grid.width * grid.step) ** 2
 
     def released(self, query: Query) -> Released:
-        """Three integers for each cell: sums of s^2, 2ts and t^2, from counts and sums of k, k^2.
-
-        s^2 = upper^2 - 2 upper k + k^2, and so on.
-        """
-        wanted = quantity(query.column)
-        low, high = wanted.grid.lower, wanted.grid.upper
-        kinds = (MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES)
-        return Released(
-            tuple(Measure(kind, wanted, query.where) for kind in kinds),
-            (
-                (high * high, -2 * high, 1),
-                (-2 * low * high, 2 * (low + high), -2),
-                (low * low, -2 * low, 1),
-            ),
-            (wanted.grid.step**2,) * 3,
-        )
+        """Three integers for each cell: sums of s^2, 2ts and t^2."""
+        return three_sums(query)
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all sums together, in squared grid integers.
@@ -89,17 +112,17 @@ class ThreeSums(Estimate):
         import numpy as np
 
         grid, name = quantity(step.query.column).grid, step.query.name
-        first, second, third = (np.array(each, dtype=np.float64) for each in noisy)
+        first, second, third = (np.array(row, dtype=np.float64) for row in noisy)
         sums = Sums(first, second, third, step.noise)
-        found = self.figure(variances(sums, 1 - interval))
+        figure = self.figure(variances(sums, 1 - interval))
         places = places_for(self.span(grid))
         span = fixed_point(self.span(grid), places)
         layout = Layout(name, places, f"{self.what}, with noise", interval)
         size = grid.width**2
-        exact = [lanes(each, size) for each in noisy]
+        exact = [lanes(row, size) for row in noisy]
         return [
             *estimate_columns(
-                layout, on_scale(found.value, span), halves_on_scale(found.half, span)
+                layout, on_scale(figure.value, span), halves_on_scale(figure.half, span)
             ),
             *_mean_columns(step, grid, means(sums, 1 - interval), interval),
             *count_columns(step, exact[0] + exact[1] + exact[2], size, interval),
@@ -125,8 +148,8 @@ class ThreeSums(Estimate):
 
         grid = quantity(step.query.column).grid
         third = np.array([float(records * grid.width**2) / 3])
-        found = self.figure(variances(Sums(third, third, third, step.noise), 1 - interval))
-        return Fraction(float(found.half[0])) * self.span(grid)
+        figure = self.figure(variances(Sums(third, third, third, step.noise), 1 - interval))
+        return Fraction(float(figure.half[0])) * self.span(grid)
 
 
 def _mean_columns(
@@ -159,11 +182,11 @@ def mean_columns(
 
     scale = Mean().scale(step.query)
     low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
-    first, second, third = (np.array(each, dtype=np.float64) for each in noisy)
+    first, second, third = (np.array(row, dtype=np.float64) for row in noisy)
     mean = means(Sums(first, second, third, step.noise), 1 - interval)
     layout = Layout(step.query.name, scale.places, scale.meaning, interval)
     width = scale.width**2
-    totals = [lanes(each, width) for each in noisy]
+    totals = [lanes(row, width) for row in noisy]
     return [
         *estimate_columns(
             layout, on_scale(mean.value, span, low), halves_on_scale(mean.half, span)

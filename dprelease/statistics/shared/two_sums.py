@@ -12,15 +12,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dprelease.kernel.noise.distributions.laws import sum_halfwidth
-from dprelease.model import OutputColumn, Query, Sensitivity, Step
+from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, lanes, on_scale
 from dprelease.postprocess.noise_mixture import quantile_of_mix
 from dprelease.postprocess.number_text import percent, plus_minus
 from dprelease.postprocess.quotient_intervals import shares
-from dprelease.privacy.sensitivity.contribution import Vector
-from dprelease.statistics.base import ESTIMATE, RECORDS_FOR_EXAMPLE, Estimate, Neighbours
+from dprelease.privacy.sensitivity import Vector
+from dprelease.statistics.base import (
+    ESTIMATE,
+    RECORDS_FOR_EXAMPLE,
+    Neighbours,
+    Released,
+    Statistic,
+    noise_halfwidth,
+    quantity,
+)
 from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 
 if TYPE_CHECKING:
@@ -44,10 +51,25 @@ class Scale:
     noun: str = "values"
 
 
-class TwoSums(Estimate):
+def two_sums(query: Query) -> Released:
+    """Two integers for each cell: sum(k - lower) and sum(upper - k) of a column's values."""
+    wanted = quantity(query.column)
+    grid = wanted.grid
+    return Released(
+        (
+            Measure(MeasureKind.VALUES, wanted, query.where),
+            Measure(MeasureKind.SUM, wanted, query.where),
+        ),
+        ((-grid.lower, 1), (grid.upper, -1)),
+        (grid.step, grid.step),
+    )
+
+
+class TwoSums(Statistic):
     """A share of two complementary sums, and the number of records behind it."""
 
     suffixes = (*ESTIMATE, *COUNT_SUFFIXES)
+    error_by_records = True
 
     def scale(self, query: Query) -> Scale:
         """How the share is published."""
@@ -70,7 +92,7 @@ class TwoSums(Estimate):
         """Publish the share on its scale, its noise interval, and the number of records."""
         scale = self.scale(step.query)
         low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
-        first, second = (lanes(each, scale.width) for each in noisy)
+        first, second = (lanes(row, scale.width) for row in noisy)
         share, half = shares(first, second, step.noise, interval)
         layout = Layout(step.query.name, scale.places, scale.meaning, interval)
         return [
@@ -104,7 +126,7 @@ def count_columns(
     its error that of the sum of their draws, over width.
     """
     name, draws = step.query.name, len(step.transform)
-    half = (2 * sum_halfwidth(step.noise, draws, 1 - interval) + width) // (2 * width)
+    half = (2 * noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
     counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
     return [
         OutputColumn(

@@ -185,6 +185,7 @@ def outcome(asked: AggregateRequest, inspects: bool = False) -> str:
     return complaint.code
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("form", STAGES)
 @pytest.mark.parametrize("name", sorted(BUGS | TABLE.keys()))
 def test_a_class_at_every_stage(

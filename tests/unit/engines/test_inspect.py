@@ -9,8 +9,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
-from dprelease.engines import base, get
+from dprelease.engines import base
 from dprelease.engines.common import files
 from dprelease.engines.common.files import LINE_LIMIT
 from dprelease.engines.duckdb.session import session

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
+
 from dprelease.engines import get
 from dprelease.model import (
     AggregateRequest,
@@ -21,6 +23,7 @@ from dprelease.model import (
 SIDE = 1000
 
 
+@pytest.mark.thorough
 def test_a_million_cells(tmp_path: Path) -> None:
     import duckdb
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
-from dprelease.engines import get
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -43,6 +43,7 @@ def counted(source: Source, column: str, keys: tuple[str, ...], number: str) -> 
     return tables[0]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_names_and_keys_in_parquet(tmp_path: Path, odd: str) -> None:
     path = tmp_path / "odd.parquet"
@@ -53,6 +54,7 @@ def test_odd_names_and_keys_in_parquet(tmp_path: Path, odd: str) -> None:
 
 
 # no field of one line holds a line feed, and no name of a file a NUL
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("odd", [each for each in ODD if not {"\n", "\0"} & set(each)])
 def test_odd_null_texts_and_paths_of_csv(tmp_path: Path, odd: str) -> None:
     folder = tmp_path / odd.replace("/", "_")
@@ -123,6 +125,7 @@ path = "out"
 """
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("file", ["d.csv", "d.parquet"])
 def test_a_spec_without_expressions_needs_no_parser(tmp_path: Path, file: str) -> None:
     (tmp_path / "d.csv").write_text("s,n\na,1\nb,2.5\n")

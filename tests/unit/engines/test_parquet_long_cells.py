@@ -35,6 +35,7 @@ def counted(path: Path) -> list[int]:
     return list(column)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("size", "expected"),
     [(LIMIT, [200, 199, 0]), (LIMIT + 1, [200, 199, 1]), (LONG, [200, 199, 1])],
@@ -54,6 +55,7 @@ def repeated(path: Path, size: int, records: int, *others: str) -> None:
     pq.write_table(pa.table({"t": texts}), path, store_schema=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("size", "records", "long"),
     [

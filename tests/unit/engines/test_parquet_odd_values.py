@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
-from dprelease.engines import get
 from dprelease.model import (
     AggregateRequest,
     ColumnType,

@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
-from dprelease.engines import get
 from dprelease.engines.duckdb import engine as embedded
-from dprelease.engines.duckdb import fast_aggregate as duckdb_sql
+from dprelease.engines.duckdb import measures
 from dprelease.engines.duckdb import session as duckdb_session
 from dprelease.model import (
     AggregateRequest,
@@ -64,7 +64,7 @@ def test_a_count_without_groups_needs_no_careful_reader(
     asked = request(path, form(path), total=total)
     expected = plain(get("reference").aggregate(asked))
     if form(path) == "csv":  # Parquet has one reader
-        monkeypatch.delattr(embedded, "_streamed")
+        monkeypatch.delattr(embedded, "from_stream")
     assert plain(get("duckdb").aggregate(asked)) == expected
     assert expected[0] == [200]
 
@@ -73,9 +73,9 @@ def test_a_duckdb_without_the_narrow_sum(path: Path, monkeypatch: pytest.MonkeyP
     asked = request(path, form(path), GROUP)
     expected = plain(get("reference").aggregate(asked))
     assert plain(get("duckdb").aggregate(asked)) == expected
-    honest = duckdb_sql.call
+    honest = measures.call
     monkeypatch.setattr(
-        duckdb_sql, "call", lambda name, *args: honest(name.replace("_NO_", "_ABSENT_"), *args)
+        measures, "call", lambda name, *args: honest(name.replace("_NO_", "_ABSENT_"), *args)
     )
     assert plain(get("duckdb").aggregate(asked)) == expected
 

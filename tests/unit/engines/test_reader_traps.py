@@ -40,6 +40,7 @@ def counts(source: Source) -> list[int]:
     return [int(each) for each in get("duckdb").aggregate(request).reveal()[0]]
 
 
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize(
     "line", [b'  "a"  ,1', b'"a" "b",1', b'"" "",1', b'\t"a",1', b' "a",1', b'"a",1', b'" ",1']
 )
@@ -134,6 +135,7 @@ def test_nothing_spills_to_disk() -> None:
     assert str(limit).startswith("0")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("quoted_at", [2, 40_000])
 def test_a_late_quote_is_noticed_whatever_ends_the_lines(

@@ -14,14 +14,15 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from oracle.engine import get
 
-from dprelease.engines import get
 from dprelease.engines.csv import line_check as csv_scan
 from dprelease.engines.csv import reader as csv_records
-from dprelease.engines.duckdb import record_batches as duckdb_records
-from dprelease.engines.duckdb import record_streams as duckdb_streams
+from dprelease.engines.duckdb import partitions, record_codes
+from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.engines.parquet import reader as parquet_records
 from dprelease.errors import ExitCode, Failure, InternalError
+from dprelease.expressions.sqltext import Sql
 from dprelease.model import (
     Bound,
     ColumnType,
@@ -119,6 +120,7 @@ CLASSES = {
 }
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_class_before_and_after_the_first_look(
@@ -141,7 +143,7 @@ def test_units_that_never_fit_are_out_of_memory(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, honest = request(tmp_path, form, bounded=True), duckdb.connect
-    monkeypatch.setattr(duckdb_streams, "MOST_PARTS", 4)
+    monkeypatch.setattr(partitions, "MOST_PARTS", 4)
     error = duckdb.OutOfMemoryException
     monkeypatch.setattr(
         duckdb, "connect", lambda at: Rigged(honest(at), error, int(form == "csv"), form, True)
@@ -157,7 +159,7 @@ def test_an_error_within_the_stream(
     asked = request(tmp_path, form, bounded)
     codes = "SELECT CAST(0 AS BIGINT) AS x0, CAST(i AS BIGINT) AS x1"
     late = f"{codes} FROM (SELECT IF(j > 900000, '{SECRET}', '1') AS i FROM range(1000000) t(j))"
-    monkeypatch.setattr(duckdb_streams, "codes", lambda *_: late)
+    monkeypatch.setattr(record_codes, "codes", lambda *_: late)
     # in a table that is kept it is found as any other error
     assert outcome(asked) == (BUG if bounded else LOST)
     for error, expected in (
@@ -172,17 +174,15 @@ def test_an_error_within_the_stream(
                 raise error
 
         def whole(*_: object, broken: Any = Broken) -> Iterator[Any]:
-            yield from duckdb_streams._streamed(broken(), duckdb_streams.Sql(""))
+            yield from record_codes.code_batches(broken(), Sql(""))
 
-        monkeypatch.setattr(duckdb_records, "_streamed", whole)
-        monkeypatch.setattr(duckdb_records, "_csv", whole)
+        monkeypatch.setattr(record_codes, "from_stream", whole)
+        monkeypatch.setattr(record_codes, "from_csv", whole)
         assert outcome(asked) == expected
 
 
 def unknown(*_: object) -> Any:
     """Fields that no statement can select from."""
-    from dprelease.engines.duckdb.typed_rows import Fields, Sql
-
     columns = {"g": Sql("g"), "x": Sql("x")}
     return Fields(Sql("(SELECT 1 AS nothing) AS n"), columns, {"g": "VARCHAR", "x": "DOUBLE"})
 
@@ -198,7 +198,7 @@ def careful_only(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
         honest = module.opened
         patch.setattr(module, "opened", lambda *given, honest=honest: (honest(*given)[0], broken()))
     patch.setattr(csv_scan, "CSV_LINES", frozenset({"BinderException"}))
-    patch.setattr(duckdb_records, "csv_fields", unknown)
+    patch.setattr(record_codes, "csv_fields", unknown)
 
 
 STREAMS = [
@@ -211,6 +211,7 @@ STREAMS = [
 ]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize(
     ("raised", "of_csv", "of_parquet"), STREAMS, ids=[type(row[0]).__name__ for row in STREAMS]
@@ -259,21 +260,21 @@ def test_a_mistake_of_ours_is_no_interruption(
 
         list(empty())
 
-    monkeypatch.setattr(duckdb_records, "Whole" if form == "csv" else "codes_now", short)
+    monkeypatch.setattr(record_codes, "AllCodes" if form == "csv" else "codes_now", short)
     assert outcome(request(tmp_path, form)) == BUG
 
 
 def test_a_value_that_comes_between_two_looks_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, honest = request(tmp_path, "csv"), duckdb_streams._streamed
+    asked, honest = request(tmp_path, "csv"), record_codes.code_batches
 
     def changing(*given: Any) -> Iterator[Any]:
         with Path(asked.source.pattern).open("a") as file:
             file.write(f"a,{SECRET}\n" * 100_000)
         yield from honest(*given)
 
-    monkeypatch.setattr(duckdb_streams, "_streamed", changing)
+    monkeypatch.setattr(record_codes, "code_batches", changing)
     assert outcome(asked) == LOST
 
 

@@ -13,9 +13,9 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle.sampling import Seeds, bits_of, sampled, seeds_of, text_of
 from thorough import examples
 
-from dprelease.engines.common.bounding_rule import Seeds, bits_of, sampled, seeds_of, text_of
 from dprelease.engines.duckdb.bounding_rule import (
     Cut,
     digest_of,
@@ -46,6 +46,7 @@ def test_every_row_is_kept_for_exactly_its_share_of_all_starts(count: int) -> No
         assert found == dict.fromkeys(range(count), most)
 
 
+@pytest.mark.one_in(11)
 @COUNTED
 def test_of_rows_that_stand_together_their_share_is_kept(count: int) -> None:
     """Whatever the start: of each run of rows as many as its share, rounded down or up."""
@@ -136,6 +137,7 @@ def test_the_places_in_sql_are_those_in_python(count: int, most: int) -> None:
 UNITS = [None, "", "null", "=", "ann", "é😀", "a'b", "\0", "x" * 5000]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("salt", [0, 1, 2**63, 2**64 - 1])
 def test_a_unit_has_the_same_numbers_in_sql_as_in_python(unit: str | None, salt: int) -> None:

@@ -31,6 +31,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     return made
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("value", NASTY)
 def test_a_text_stays_a_text(connection: duckdb.DuckDBPyConnection, value: str) -> None:
     query = sql.select([sql.text(value), sql.identifier("one")], sql.identifier("t"))
@@ -38,6 +39,7 @@ def test_a_text_stays_a_text(connection: duckdb.DuckDBPyConnection, value: str) 
     assert connection.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_stays_a_name(connection: duckdb.DuckDBPyConnection, name: str) -> None:
     inner = sql.subquery(sql.select([sql.alias(sql.number(7), name)], sql.identifier("t")), name)

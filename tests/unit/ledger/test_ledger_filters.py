@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
-from dprelease.ledger.filters import KEPT, MAIN, ORDERS, Caps, Parts, Tally, least, parts_of, whole
+from dprelease.ledger.filters import (
+    MAIN,
+    ORDERS,
+    RESERVE,
+    Caps,
+    Parts,
+    Tally,
+    least,
+    parts_of,
+    whole,
+)
 from dprelease.ledger.reservation import terms_of
 from dprelease.ledger.totals import Terms
 from dprelease.model import Loss
@@ -81,7 +91,7 @@ def by_hand(rho: Fraction, order: Fraction, delta: Fraction) -> mpmath.mpf:
 @pytest.mark.parametrize("runs", [2, 10, 100, 1000])
 def test_a_composed_total_is_the_formula_rounded_up(count: Terms, runs: int) -> None:
     with mpmath.workdps(40):
-        kept = DELTA * KEPT
+        kept = DELTA * RESERVE
         weights = [((1 - MAIN) / len(ORDERS), order) for order in ORDERS]
         weights.append((MAIN, order_for(Fraction(10), MAIN * kept)))
         expected = min(
@@ -108,7 +118,7 @@ def test_without_a_delta_cap_it_is_the_plain_sum(delta: Fraction | None) -> None
     runs = [pure(Fraction(1, 3)), pure(Fraction(1, 1000))] * 300
     found = least(runs, Caps(None, delta))
     assert found.epsilon == 300 * (Fraction(1, 3) + Fraction(1, 1000))
-    assert (found.counted, found.kept, found.composed) == (0, 0, False)
+    assert (found.counted, found.reserve, found.composed) == (0, 0, False)
 
 
 def test_small_pure_runs_compose_and_large_ones_beside_them_add_up() -> None:
@@ -156,7 +166,7 @@ def test_once_plain_sums_are_over_the_cap_deltas_are_those_of_the_rests() -> Non
     run = gaussian(Fraction(1, 2), DELTA / 20, Fraction(1, 400))
     found = least([run] * 60, CAPS)
     assert found.within(CAPS)
-    assert found.counted <= DELTA - DELTA * KEPT
+    assert found.counted <= DELTA - DELTA * RESERVE
 
 
 @pytest.mark.parametrize(
@@ -193,8 +203,8 @@ def test_what_is_over_the_room_for_deltas_fits_no_cap_of_epsilon() -> None:
 def test_near_its_cap_a_total_is_that_of_the_order_made_for_the_cap() -> None:
     with mpmath.workdps(40):
         run = gaussian(ONE, DELTA / 10**4, Fraction(1, 100))
-        order = order_for(Fraction(10), MAIN * DELTA * KEPT)
-        expected = by_hand(140 * run.parts.rho, order, MAIN * DELTA * KEPT)
+        order = order_for(Fraction(10), MAIN * DELTA * RESERVE)
+        expected = by_hand(140 * run.parts.rho, order, MAIN * DELTA * RESERVE)
         found = least([run] * 140, CAPS).epsilon
         assert 9 < expected < 10
         assert 0 <= mpmath.mpf(found.numerator) / found.denominator - expected < 1e-12
@@ -275,7 +285,7 @@ def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Cost], caps
     for run in runs:
         assert found.epsilon >= least([run], caps).epsilon
     own = sum((run.parts.either for run in runs), ZERO)
-    if not caps.delta or own <= caps.delta * (1 - KEPT):
+    if not caps.delta or own <= caps.delta * (1 - RESERVE):
         assert found.epsilon <= sums(runs)
 
 
@@ -284,6 +294,6 @@ def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Cost], caps
 def test_the_order_of_runs_does_not_matter(pair: tuple[list[Cost], list[Cost]]) -> None:
     # Where deltas stay within what is not kept; beyond it, what came first decides.
     runs, mixed = pair
-    if sum((run.parts.either for run in runs), ZERO) <= DELTA * (1 - KEPT):
+    if sum((run.parts.either for run in runs), ZERO) <= DELTA * (1 - RESERVE):
         caps = Caps(None, DELTA)
         assert least(runs, caps) == least(mixed, caps)

@@ -127,6 +127,7 @@ OTHERS: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", OTHERS)
 def test_losses_of_other_units_do_not_add_up(tmp_path: Path, what: str) -> None:
     named, first, second = OTHERS[what]

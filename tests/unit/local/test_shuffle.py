@@ -70,6 +70,7 @@ def test_batches_of_other_types_are_refused(tmp_path: Path) -> None:
         shuffler.add((np.zeros(2), *columns(2)[1:]))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("room", "few", "draws"), [(1, 9, 90), (10**9, 9, 3000), (10**9, 1, 120)])
 def test_all_orders_are_alike(
     tmp_path: Path, room: int, few: int, draws: int, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from record_laws import labelled, numeric, step_of
 
 from dprelease.files.prefetch import ahead
 from dprelease.local.cells import LabelCells, cells_of, described
@@ -20,14 +22,8 @@ from dprelease.model import (
     About,
     ColumnType,
     Grid,
-    Group,
     LaplaceLaw,
     Loss,
-    Mechanism,
-    Perturb,
-    PerturbedColumn,
-    Quantity,
-    RecordStep,
     Response,
     SubsetLaw,
     Window,
@@ -38,16 +34,18 @@ LOSS = Loss(Fraction(1))
 ODD = ("a", "", 'b"c', "=1+1", "d,e", " f ", "é", "'g", "-h", "|;/", "long" * 9)
 
 
-def labelled(labels: tuple[str, ...], size: int, kind: ColumnType = ColumnType.STRING) -> Response:
-    name = f"g{size}"
-    column = PerturbedColumn(name, group=Group(name, kind, labels, keys=labels))
-    law = SubsetLaw(len(labels), size, Fraction(3, 4))
-    return Response(column, Mechanism.SUBSET_SELECTION, law, LOSS)
+GRID = Grid(Fraction(1), -500, 1500)
+SURE = Fraction(3, 4)
 
 
-def numeric(name: str, step: Fraction, law: Any) -> Response:
-    quantity = Quantity(name, Grid(step, -500, 1500), null_fill=0)
-    return Response(PerturbedColumn(name, quantity=quantity), Mechanism.LAPLACE, law, LOSS)
+def with_labels(
+    labels: tuple[str, ...], size: int, kind: ColumnType = ColumnType.STRING
+) -> Response:
+    return labelled(f"g{size}", labels, SURE, size, kind)
+
+
+def on_grid(name: str, step: Fraction, law: LaplaceLaw | WindowLaw) -> Response:
+    return numeric(name, replace(GRID, step=step), law)
 
 
 WINDOWS = WindowLaw(
@@ -56,21 +54,21 @@ WINDOWS = WindowLaw(
     Fraction(1, 4),
 )
 STEPS = {
-    "one of odd labels": [labelled(ODD, 1)],
-    "typed labels": [labelled(("1", "2", "30"), 1, ColumnType.INTEGER)],
-    "small sets": [labelled(ODD, 3)],
-    "large sets": [labelled(tuple(f"k{each}" for each in range(40)), 9)],
-    "large sets of many": [labelled(tuple(f"k{each}" for each in range(1200)), 4)],
-    "whole numbers": [numeric("x", Fraction(5), LaplaceLaw(Fraction(1000)))],
-    "decimals": [numeric("x", Fraction(1, 100), LaplaceLaw(Fraction(1000)))],
-    "small steps": [numeric("x", Fraction(1, 2**20), LaplaceLaw(Fraction(10)))],
-    "long decimals": [numeric("x", 10**18 + Fraction(1, 10**12), LaplaceLaw(Fraction(100)))],
-    "levels": [numeric("x", Fraction(1, 4), WINDOWS)],
+    "one of odd labels": [with_labels(ODD, 1)],
+    "typed labels": [with_labels(("1", "2", "30"), 1, ColumnType.INTEGER)],
+    "small sets": [with_labels(ODD, 3)],
+    "large sets": [with_labels(tuple(f"k{each}" for each in range(40)), 9)],
+    "large sets of many": [with_labels(tuple(f"k{each}" for each in range(1200)), 4)],
+    "whole numbers": [on_grid("x", Fraction(5), LaplaceLaw(Fraction(1000)))],
+    "decimals": [on_grid("x", Fraction(1, 100), LaplaceLaw(Fraction(1000)))],
+    "small steps": [on_grid("x", Fraction(1, 2**20), LaplaceLaw(Fraction(10)))],
+    "long decimals": [on_grid("x", 10**18 + Fraction(1, 10**12), LaplaceLaw(Fraction(100)))],
+    "levels": [on_grid("x", Fraction(1, 4), WINDOWS)],
     "together": [
-        labelled(("yes", "no"), 1),
-        numeric("x", Fraction(1, 10), LaplaceLaw(Fraction(7))),
-        labelled(tuple(f"k{each}" for each in range(40)), 9),
-        numeric("w", Fraction(1), WINDOWS),
+        with_labels(("yes", "no"), 1),
+        on_grid("x", Fraction(1, 10), LaplaceLaw(Fraction(7))),
+        with_labels(tuple(f"k{each}" for each in range(40)), 9),
+        on_grid("w", Fraction(1), WINDOWS),
     ],
 }
 
@@ -89,15 +87,10 @@ def noisy(response: Response, rows: int, start: int) -> np.ndarray:
     return (random % 20_001 - 10_000).astype(np.int64)
 
 
-def step_of(responses: list[Response]) -> RecordStep:
-    columns = tuple(each.column for each in responses)
-    return RecordStep(Perturb("t", columns, Fraction(1)), tuple(responses), 1, LOSS)
-
-
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("name", STEPS)
 def test_written_and_read_back(name: str, form: str) -> None:
-    step = step_of(STEPS[name])
+    step = step_of(*STEPS[name])
     batches = [
         tuple(noisy(each, rows, start) for each in step.responses)
         for start, rows in ((0, 70), (70, 1), (71, 129))
@@ -119,7 +112,7 @@ def test_written_and_read_back(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_batches_make_no_difference(form: str) -> None:
-    step = step_of(STEPS["together"])
+    step = step_of(*STEPS["together"])
     whole = tuple(noisy(each, 300, 0) for each in step.responses)
     parts = [tuple(column[at : at + 60] for column in whole) for at in range(0, 300, 60)]
     files = []
@@ -131,7 +124,7 @@ def test_batches_make_no_difference(form: str) -> None:
 
 
 def test_ordinary_readers_read_it() -> None:
-    step = step_of(STEPS["together"])
+    step = step_of(*STEPS["together"])
     whole = tuple(noisy(each, 50, 0) for each in step.responses)
     tables = []
     for form in ("csv", "parquet"):
@@ -149,7 +142,7 @@ def test_ordinary_readers_read_it() -> None:
 
 
 def test_only_very_many_sets_are_numbers() -> None:
-    few, many = (cells_of(labelled(tuple(map(str, range(k))), d)) for k, d in ((20, 5), (21, 5)))
+    few, many = (cells_of(with_labels(tuple(map(str, range(k))), d)) for k, d in ((20, 5), (21, 5)))
     assert isinstance(few, LabelCells)
     assert isinstance(many, LabelCells)
     assert (comb(20, 5), comb(21, 5)) == (15_504, 20_349)

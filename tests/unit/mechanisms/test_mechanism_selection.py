@@ -49,6 +49,7 @@ def largest(law: Law, rate: float, moves: tuple[int, ...]) -> float:
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(("monotone", "moves"), [(True, (0, 1)), (False, (-1, 0, 1))])
 def test_the_loss_is_the_largest_log_ratio(

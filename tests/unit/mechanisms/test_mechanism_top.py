@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise import sample
-from dprelease.kernel.noise.selection.exponential import draw_exponential, draw_permute_and_flip
-from dprelease.kernel.noise.selection.top_k import peel
+from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.noise.selection.exponential import (
+    draw_exponential,
+    draw_permute_and_flip,
+    peel,
+)
 from dprelease.mechanisms import exponential
 from dprelease.mechanisms import top_k as top
 from dprelease.mechanisms.top_k import Way

@@ -24,6 +24,7 @@ SETS = {
 RELATIONS = [(False, False), (True, False), (True, True)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("replace", "stays"), RELATIONS)
 @pytest.mark.parametrize("rows", [1, 3])
@@ -37,6 +38,7 @@ def test_a_plan_loses_what_it_may_and_the_witness_agrees(
     assert sorted(step.index for step in scheme.steps) == list(range(1, len(SETS[name]) + 1))
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("replace", "stays"), RELATIONS)
 def test_a_plan_for_rho_meets_it(name: str, replace: bool, stays: bool) -> None:

@@ -188,6 +188,7 @@ def test_a_figure_that_no_neighbour_changes_costs_nothing() -> None:
     assert made.steps[1].noise.parameter == 2
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("privacy", "query", "code"),
     [
@@ -233,6 +234,7 @@ def test_to_dict_is_json() -> None:
 # --- the tightest of the valid figures ----------------------------------------------------------
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize(
     "query",
     [

@@ -126,6 +126,7 @@ def test_one_event(name: str, delta: float) -> None:
     check([(event, 1)], epsilon_at(law, delta), delta)
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_same_event_again(name: str, delta: float) -> None:
@@ -143,6 +144,7 @@ MIXES = [
 ]
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("names", MIXES, ids=" + ".join)
 def test_mixed_events(names: Sequence[str], delta: float) -> None:

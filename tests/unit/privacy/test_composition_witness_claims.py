@@ -17,6 +17,7 @@ from dprelease.model.privacy_events import (
 )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "event",
     [

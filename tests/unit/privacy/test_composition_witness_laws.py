@@ -13,10 +13,8 @@ from dprelease.kernel.verify.composition import float_bounds as floats
 from dprelease.kernel.verify.composition import gaussian as normal
 from dprelease.kernel.verify.composition import grid, search
 from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice
-from dprelease.kernel.verify.composition.grid import Law, Scale
-from dprelease.kernel.verify.composition.loss_distributions import Single, law_of
-from dprelease.kernel.verify.composition.shapes import largest
-from dprelease.kernel.verify.composition.tree import common_unit, together, work
+from dprelease.kernel.verify.composition.grid import Law, Scale, common_unit, together, work
+from dprelease.kernel.verify.composition.loss_distributions import Single, largest, law_of
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import Gaussian, Laplace, Pure, Range
 
@@ -85,6 +83,7 @@ def of_normal(mu: float) -> Curve:
     return lambda g: tail(g / mu - mu / 2) - math.exp(g) * tail(g / mu + mu / 2)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("points", [24, 150, 2000])
 @pytest.mark.parametrize(
     ("single", "truth", "reach"),

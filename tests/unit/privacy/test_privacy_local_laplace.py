@@ -54,6 +54,7 @@ def realised(scale: F, width: int, epsilon: str) -> mpmath.mpf:
     return worst
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("width", "epsilon", "delta"), CASES)
 def test_the_least_scale_is_valid_and_nothing_less_is(width: int, epsilon: str, delta: str) -> None:
     scale = least_scale(width, F(epsilon), F(delta))

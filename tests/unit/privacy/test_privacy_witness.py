@@ -8,8 +8,7 @@ import pytest
 from dprelease.kernel.verify import additive as witness
 from dprelease.mechanisms import gaussian, laplace
 from dprelease.model import shift as shifts
-from dprelease.privacy import zcdp
-from dprelease.privacy.gaussian import discrete as discrete_gaussian
+from dprelease.privacy import discrete_gaussian, zcdp
 
 SHIFTS = [
     shifts.single(1),
@@ -23,6 +22,7 @@ SHIFTS = [
 ]
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("shift", SHIFTS, ids=str)
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-9"), ("3", "1e-3")])
 def test_it_accepts_calibrations_and_refuses_less_noise(
@@ -34,6 +34,7 @@ def test_it_accepts_calibrations_and_refuses_less_noise(
     assert witness.gaussian_delta_upper(less, shift, F(epsilon)) > F(delta)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("sigma2", ["0.3", "2.5", "40", "9000"])
 @pytest.mark.parametrize("epsilon", ["0", "0.2", "2", "20"])
 def test_two_routes_meet(sigma2: str, epsilon: str) -> None:
@@ -79,6 +80,7 @@ def test_nonsense_is_refused() -> None:
     assert witness.zcdp_delta_upper(F(0), F(1)) == 0
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("sigma2", ["0.7", "6", "40", "1e5"])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
 @pytest.mark.parametrize("entries", [1, 4, 9])
@@ -149,6 +151,7 @@ def test_the_delta_of_normal_noise_is_bounded_from_above(mu_squared: str, deviat
         just_above(witness._continuous(F(mu_squared), epsilon), truth, "1e-40")
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("sigma2", ["0.3", "2.5", "20"])
 @pytest.mark.parametrize("depth", [1, 8, 200])
 def test_sums_over_the_lattice_are_bounded_from_above(sigma2: str, depth: int) -> None:

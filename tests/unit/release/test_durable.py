@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from oracle.engine import get
 
 import dprelease
-from dprelease.engines import get
 from dprelease.ledger import Ledger
 
 Spec = dict[str, Any]

@@ -141,6 +141,7 @@ def test_the_registry_entry_is_yaml_and_fits_the_registry(made):
     assert entry["deployment"]["basic"].get("data_product_sector", "Energy") in SECTORS
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "text", ["a: b", "- x", "# y", "yes", "1e5", "'\"\\", "\x85\u2028\U0001f600", "{{"]
 )

@@ -163,6 +163,7 @@ def test_ten_thousand_cells_stay_readable(many):
     assert "40 runs of neighbouring keys" in html
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("columns", "style"), [(6, None), (7, "tight"), (9, "tight"), (10, "packed"), (40, "packed")]
 )

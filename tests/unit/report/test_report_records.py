@@ -354,6 +354,7 @@ def folder(alone, tmp_path):
     return tmp_path, report
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_report_again_from_its_files(folder, form):
     place, report = folder

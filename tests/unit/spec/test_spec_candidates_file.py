@@ -182,6 +182,7 @@ def test_the_file_is_kept_apart(complaints: Load, simple: str, tmp_path: Path) -
 # --- many ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_million_candidates_are_read_in_time(good: Load, listing: Listing) -> None:
     listing("".join(f"{number}\n" for number in range(MOST)))
     started = time.process_time()
@@ -192,6 +193,7 @@ def test_a_million_candidates_are_read_in_time(good: Load, listing: Listing) -> 
     assert len(json.dumps(identity)) < 100
 
 
+@pytest.mark.thorough
 def test_more_are_refused_early(complaints: Load, simple: str, listing: Listing) -> None:
     listing(b"12345\n" * 10**7)
     tracemalloc.start()

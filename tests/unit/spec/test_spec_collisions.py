@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dprelease.spec.checks.files.relocation import relocated
+from dprelease.spec.checks.paths import relocated
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dprelease.model import ColumnType
 from dprelease.spec.checks.columns.domains import bin_label, bin_labels, read_bins
 from dprelease.spec.checks.columns.grids import LARGEST_STEPS, LEAST_STEPS, default_step, make_grid
-from dprelease.spec.toml.numbers import Refused
+from dprelease.spec.complaints.reporter import Refused
 
 DECIMAL = ColumnType.DECIMAL
 

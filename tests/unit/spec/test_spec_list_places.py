@@ -11,8 +11,8 @@ import pytest
 from dprelease.errors import Complaint, Failure
 from dprelease.model import Release
 from dprelease.spec import load
-from dprelease.spec.checks.columns import list_places
-from dprelease.spec.checks.columns.list_places import Lists
+from dprelease.spec.checks.columns import list_files as list_places
+from dprelease.spec.checks.columns.list_files import Lists
 
 Load = Callable[..., Release]
 Spoil = Callable[..., list[Complaint]]
@@ -131,6 +131,7 @@ IS_DATA: list[tuple[str, str, Make]] = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("data", "named", "make"), IS_DATA)
 def test_what_is_the_data_is_refused(
     text: Callable[..., str], complaints: Spoil, tmp_path: Path, key: str,
@@ -165,6 +166,7 @@ IS_ANOTHER_PERIOD: list[tuple[str, str, Make]] = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("data", "named", "make"), IS_ANOTHER_PERIOD)
 def test_data_of_another_period_are_refused(
     text: Callable[..., str], complaints: Spoil, tmp_path: Path, key: str,
@@ -332,13 +334,13 @@ def test_what_is_swapped_after_the_checks_is_not_read(
 ) -> None:
     put(tmp_path, "k.txt", "good\n")
     put(tmp_path, "staff.csv")
-    check = Lists._check
+    check = Lists.check_opened
 
     def swap(*known: object) -> None:
         check(*known)  # type: ignore[arg-type]
         os.replace(tmp_path / "staff.csv", tmp_path / "k.txt")
 
-    monkeypatch.setattr(Lists, "_check", swap)
+    monkeypatch.setattr(Lists, "check_opened", swap)
     assert "CANARY" not in repr(load_text(text("k.txt")))
 
 
@@ -397,6 +399,7 @@ def test_links_in_a_circle_are_walked_once(
     load_text(text("k.txt", f"in/{'*a' * 60}.csv"))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("data", ["in", "in/*", "in/**/x.csv", "in/**", "**/" * 300 + "x.csv"])
 def test_looking_for_the_data_has_an_end_that_does_not_depend_on_the_spec(
     text: Callable[..., str], complaints: Spoil, load_text: Load, tmp_path: Path,

@@ -242,7 +242,7 @@ def test_loading_imports_no_engine(simple, tmp_path):
     file.write_text(simple)
     program = (
         "import sys; import dprelease.spec as s; "
-        "light = 'dprelease.spec.schema.keys' not in sys.modules; "
+        "light = 'dprelease.spec.schema.sections' not in sys.modules; "
         "s.load(sys.argv[1]); heavy = {'duckdb', 'pyarrow', 'numpy', 'sqlglot', 'rich'}; "
         "sys.exit(bool(heavy & set(sys.modules)) or not light)"
     )
@@ -254,8 +254,8 @@ def test_loading_imports_nothing_that_only_planning_or_mistakes_need(simple, tmp
     file.write_text(simple)
     program = (
         "import sys; before = set(sys.modules); import dprelease; dprelease.load(sys.argv[1]); "
-        "late = {'dprelease.planning', 'dprelease.kernel.certify.certify', 'dprelease.report.facts', "
-        "'dprelease.report.document', 'dprelease.report.sections', "
+        "late = {'dprelease.planning', 'dprelease.kernel.certify.certify', "
+        "'dprelease.report.facts', 'dprelease.report.document', 'dprelease.report.sections', "
         "'dprelease.kernel.noise', "
         "'difflib', 'json', 'statistics', 'email', 'importlib.metadata', 'sqlite3'}; "
         "print(*sorted(late & (set(sys.modules) - before)))"

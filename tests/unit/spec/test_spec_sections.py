@@ -8,17 +8,27 @@ from typing import Literal, get_args, get_origin
 
 import pytest
 
+from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.schema import models
 from dprelease.spec.schema.fields import flag, line
-from dprelease.spec.schema.keys import Choice, Finding, Key, NotAmong, each
-from dprelease.spec.schema.sections import Missing, Section, Unknown, nested
-from dprelease.spec.toml.numbers import Refused, exact
+from dprelease.spec.schema.numbers import exact
+from dprelease.spec.schema.sections import (
+    Choice,
+    Finding,
+    Key,
+    Missing,
+    NotAmong,
+    Section,
+    Unknown,
+    list_of,
+    nested,
+)
 
 Colour = Literal["red", "green"]
 
 
 class Inner(Section):
-    numbers = Key(each(exact))
+    numbers = Key(list_of(exact))
     name = Key(line, remedy="name it")
 
 
@@ -29,7 +39,7 @@ class Outer(Section):
     colour = Choice[Colour | None](Colour, None)
     paint = Choice[Colour](Colour, "red", later=("blue",))
     inner = Key(nested(Inner))
-    many = Key(each(nested(Inner)))
+    many = Key(list_of(nested(Inner)))
 
 
 def findings(content: dict[str, object]) -> list[tuple[object, ...]]:

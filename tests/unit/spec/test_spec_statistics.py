@@ -11,7 +11,7 @@ import tomli
 
 from dprelease.model import Candidates, ColumnType, Expression, Grid, Part
 from dprelease.spec import load
-from dprelease.spec.checks.queries.statistic_keys import suffixes_of
+from dprelease.statistics.registry import statistic_of
 
 Q1 = 'statistic = "count"\nby = ["region"]\nepsilon = 0.4'
 OVER = Expression("salary > 50_000", ("salary",))
@@ -31,7 +31,7 @@ def query(good):
 def test_statistics_of_a_bounded_column(query, statistic):
     found = query(f'statistic = "{statistic}"\ncolumn = "salary"')
     assert (found.statistic, found.column.name, found.table) == (statistic, "salary", "overall")
-    assert suffixes_of(found)[:3] == ("", "_noise_moe", "_flag")
+    assert statistic_of(found.statistic).suffixes_of(found)[:3] == ("", "_noise_moe", "_flag")
 
 
 def test_counts_of_units_and_of_values(query):
@@ -89,7 +89,7 @@ def test_quantiles_rise_and_name_their_columns(query, text, quantiles, suffixes)
     found = query(f'{text}\ncolumn = "salary"')
     assert found.quantiles == tuple(Fraction(each) for each in quantiles)
     assert found.points is None
-    assert suffixes_of(found) == tuple(
+    assert statistic_of(found.statistic).suffixes_of(found) == tuple(
         start + end for start in suffixes for end in ("", "_noise_moe", "_flag", "_rank_moe")
     )
 
@@ -109,7 +109,14 @@ def test_the_values_of_a_choice_are_the_groups_of_its_column(query):
     assert (mode.axis.other, mode.axis.null_label) == ("elsewhere", "elsewhere")
     top = query('statistic = "top_k"\ncolumn = "region"\nk = 4\nmechanism = "laplace"', *edits)
     assert (top.picks, top.axis, top.mechanism) == (4, mode.axis, "laplace")
-    assert suffixes_of(top) == ("_1", "_2", "_3", "_4", "_noise_moe", "_flag")
+    assert statistic_of(top.statistic).suffixes_of(top) == (
+        "_1",
+        "_2",
+        "_3",
+        "_4",
+        "_noise_moe",
+        "_flag",
+    )
 
 
 def test_a_choice_can_have_bins_of_its_own(query):

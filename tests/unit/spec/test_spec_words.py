@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -11,44 +10,30 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from unit.complaint_codes import SPEC_CODES
 
 import dprelease.spec
 from dprelease.errors import Place
-from dprelease.model import ColumnType, Query, Source
-from dprelease.spec.checks.columns.values import canonical
-from dprelease.spec.checks.files.paths import absolute, fixed_part, holds, reads
-from dprelease.spec.checks.queries.statistic_keys import LATER_STATISTICS, STATISTICS, suffixes_of
-from dprelease.spec.complaints.codes import CODE_TABLE, CODES
-from dprelease.spec.complaints.did_you_mean import nearest
-from dprelease.spec.complaints.quoting import listed, plain, show
-from dprelease.spec.complaints.reporter import Reporter
+from dprelease.model import ColumnType, Source
+from dprelease.spec.checks.columns.domains import canonical
+from dprelease.spec.checks.paths import absolute, fixed_part, holds, reads
+from dprelease.spec.complaints.reporter import Refused, Reporter
+from dprelease.spec.complaints.wording import listed, nearest, plain, show
 from dprelease.spec.schema.models import QuerySection
-from dprelease.spec.toml.numbers import Refused, budget, exact, probability
+from dprelease.spec.schema.numbers import budget, exact, probability
 from dprelease.spec.toml.positions import find_positions
-from dprelease.statistics import registry
+from dprelease.statistics.registry import STATISTICS
 
 
 def test_codes_are_unique_sorted_and_all_of_them_are_used():
-    codes = [code for code, _ in CODE_TABLE]
+    codes = [code for code, _ in SPEC_CODES]
     assert codes == sorted(set(codes))
-    assert len(set(CODES.values())) == len(codes)
+    assert len({meaning for _, meaning in SPEC_CODES}) == len(codes)
     folder = Path(dprelease.spec.__file__).parent
     used: set[str] = set()
     for file in folder.rglob("*.py"):
-        if file.name != "codes.py":
-            used |= set(re.findall(r'"([EW][0-9]{3})"', file.read_text()))
+        used |= set(re.findall(r'"([EW][0-9]{3})"', file.read_text()))
     assert used == set(codes)
-
-
-def test_the_statistics_are_those_of_the_registry():
-    assert set(STATISTICS) == set(registry.STATISTICS)
-    assert not LATER_STATISTICS & set(STATISTICS)
-    several = (Fraction(1, 8), Fraction(1, 2), Fraction(999, 1000))
-    for name in STATISTICS:
-        one = Query("n", name, "t", quantiles=several[:1])
-        for query in (one, replace(one, picks=3), replace(one, quantiles=several)):
-            if query.quantiles == several[:1] or name == "quantile":
-                assert suffixes_of(query) == registry.STATISTICS[name].suffixes_of(query)
 
 
 @given(st.integers(-(10**19), 10**19), st.integers(0, 14), st.integers(-3, 3))

@@ -35,11 +35,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, divide, exp_negative
 from dprelease.kernel.noise.entropy import Entropy, read_bits
 from dprelease.kernel.noise.selection.bernoulli_exp import keep_exactly
-from dprelease.kernel.noise.selection.big_integers import Integers
+from dprelease.kernel.noise.selection.big_integers import FITS, Integers, as_integers
 from dprelease.kernel.noise.selection.weights import STEP, Candidate, Rungs
 
 _GUARD = 64
@@ -155,3 +159,40 @@ def _rungs(distances: Integers, rate: Fraction, sizes: Integers | None) -> Rungs
     if rungs.best() != 0:
         raise ValueError("the best candidate has distance 0")
     return rungs
+
+
+# --- several without replacement -----------------------------------------------------------------
+
+
+def peel(  # noqa: PLR0913, PLR0917 - a selection, and how often
+    scores: Integers,
+    k: int,
+    rate: Fraction,
+    draw: Draw,
+    entropy: Entropy,
+    sizes: Integers | None = None,
+) -> list[Candidate]:
+    """K different candidates in the order of their selection, each with the whole ``rate``.
+
+    Every selection is one among the candidates that are left, by the same law. All candidates if
+    there are no more than k. Raises ValueError for a k below 1, and what ``choose`` raises.
+    """
+    if k < 1:
+        raise ValueError("at least one candidate is selected")
+    rungs = Rungs(distances_of(scores), rate, sizes)
+    found: list[Candidate] = []
+    for _ in range(min(k, rungs.left)):
+        found.append(draw(rungs, entropy))
+        rungs.take(found[-1])
+    return found
+
+
+def distances_of(scores: Integers) -> npt.NDArray[Any]:
+    """How far each score lies below the best."""
+    held = as_integers(scores)
+    if not held.size:
+        raise ValueError("a selection needs a candidate")
+    best, worst = int(held.max()), int(held.min())
+    wide = held.astype(object) if best - worst >= FITS else held
+    distances: npt.NDArray[Any] = np.subtract(best, wide)
+    return distances

@@ -9,10 +9,16 @@ from fractions import Fraction
 
 from dprelease.kernel.verify.composition import gaussian as normal
 from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice, Merged
-from dprelease.kernel.verify.composition.grid import Law, Scale, chord, delta_of
-from dprelease.kernel.verify.composition.loss_distributions import law_of
-from dprelease.kernel.verify.composition.shapes import largest
-from dprelease.kernel.verify.composition.tree import common_unit, together, work
+from dprelease.kernel.verify.composition.grid import (
+    Law,
+    Scale,
+    chord,
+    common_unit,
+    delta_of,
+    together,
+    work,
+)
+from dprelease.kernel.verify.composition.loss_distributions import largest, law_of
 from dprelease.model.privacy_events import Gaussian, Laplace, Pure, Range
 
 Bounded = Pure | Range | Laplace

@@ -1,1 +1,1 @@
-"""Checks of declared columns: bounds, grids, domains and list files."""
+"""Declared columns: their bounds on a grid, their public values, and the files that list those."""

@@ -1,4 +1,4 @@
-"""Makes columns of their sections, with all checks within one column."""
+"""Declared columns, made of their sections, with all checks within one column."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
 
-from dprelease.model import Column, ColumnType, Expression, Grid
-from dprelease.spec.checks.columns.bounds import read_grid
+from dprelease.model import Column, ColumnType, Expression, Grid, Source
 from dprelease.spec.checks.columns.domains import (
     ENCODED,
+    UNPRINTABLE,
     bin_label,
     bin_labels,
+    canonical,
     normal,
     read_bins,
     read_keys,
     read_keys_file,
 )
-from dprelease.spec.checks.columns.list_places import Lists
-from dprelease.spec.checks.columns.names import check_names
-from dprelease.spec.checks.columns.values import canonical
-from dprelease.spec.checks.queries.expressions import read_expression
-from dprelease.spec.complaints.quoting import show
-from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.checks.columns.grids import read_grid
+from dprelease.spec.checks.columns.list_files import Lists
+from dprelease.spec.checks.expressions import read_expression
+from dprelease.spec.complaints.places import Path, dotted
+from dprelease.spec.complaints.reporter import Refused, Reporter
+from dprelease.spec.complaints.wording import nearest, show
 from dprelease.spec.schema.models import ColumnSection
 from dprelease.spec.schema.structure import Part
-from dprelease.spec.toml.numbers import Refused
 
 
-class Known(NamedTuple):
+class DeclaredColumn(NamedTuple):
     """A declared column, as far as it could be read.
 
     ``unbounded`` and ``keyless`` say that it surely declares no bounds, or no public groups.
@@ -41,7 +41,7 @@ class Known(NamedTuple):
 
 def resolve_columns(
     parts: Mapping[str, Part[ColumnSection]], lists: Lists, reporter: Reporter
-) -> dict[str, Known | None]:
+) -> dict[str, DeclaredColumn | None]:
     """Make every declared column; None stands for a column whose type isn't known."""
     check_names(parts, reporter)
     types = {
@@ -69,7 +69,7 @@ class _Resolver:
         self.lists = lists
         self.reporter = reporter
 
-    def resolve(self, base_types: Mapping[str, ColumnType]) -> Known:
+    def resolve(self, base_types: Mapping[str, ColumnType]) -> DeclaredColumn:
         grid, chosen = read_grid(self.kind, self.part, self.reporter)
         keys, edges = self._keys(), self._edges()
         other = self._other(keys, edges)
@@ -87,7 +87,7 @@ class _Resolver:
             nulls_stated=self.model.nulls is not None,
         )
         half = self.model.lower is None or self.model.upper is None
-        return Known(
+        return DeclaredColumn(
             column,
             column.grid is None and half and self.part.sound("lower", "upper"),
             not self._declares_groups() and self.part.sound("keys", "keys_file", "bins"),
@@ -97,7 +97,7 @@ class _Resolver:
         self.reporter.complain(code, message, (*self.part.path, key), hint)
 
     def _refuse(self, key: str, refused: Refused) -> None:
-        self._complain(key, refused.code, refused.message, refused.hint)
+        self.reporter.refuse(refused, (*self.part.path, key))
 
     def _keys(self) -> tuple[str, ...] | None:
         inline, file = self.model.keys, self.model.keys_file
@@ -117,8 +117,7 @@ class _Resolver:
             return None
 
         def complain(position: int, refused: Refused) -> None:
-            path = (*self.part.path, "keys", position)
-            self.reporter.complain(refused.code, refused.message, path, refused.hint)
+            self.reporter.refuse(refused, (*self.part.path, "keys", position))
 
         return read_keys(self.kind, inline, complain)
 
@@ -222,3 +221,54 @@ def _spelt_like(text: str, labels: Sequence[str]) -> str | None:
 
 def _refuse_null(text: str, what: str, hint: str) -> NoReturn:
     raise Refused(f"nulls {show(text)} is {what}", hint, "E214")
+
+
+_LONGEST_NAME = 200
+
+
+def check_names(parts: Mapping[str, Part[ColumnSection]], reporter: Reporter) -> None:
+    """Complain of names that no table could have, and of names that differ only in case."""
+    seen: dict[str, str] = {}
+    for name, part in parts.items():
+        if not name.strip() or UNPRINTABLE.search(name) or len(name) > _LONGEST_NAME:
+            message = f"{show(name)} can't be the name of a column"
+            hint = f"1 to {_LONGEST_NAME} characters, no control characters"
+            reporter.complain("E107", message, part.path, hint, "key")
+        folded = name.casefold()
+        if folded in seen:
+            message = f"columns {show(seen[folded])} and {show(name)} differ only in case"
+            hint = "rename one in the data: databases take them for the same"
+            reporter.complain("E231", message, part.path, hint, "key")
+        seen.setdefault(folded, name)
+
+
+def check_declared(
+    parts: Mapping[str, Part[ColumnSection]], data: Source | None, reporter: Reporter
+) -> None:
+    """Without a header the columns of the file are those of ``names``: complain of others."""
+    names = data.dialect.names if data is not None else None
+    for name, part in parts.items():
+        derived = part.model.expression is not None or "expression" in part.bad
+        if names and name not in names and not derived:
+            message = f"column {show(name)} is not among the names of [data]"
+            close = nearest(name, names)
+            hint = f"did you mean {show(close)}?" if close else "add it there in its place"
+            reporter.complain("E216", message, part.path, hint, "key")
+
+
+_LONGEST = 80  # of a header that is shown
+
+
+def find_column(
+    name: str, columns: Mapping[str, DeclaredColumn | None], path: Path, reporter: Reporter
+) -> DeclaredColumn | None:
+    """Look a declared column up; complain and give None when there is none."""
+    if name not in columns:
+        close = nearest(name, columns)
+        header = dotted(("columns", name))
+        hint = f"declare it: [{header if len(header) <= _LONGEST else 'columns.NAME'}]"
+        if close:
+            hint = f"did you mean {show(close)}?"
+        reporter.complain("E216", f"column {show(name)} is not declared", path, hint)
+        return None
+    return columns[name]

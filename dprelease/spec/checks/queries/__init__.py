@@ -1,1 +1,1 @@
-"""Checks of queries: groups, candidates, private keys and output tables."""
+"""Queries: ``query`` makes one; ``output_tables`` and ``key_selectors`` hold them together."""

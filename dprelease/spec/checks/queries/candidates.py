@@ -11,41 +11,45 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from dprelease.model import Column, ColumnType, Grid
+from dprelease.model import Candidates, Column, ColumnType, Expression, Grid
 from dprelease.spec.checks.columns.domains import read_keys
-from dprelease.spec.checks.queries.query_context import Asked
-from dprelease.spec.complaints.quoting import show, show_fraction
-from dprelease.spec.complaints.reporter import MOST_SHOWN
-from dprelease.spec.toml.numbers import Refused, exact
+from dprelease.spec.checks.columns.grids import make_grid
+from dprelease.spec.checks.expressions import read_score
+from dprelease.spec.checks.queries.query_context import SpecQuery
+from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused
+from dprelease.spec.complaints.wording import show, show_fraction
+from dprelease.spec.schema.numbers import exact
 
 _TEXT, _WHOLE, _NUMBER = ColumnType.STRING, ColumnType.INTEGER, ColumnType.DECIMAL
 INLINE, FILE = "candidates", "candidates_file"
 
 
-class Listed:
+class CandidateList:
     """The candidates that a query lists: as TOML gives them, or from a file, whose ``lines`` count.
 
     Of a file only the first that is wrong is named, by its line, and never shown: it could be the
     wrong file, and private.
     """
 
-    def __init__(self, asked: Asked, values: Sequence[object], lines: Sequence[int] = ()) -> None:
+    def __init__(
+        self, query: SpecQuery, values: Sequence[object], lines: Sequence[int] = ()
+    ) -> None:
         self.values = values
         self.wrong = 0
-        self._asked = asked
+        self._query = query
         self._lines = lines
         self.hint = f"{_HINT}; a text such as 01 stands in double quotes" if lines else _HINT
 
     def refuse(self, position: int, refused: Refused, what: str = "can't be a candidate") -> None:
         """Note what is wrong with a value; ``what`` says it without the value."""
         self.wrong += 1
-        asked = self._asked
+        query = self._query
         if not self._lines:
-            path = asked.path(INLINE, position)
-            asked.context.reporter.complain("E234", refused.message, path, refused.hint)
+            path = query.path(INLINE, position)
+            query.context.reporter.complain("E234", refused.message, path, refused.hint)
         elif self.wrong == 1:
             message = f"line {self._lines[position]} of the {FILE} {what}"
-            asked.complain(FILE, "E234", message, refused.hint)
+            query.complain(FILE, "E234", message, refused.hint)
 
     @property
     def hopeless(self) -> bool:
@@ -53,31 +57,31 @@ class Listed:
         return self.wrong > (0 if self._lines else MOST_SHOWN)
 
 
-def are_listed(asked: Asked) -> bool:
+def are_listed(query: SpecQuery) -> bool:
     """Say whether the query lists candidates of its own."""
-    return asked.model.candidates is not None or asked.model.candidates_file is not None
+    return query.model.candidates is not None or query.model.candidates_file is not None
 
 
-def listed(asked: Asked, empty: str) -> Listed | None:
+def list_candidates(query: SpecQuery, empty: str) -> CandidateList | None:
     """Give the candidates that a query lists; None with a complaint. ``empty``: what to do then."""
-    inline, file = asked.model.candidates, asked.model.candidates_file
+    inline, file = query.model.candidates, query.model.candidates_file
     if inline is not None and file is not None:
-        asked.complain(FILE, "E111", f"both {INLINE} and {FILE}", "keep one of them")
+        query.complain(FILE, "E111", f"both {INLINE} and {FILE}", "keep one of them")
     if inline is None:
-        return _of_file(asked, str(file))
+        return _of_file(query, str(file))
     if not inline:
-        asked.complain(INLINE, "E234", "candidates is empty", empty)
+        query.complain(INLINE, "E234", "candidates is empty", empty)
         return None
-    return Listed(asked, inline)
+    return CandidateList(query, inline)
 
 
-def _of_file(asked: Asked, file: str) -> Listed | None:
+def _of_file(query: SpecQuery, file: str) -> CandidateList | None:
     try:
-        lines = asked.context.lists.read(FILE, asked.model.name or "", file, "E234")
+        lines = query.context.lists.read(FILE, query.model.name or "", file, "E234")
     except Refused as refused:
-        asked.complain(FILE, refused.code, refused.message, refused.hint)
+        query.context.reporter.refuse(refused, query.path(FILE))
         return None
-    return Listed(asked, [_value(line) for line in lines.texts], lines.numbers)
+    return CandidateList(query, [_value(line) for line in lines.texts], lines.numbers)
 
 
 def _value(line: str) -> object:
@@ -91,29 +95,31 @@ def _value(line: str) -> object:
     return quoted[1].replace('""', '"') if quoted else line
 
 
-def read_candidates(asked: Asked) -> tuple[ColumnType, tuple[str, ...]] | None:
+def read_candidates(query: SpecQuery) -> tuple[ColumnType, tuple[str, ...]] | None:
     """Give the type and the canonical texts of the candidates; None when one is refused.
 
     They are texts or numbers, not both; equal ones, even in another notation, are refused.
     """
-    found = listed(asked, "list what to choose from")
-    if found is None:
+    listing = list_candidates(query, "list what to choose from")
+    if listing is None:
         return None
-    values = found.values
+    values = listing.values
     alike = _TEXTS if isinstance(values[0], str) else _NUMBERS
     for position, value in enumerate(values):
         if type(value) in alike and value != "":
             continue
         if isinstance(value, bool) or not isinstance(value, str | int | Decimal | Fraction):
-            found.refuse(position, Refused(f"{show(value)} is no number and no text", found.hint))
+            listing.refuse(
+                position, Refused(f"{show(value)} is no number and no text", listing.hint)
+            )
         elif isinstance(value, str) != isinstance(values[0], str):
             what = f"stands among {_other(value)}"
-            found.refuse(position, Refused(f"{show(value)} {what}", found.hint), what)
+            listing.refuse(position, Refused(f"{show(value)} {what}", listing.hint), what)
         elif value == "":
-            found.refuse(position, Refused("the empty text can't be a candidate", "name it"))
-        if found.hopeless:
+            listing.refuse(position, Refused("the empty text can't be a candidate", "name it"))
+        if listing.hopeless:
             break
-    if found.wrong:
+    if listing.wrong:
         return None
     kind = _TEXT if isinstance(values[0], str) else _WHOLE
     if kind is _WHOLE and not all(isinstance(value, int) for value in values):
@@ -121,31 +127,31 @@ def read_candidates(asked: Asked) -> tuple[ColumnType, tuple[str, ...]] | None:
 
     def complain(position: int, refused: Refused) -> None:
         twice = refused.code == "E211"
-        found.refuse(position, refused, *(["repeats an earlier one"] if twice else []))
+        listing.refuse(position, refused, *(["repeats an earlier one"] if twice else []))
 
     texts = read_keys(kind, values, complain)
-    return None if found.wrong else (kind, texts)
+    return None if listing.wrong else (kind, texts)
 
 
-def read_points(asked: Asked, column: Column, grid: Grid) -> tuple[int, ...] | None:
+def read_points(query: SpecQuery, column: Column, grid: Grid) -> tuple[int, ...] | None:
     """Give the grid integers of a quantile's candidates, rising; None when one is refused."""
-    listing = listed(asked, "list some, or leave it out")
+    listing = list_candidates(query, "list some, or leave it out")
     if listing is None:
         return None
-    found: set[int] = set()
+    points: set[int] = set()
     for position, value in enumerate(listing.values):
         try:
             point = _point(column, grid, value)
-            if point in found:
+            if point in points:
                 raise _Unfit(value, "is listed twice", "keep one")
-            found.add(point)
+            points.add(point)
         except _Unfit as refused:
             listing.refuse(position, refused, refused.what)
         except Refused as refused:
             listing.refuse(position, refused, "is no number for a grid")
         if listing.hopeless:
             break
-    return None if listing.wrong else tuple(sorted(found))
+    return None if listing.wrong else tuple(sorted(points))
 
 
 class _Unfit(Refused):
@@ -181,3 +187,65 @@ _SHORT = 18
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMERAL = re.compile(r"[ \t]*[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?[ \t]*")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+CANDIDATE = "candidate"
+
+
+def read_best(query: SpecQuery) -> Candidates | None:
+    """Make the candidates of a `best` query; None with a complaint."""
+    model = query.model
+    candidates = read_candidates(query) if are_listed(query) else None
+    taken = {*query.context.columns, query.context.unit_column}
+    if CANDIDATE in taken:
+        message = f'a column is named "{CANDIDATE}", and so is what score goes through'
+        query.complain(
+            "score", "E231", message, "derive that column under another name, or rename it"
+        )
+        return None
+    if candidates is None or model.score is None:
+        _check_upper(query)
+        return None
+    kind, texts = candidates
+    types = {**query.context.base_types, CANDIDATE: kind}
+    score = read_score(model.score, types, query.path("score"), query.context.reporter)
+    whole = score is not None and score[1] is ColumnType.INTEGER
+    grid = _grid(query, whole) if _check_upper(query) else None
+    if score is None or not _used(query, score[0]) or grid is None:
+        return None
+    return Candidates(texts, kind, score[0], grid)
+
+
+def _used(query: SpecQuery, score: Expression) -> bool:
+    if CANDIDATE in score.columns:
+        return True
+    message = f"the score does not use `{CANDIDATE}`, so all would score the same"
+    hint = f'such as score = "CASE WHEN price <= {CANDIDATE} THEN 1 ELSE 0 END"'
+    query.complain("score", "E215", message, hint)
+    return False
+
+
+def _check_upper(query: SpecQuery) -> bool:
+    upper = query.model.score_upper
+    if upper is None or upper > 0:
+        return upper is not None
+    message = f"score_upper {show_fraction(upper)} is not above 0"
+    query.complain("score_upper", "E205", message, "scores count from 0 up to it")
+    return False
+
+
+def _grid(query: SpecQuery, whole: bool) -> Grid | None:
+    """Put scores on a grid from 0; whole scores on that of the whole numbers if nothing else."""
+    upper, step = query.model.score_upper, query.model.score_step
+    if upper is None or "score_step" in query.part.bad:
+        return None
+    whole = whole and upper.denominator == 1 and (step is None or step.denominator == 1)
+    kind = ColumnType.INTEGER if whole else ColumnType.FLOAT
+    try:
+        return make_grid(kind, upper * 0, upper, step)[0]
+    except Refused as refused:
+        key = "score_step" if refused.key == "step" else "score_upper"
+        message, hint = refused.message, refused.hint
+        if refused.code == "E207":  # there is no lower bound to speak of
+            message = f"score_step {show(step)} does not divide score_upper"
+            hint = f"score_{hint}"
+        query.complain(key, refused.code, message, hint)
+        return None

@@ -1,13 +1,17 @@
-"""What only one kind of statistic has: quantiles, candidates, parts of a ratio."""
+"""What only some statistics have: quantiles, candidates, parts of a ratio, accuracy by records."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Literal, NamedTuple
 
-from dprelease.model import Candidates, Column, Group
+from dprelease.model import Accuracy, Candidates, Column, Group
 from dprelease.model import Part as RatioPart
-from dprelease.spec.checks.queries.query_context import Asked
-from dprelease.spec.schema.quantiles import FIXED, Quantiles
+from dprelease.spec.checks.queries.query_context import SpecQuery
+from dprelease.spec.complaints.wording import show
+from dprelease.spec.schema.fields import Quantiles
+from dprelease.spec.schema.models import PartStatistic
+from dprelease.statistics.registry import STATISTICS
 
 
 class Details(NamedTuple):
@@ -22,61 +26,134 @@ class Details(NamedTuple):
     denominator: RatioPart | None = None
 
 
-def read_details(asked: Asked, column: Column | None) -> Details | None:
+def read_details(query: SpecQuery, column: Column | None) -> Details | None:
     """Read what the statistic of a query takes besides a column; None when it is not usable.
 
     Missing keys have had their complaints.
     """
-    model, statistic = asked.model, asked.model.statistic
-    found: Details | None = Details()
-    if statistic == "ratio":
-        found = _ratio(asked)
-    elif statistic == "proportion":
-        found = _proportion(asked)
-    elif statistic == "best":
-        found = _best(asked)
-    elif statistic == "top_k":
-        found = Details(picks=model.k) if model.k is not None else None
-    elif statistic == "quantile":
-        found = _quantiles(asked, column, model.q)
-    elif statistic in FIXED:
-        found = _quantiles(asked, column, (FIXED[statistic],))
-    return found
+    model, statistic = query.model, STATISTICS.get(query.model.statistic or "")
+    details: Details | None = Details()
+    if statistic is None:
+        return details
+    needs = statistic.keys.needs
+    if "denominator" in needs:
+        details = _ratio(query)
+    elif statistic.keys.where_is_numerator:
+        details = _proportion(query)
+    elif "score" in needs:
+        details = _best(query)
+    elif "k" in needs:
+        details = Details(picks=model.k) if model.k is not None else None
+    elif "q" in needs:
+        details = _quantiles(query, column, model.q)
+    elif statistic.fixed_quantile is not None:
+        details = _quantiles(query, column, (statistic.fixed_quantile,))
+    return details
 
 
 # Imported where they are needed: most specs ask for none of these.
 
 
-def _ratio(asked: Asked) -> Details | None:
-    from dprelease.spec.checks.queries.ratio_parts import read_part
-
-    numerator, denominator = read_part(asked, "numerator"), read_part(asked, "denominator")
+def _ratio(query: SpecQuery) -> Details | None:
+    numerator, denominator = read_part(query, "numerator"), read_part(query, "denominator")
     if numerator is None or denominator is None:
         return None
     return Details(numerator=numerator, denominator=denominator)
 
 
-def _proportion(asked: Asked) -> Details | None:
-    from dprelease.spec.checks.queries.ratio_parts import read_proportion
-
-    parts = read_proportion(asked)
+def _proportion(query: SpecQuery) -> Details | None:
+    parts = read_proportion(query)
     return Details(numerator=parts[0], denominator=parts[1]) if parts else None
 
 
-def _best(asked: Asked) -> Details | None:
-    from dprelease.spec.checks.queries.best import read_best
+def _best(query: SpecQuery) -> Details | None:
+    from dprelease.spec.checks.queries.candidates import read_best
 
-    candidates = read_best(asked)
+    candidates = read_best(query)
     return Details(candidates=candidates) if candidates else None
 
 
-def _quantiles(asked: Asked, column: Column | None, wanted: Quantiles | None) -> Details | None:
-    model, points = asked.model, None
+def _quantiles(query: SpecQuery, column: Column | None, wanted: Quantiles | None) -> Details | None:
+    model, points = query.model, None
     given = model.candidates is not None or model.candidates_file is not None
     if column is not None and column.grid is not None and given:
         from dprelease.spec.checks.queries.candidates import read_points
 
-        points = read_points(asked, column, column.grid)
+        points = read_points(query, column, column.grid)
         if points is None:
             return None
     return Details(wanted, points) if wanted is not None else None
+
+
+Key = Literal["numerator", "denominator"]
+
+SUMMED: PartStatistic = "sum"
+"""What a part with a column is."""
+
+
+def read_part(query: SpecQuery, key: Key) -> RatioPart | None:
+    """Make the numerator or denominator of a ratio; None with a complaint."""
+    half = query.model.numerator if key == "numerator" else query.model.denominator
+    if half is None:
+        return None
+    section = half.section
+    where = None
+    if section.where is not None:
+        where = query.condition(section.where, key, *(() if half.short else ("where",)))
+    statistic = STATISTICS.get(section.statistic or "")
+    if statistic is not None and not statistic.keys.column and section.column is not None:
+        message, path = f"a count takes no column in the {key}", query.path(key, "column")
+        hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
+        query.context.reporter.complain("E217", message, path, hint)
+        return None
+    if section.column is None:
+        if statistic is None or not statistic.keys.column:
+            return RatioPart(None, where)
+        message, path = f"the sum in the {key} has no `column`", query.path(key)
+        query.context.reporter.complain("E110", message, path, 'column = "..."', "key")
+        return None
+    declared = query.find(section.column, key, "column")
+    if declared is None:
+        return None
+    query.check_numeric(declared, SUMMED, key, "column")
+    return RatioPart(declared.column, where)
+
+
+def read_proportion(query: SpecQuery) -> tuple[RatioPart, RatioPart] | None:
+    """Make both parts of a proportion: the records for which `where` is true, and all."""
+    text = query.model.where
+    if text is None:
+        query.miss("where", "the condition whose share of the records is asked for")
+        return None
+    where = query.condition(text, "where")
+    return (RatioPart(None, where), RatioPart()) if where is not None else None
+
+
+USUAL = Fraction(95, 100)
+
+
+def read_target(query: SpecQuery) -> Accuracy | None:
+    """Give the accuracy that a query wants; complain of one that can't be told."""
+    section, statistic = query.model.accuracy, query.model.statistic
+    if section is None or section.within is None:
+        return None
+    described = STATISTICS.get(statistic or "")
+    by_records = described is not None and described.error_by_records
+    if by_records and section.records is None:
+        query.complain(
+            "accuracy",
+            "E240",
+            f"the noise of a {statistic} depends on how many records are behind it",
+            "say at how many the target holds, such as records = 1000",
+        )
+        return None
+    if not by_records and section.records is not None:
+        query.complain(
+            "accuracy",
+            "E240",
+            f"the noise of {statistic} does not depend on the number of records",
+            "leave records out",
+        )
+        return None
+    level = section.confidence if section.confidence is not None else USUAL
+    return Accuracy(section.within, level, section.records)

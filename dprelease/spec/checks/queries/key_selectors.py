@@ -8,10 +8,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.model import KeySelection, Query
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.structure import Parts
-from dprelease.spec.toml.tree import Path
+from dprelease.statistics.registry import key_selector
 
 _SELECTION = "partition_selection"
 
@@ -30,15 +31,15 @@ def select_keys(queries: Sequence[Query], parts: Parts, reporter: Reporter) -> S
     one; a table without any gets one that the spec does not name. An epsilon of the selection is
     that count's budget. Queries of one table must agree.
     """
-    found, paid = list(queries), set[int]()
+    all_queries, paid = list(queries), set[int]()
     for table in dict.fromkeys(query.table for query in queries if query.private):
-        settled = _Table(table, found, parts, reporter).settle()
-        first = min(found.index(query) for query in found if query.table == table)
+        settled = _Table(table, all_queries, parts, reporter).settle()
+        first = min(all_queries.index(query) for query in all_queries if query.table == table)
         by_name = {query.name: query for query in settled if not query.implied}
-        found = [by_name.get(query.name, query) for query in found]
-        found[first:first] = [query for query in settled if query.implied]
+        all_queries = [by_name.get(query.name, query) for query in all_queries]
+        all_queries[first:first] = [query for query in settled if query.implied]
         paid |= {query.number for query in settled if query.epsilon and not query.implied}
-    return Selected(tuple(found), frozenset(paid))
+    return Selected(tuple(all_queries), frozenset(paid))
 
 
 class _Table:
@@ -61,12 +62,12 @@ class _Table:
         ]
         if not stated or not self._agree(stated):
             return self.members
-        epsilons = [(query, each.epsilon) for query, each in stated if each.epsilon is not None]
+        epsilons = [(query, part.epsilon) for query, part in stated if part.epsilon is not None]
         epsilon = epsilons[0][1] if epsilons else None
         selection = KeySelection(stated[0][1].delta, epsilon)
         members = [replace(query, key_selection=selection) for query in self.members]
         people = self.parts.privacy.model.unit == "column"
-        statistic = "count_units" if people else "count"
+        statistic = key_selector(of_units=people)
         counts = [query for query in members if query.statistic == statistic]
         if not counts:
             suffix = "units" if people else "rows"

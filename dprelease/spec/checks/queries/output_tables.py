@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from dprelease.model import Group, Query
-from dprelease.spec.checks.queries.statistic_keys import suffixes_of
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
-from dprelease.spec.toml.tree import Path
+from dprelease.spec.complaints.wording import show
+from dprelease.statistics.registry import statistic_of
 
 OVERALL = "overall"
 RESERVED = frozenset({"report", "datapackage"})
@@ -86,7 +86,7 @@ def _shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _check_columns(query: Query, taken: dict[str, str], reporter: Reporter) -> None:
     for group in query.groups:
         taken.setdefault(group.column.casefold(), f"the groups of {show(group.column)}")
-    wanted = [query.name + suffix for suffix in suffixes_of(query)]
+    wanted = [query.name + suffix for suffix in statistic_of(query.statistic).suffixes_of(query)]
     for column in wanted:
         if column.casefold() in taken:
             owner = taken[column.casefold()]

@@ -6,56 +6,53 @@ from fractions import Fraction
 from math import prod
 
 from dprelease.model import Column, Expression, Group, Query
-from dprelease.spec.checks.privacy.accuracy import read_target
-from dprelease.spec.checks.queries.by import read_groups, read_selection
-from dprelease.spec.checks.queries.details import Details, read_details
+from dprelease.spec.checks.queries.details import Details, read_details, read_target
+from dprelease.spec.checks.queries.groups import check_picks, own_group, read_groups, read_selection
 from dprelease.spec.checks.queries.output_tables import default_table
-from dprelease.spec.checks.queries.query_context import Asked, QueryContext
+from dprelease.spec.checks.queries.query_context import QueryContext, SpecQuery
 from dprelease.spec.checks.queries.statistic_keys import (
     INSTEAD,
     LATER_STATISTICS,
     OWN_KEYS,
-    STATISTICS,
-    StatisticKeys,
 )
-from dprelease.spec.checks.queries.value_column import check_picks, own_group
-from dprelease.spec.complaints.did_you_mean import nearest
-from dprelease.spec.complaints.quoting import listed, show
+from dprelease.spec.complaints.wording import listed, nearest, show
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import NOT_YET, Part
+from dprelease.statistics.base import SpecKeys
+from dprelease.statistics.registry import STATISTICS
 
 MAX_CELLS = 10**6
 
 
 def resolve_query(part: Part[QuerySection], context: QueryContext) -> Query | None:
     """Make a query; None when it lacks a part that others need (each with a complaint)."""
-    return _Resolver(Asked(part, context)).resolve()
+    return _Resolver(SpecQuery(part, context)).resolve()
 
 
 class _Resolver:
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        self.part = asked.part
-        self.model = asked.model
+    def __init__(self, query: SpecQuery) -> None:
+        self.query = query
+        self.part = query.part
+        self.model = query.model
 
     def resolve(self) -> Query | None:
         takes = self._statistic()
-        groups = read_groups(self.asked)
+        groups = read_groups(self.query)
         column = self._column(takes) if takes is not None else None
         if takes is not None:
             self._check_keys(takes)
         own = None
         if takes is not None and (takes.groups or takes.chooses) and column is not None:
-            own = own_group(self.asked, column)
+            own = own_group(self.query, column)
             groups = None if groups is None or own is None else (*groups, own)
-        where = self._where()
-        details = read_details(self.asked, column)
+        where = self._where(takes)
+        details = read_details(self.query, column)
         if takes is not None and takes.column and column is None:
             return None
         if groups is not None and not self._few_cells(groups, details):
             groups = None
         if own is not None and takes is not None and takes.chooses and groups is not None:
-            check_picks(self.asked, own)
+            check_picks(self.query, own)
             groups = groups[:-1]
             details = details._replace(axis=own) if details is not None else None
         return self._query(groups, column, where, details)
@@ -92,19 +89,19 @@ class _Resolver:
             details.candidates,
             details.numerator,
             details.denominator,
-            read_selection(self.asked),
-            read_target(self.asked),
+            read_selection(self.query),
+            read_target(self.query),
         )
 
     def _complain(self, key: str, code: str, message: str, hint: str) -> None:
-        self.asked.complain(key, code, message, hint)
+        self.query.complain(key, code, message, hint)
 
-    def _statistic(self) -> StatisticKeys | None:
+    def _statistic(self) -> SpecKeys | None:
         name = self.model.statistic
         if name is None:
             return None
         if name in STATISTICS:
-            return STATISTICS[name]
+            return STATISTICS[name].keys
         if name in LATER_STATISTICS:
             message = f"statistic {show(name)} is {NOT_YET}"
             self._complain("statistic", "E104", message, f"use {listed(STATISTICS)}")
@@ -114,45 +111,49 @@ class _Resolver:
         self._complain("statistic", "E101", f"unknown statistic {show(name)}", hint)
         return None
 
-    def _column(self, takes: StatisticKeys) -> Column | None:
+    def _column(self, takes: SpecKeys) -> Column | None:
         name, statistic = self.model.column, self.model.statistic
         if not takes.column:
             if name is not None:
                 hint = f"where = '{show(name)} IS NOT NULL' counts its values"
                 if takes.needs:
-                    hint = f"name it in {takes.needs[-1] if statistic == 'ratio' else 'score'}"
+                    hint = f"name it in {'score' if 'score' in takes.needs else takes.needs[-1]}"
                 self._complain("column", "E217", f"{statistic} takes no column", hint)
         elif name is None:
-            self.asked.miss("column", 'column = "..."')
+            self.query.miss("column", 'column = "..."')
         if self.model.bins is not None and not (takes.groups or takes.chooses):
             hint = "declare the bins in the column and name it in by"
             self._complain("bins", "E111", f"{statistic} takes no bins", hint)
         if name is None or not takes.column:
             return None
-        known = self.asked.find(name, "column")
-        if known is None:
+        declared = self.query.find(name, "column")
+        if declared is None:
             return None
         if takes.numeric and statistic is not None:
-            self.asked.check_numeric(known, statistic, "column")
-        return known.column
+            self.query.check_numeric(declared, statistic, "column")
+        return declared.column
 
-    def _check_keys(self, takes: StatisticKeys) -> None:
+    def _check_keys(self, takes: SpecKeys) -> None:
         """Complain of keys that other statistics take, and of missing ones that this one needs."""
         for key, example in OWN_KEYS.items():
             given = getattr(self.model, key) is not None
             if given and key not in (*takes.needs, *takes.may):
-                owners = [name for name, keys in STATISTICS.items() if key in keys.needs + keys.may]
+                owners = [
+                    name
+                    for name, owner in STATISTICS.items()
+                    if key in owner.keys.needs + owner.keys.may
+                ]
                 message = f"{self.model.statistic} takes no {key}"
                 self._complain(key, "E111", message, f"leave it out; it is for {listed(owners)}")
             elif not given and key in takes.needs:
                 other = INSTEAD.get(key, key)
                 if getattr(self.model, other) is None and self.part.sound(other):
-                    self.asked.miss(key, example)
+                    self.query.miss(key, example)
 
-    def _where(self) -> Expression | None:
-        if self.model.where is None or self.model.statistic == "proportion":
+    def _where(self, takes: SpecKeys | None) -> Expression | None:
+        if self.model.where is None or (takes is not None and takes.where_is_numerator):
             return None
-        return self.asked.condition(self.model.where, "where")
+        return self.query.condition(self.model.where, "where")
 
     def _few_cells(self, groups: tuple[Group, ...], details: Details | None) -> bool:
         if any(group.private for group in groups):

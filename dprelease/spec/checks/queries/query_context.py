@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dprelease.model import NUMERIC_TYPES, ColumnType, Expression
-from dprelease.spec.checks.columns.column import Known
-from dprelease.spec.checks.columns.list_places import Lists
-from dprelease.spec.checks.queries.expressions import read_expression
-from dprelease.spec.checks.queries.groups import find_column
-from dprelease.spec.complaints.quoting import show
+from dprelease.spec.checks.columns.column import DeclaredColumn, find_column
+from dprelease.spec.checks.columns.list_files import Lists
+from dprelease.spec.checks.expressions import read_expression
+from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import Part
-from dprelease.spec.toml.tree import Path
+from dprelease.statistics.registry import statistic_of
 
 UNIT_HINT = "count_units counts the units; group by what many of them share"
 
@@ -28,14 +28,14 @@ class QueryContext(NamedTuple):
     ``lists`` reads the files of candidates.
     """
 
-    columns: Mapping[str, Known | None]
+    columns: Mapping[str, DeclaredColumn | None]
     base_types: Mapping[str, ColumnType]
     reporter: Reporter
     unit_column: str | None
     lists: Lists
 
 
-class Asked(NamedTuple):
+class SpecQuery(NamedTuple):
     """One query, and the checks that all kinds of statistics share."""
 
     part: Part[QuerySection]
@@ -60,7 +60,7 @@ class Asked(NamedTuple):
             message = f"{self.model.statistic} has no `{key}`"
             self.context.reporter.complain("E110", message, self.part.path, hint, "key")
 
-    def find(self, name: str, *keys: str | int) -> Known | None:
+    def find(self, name: str, *keys: str | int) -> DeclaredColumn | None:
         """Look up a declared column that is named at a key; complain if there is none."""
         return find_column(name, self.context.columns, self.path(*keys), self.context.reporter)
 
@@ -78,16 +78,16 @@ class Asked(NamedTuple):
         self.context.reporter.complain("E237", message, self.path(*keys), UNIT_HINT)
         return False
 
-    def check_numeric(self, known: Known, statistic: str, *keys: str | int) -> None:
+    def check_numeric(self, declared: DeclaredColumn, statistic: str, *keys: str | int) -> None:
         """Complain when a statistic can't do arithmetic with a column."""
-        column, reporter = known.column, self.context.reporter
+        column, reporter = declared.column, self.context.reporter
         if column.type not in NUMERIC_TYPES:
             hint = "histogram counts its values"
             if column.type is not ColumnType.STRING:
                 hint = "derive a number by an expression, such as days since a date"
             message = f"{statistic} of {show(column.name)}, which is a {column.type.value}"
             reporter.complain("E217", message, self.path(*keys), hint)
-        elif known.unbounded:
+        elif declared.unbounded:
             reporter.complain(
                 "E201",
                 f"{statistic} of {show(column.name)} needs lower and upper",
@@ -100,7 +100,7 @@ class Asked(NamedTuple):
             hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
             reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
         elif (
-            statistic in {"variance", "stddev"}
+            statistic_of(statistic).keys.squares
             and column.grid is not None
             and column.grid.magnitude > LARGEST_SQUARED
         ):

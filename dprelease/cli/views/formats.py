@@ -1,0 +1,111 @@
+"""Numbers, tables and annotations, as people and GitHub read them.
+
+Numbers have few digits, and a loss or an error is never smaller than it is. Tables are as wide as
+the terminal, in a pipe as wide as they need to be.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from dprelease.cli.console import in_colour, width_of
+from dprelease.errors import Complaint, Place
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+DIGITS = 5
+BUDGET_DIGITS = 12
+
+
+def rounded_up(value: object) -> str:
+    """Write a loss, a scale or an error: rounded up at five digits, ``-`` when there is none."""
+    return _written(value, ROUND_CEILING)
+
+
+def spent_text(value: object) -> str:
+    """Write what a budget paid: all of its digits but for the thirteenth, rounded up."""
+    return _written(value, ROUND_CEILING, BUDGET_DIGITS)
+
+
+def remaining_text(value: object) -> str:
+    """Write what is left of a budget: all of its digits but for the thirteenth, rounded down."""
+    return _written(value, ROUND_FLOOR, BUDGET_DIGITS)
+
+
+def _written(value: object, rounding: str, precision: int = DIGITS) -> str:
+    if value is None:
+        return "-"
+    number = Context(prec=precision, rounding=rounding).create_decimal(str(value))
+    if number == 0:
+        return "0"
+    digits = number.normalize()  # without zeros at the end
+    plain = -4 <= number.adjusted() <= 14
+    return f"{digits:,f}" if plain else f"{digits:e}".replace("e+", "e")
+
+
+PIPED_WIDTH = 1_000
+NARROWEST = 60  # below it a table is more readable broken by the terminal than folded
+
+
+def new_table(title: str) -> Table:
+    """Make a table without a frame, its title above."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD,
+        pad_edge=False, padding=(0, 1, 0, 0),
+        show_edge=False, title_style="bold", header_style="",
+    )  # fmt: skip
+
+
+def rendered(tables: Sequence[tuple[Table, str]]) -> str:
+    """Render tables with their captions, without the blanks that rich leaves at line ends."""
+    from rich.console import Console
+
+    page = StringIO()
+    console = Console(
+        file=page,
+        force_terminal=in_colour(sys.stdout),
+        color_system="standard" if in_colour(sys.stdout) else None,
+        width=max(NARROWEST, width_of(sys.stdout) or PIPED_WIDTH),
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    for table, caption in tables:
+        console.print(table)
+        if caption:  # a table's own is folded to the width of the table
+            console.print(caption, style="dim")
+        console.print()
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+
+def annotation(kind: str, file: str, title: str, message: str, place: Place | None = None) -> str:
+    """One mark, with its escapes; ``kind`` is error, warning or notice."""
+    properties = {"file": place.file if place else file}
+    if place:
+        properties |= {"line": str(place.line), "col": str(place.column)}
+    properties["title"] = title
+    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{kind} {listed}::{_data(message)}"
+
+
+def marked(kind: str, file: str, complaint: Complaint) -> str:
+    """A complaint as a mark."""
+    hint = f" (hint: {complaint.hint})" if complaint.hint else ""
+    return annotation(kind, file, complaint.code, complaint.message + hint, complaint.place)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,156 @@
+"""Where the ledger stands, where a run of the plan would leave it, and both in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dprelease.cli.views.formats import remaining_text, spent_text
+from dprelease.errors import Complaint, Failure
+from dprelease.ledger import Account, Caps, Run, Total, account, current_run
+from dprelease.ledger.guarantee import check_guarantee, guarantee_of
+from dprelease.ledger.reservation import check_caps, terms_of
+from dprelease.ledger.totals import spent
+from dprelease.model import Loss, Plan
+from dprelease.report.numbers import upward
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The account of the plan's dataset now, and after a run of the plan.
+
+    ``after`` is by plain sums, ``now`` and ``then`` are the composed totals. ``earlier_run`` is the
+    run in the ledger with the plan's identity: running it again costs nothing. ``refusals`` say
+    why a run would be refused.
+    """
+
+    path: str
+    account: Account
+    after: Loss
+    now: Total
+    then: Total
+    caps: Caps
+    earlier_run: Run | None
+    refusals: Sequence[Complaint]
+
+    def facts(self) -> dict[str, object]:
+        """The standing in JSON values: what is spent rounded up, what is left rounded down.
+
+        ``composed`` holds the figures that the caps are held against.
+        """
+        plain, after, caps, then = self.account.spent, self.after, self.caps, self.then
+        return {
+            "path": self.path,
+            "dataset": self.account.dataset,
+            "runs": len(self.account.runs),
+            "epsilon_spent": upward(plain.epsilon),
+            "epsilon_after": upward(after.epsilon),
+            "epsilon_cap": None if caps.epsilon is None else upward(caps.epsilon),
+            "epsilon_left_after": remaining_under(caps.epsilon, then.epsilon),
+            "delta_spent": upward(plain.delta),
+            "delta_after": upward(after.delta),
+            "delta_cap": None if caps.delta is None else upward(caps.delta),
+            "delta_left_after": remaining_under(then.room, then.counted),
+            "delta_kept": upward(then.reserve),
+            "composed": {"now": total_facts(self.now), "after": total_facts(then)},
+            "already_charged": self.earlier_run is not None,
+            "released_at": self.earlier_run.sealed_at if self.earlier_run else None,
+            "refused": [refusal.to_dict() for refusal in self.refusals],
+        }
+
+
+def standing_of(plan: Plan) -> Standing:
+    """Read the ledger of the plan's dataset. Raises Failure (exit 6) when it can't be read."""
+    release = plan.release
+    settings = release.ledger
+    dataset_account = account(settings.path, settings.dataset, witness=settings.witness)
+    caps = Caps(settings.epsilon_cap, settings.delta_cap)
+    runs = {run.run_id: run for run in dataset_account.runs}
+    earlier_run = runs.get(current_run(release, runs))
+    refusals: list[Complaint] = []
+    more = () if earlier_run else (terms_of(plan),)
+    for terms in more:
+        try:
+            check_guarantee(
+                dataset_account, guarantee_of(release), release.place("privacy.adjacency")
+            )
+            check_caps(dataset_account, terms, caps, release.place("privacy.epsilon"))
+        except Failure as refused:
+            refusals = refused.complaints
+    after = spent((*dataset_account.terms, *more))
+    now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
+    return Standing(settings.path, dataset_account, after, now, then, caps, earlier_run, refusals)
+
+
+def total_facts(total: Total) -> dict[str, object]:
+    """A composed total in JSON values."""
+    return {
+        "epsilon": upward(total.epsilon),
+        "delta": upward(total.delta),
+        "by": "zCDP" if total.composed else "plain sums",
+    }
+
+
+def remaining_under(cap: Fraction | None, spent: Fraction) -> int | float | None:
+    """What is left of a cap, rounded down."""
+    return None if cap is None else -upward(min(spent - cap, Fraction(0)))
+
+
+def ledger_lines(ledger: Mapping[str, Any]) -> list[str]:
+    """Say what is spent, what a run adds and what is left, from ``Standing.facts``."""
+    lines = [
+        f"ledger   {ledger['path']}",
+        f"         epsilon {_amount(ledger, 'epsilon')}",
+    ]
+    if ledger["delta_after"]:
+        lines.append(f"         delta {_amount(ledger, 'delta')}")
+    if _composed(ledger):
+        lines.append(f"         composed: {_totals(ledger)}")
+    if ledger["released_at"]:
+        lines.append(f"         already released at {ledger['released_at']}: a run is free")
+    elif ledger["already_charged"]:
+        lines.append("         already charged, not yet released: a run is free")
+    return lines
+
+
+def kept_note(ledger: Mapping[str, Any]) -> str:
+    """Say what of the delta cap is kept, where something is."""
+    reserved = ledger["delta_kept"]
+    return f" ({spent_text(reserved)} is kept for composing)" if reserved else ""
+
+
+def _composed(ledger: Mapping[str, Any]) -> bool:
+    return any(total["by"] == "zCDP" for total in ledger["composed"].values())
+
+
+def _totals(ledger: Mapping[str, Any]) -> str:
+    now, then = (ledger["composed"][when]["epsilon"] for when in ("now", "after"))
+    after = "" if ledger["already_charged"] else f", {spent_text(then)} after a run"
+    at = f" at delta {spent_text(ledger['delta_cap'])}"
+    return f"epsilon {spent_text(now)} spent{after}{at}{_left(ledger, 'epsilon', then)}"
+
+
+def _amount(ledger: Mapping[str, Any], what: str) -> str:
+    spent = f"{spent_text(ledger[f'{what}_spent'])} spent"
+    after = ledger[f"{what}_after"]
+    if not ledger["already_charged"]:
+        spent += f", {spent_text(after)} after a run"
+    if ledger[f"{what}_cap"] is None:
+        return f"{spent}, no cap"
+    if what == "epsilon" and _composed(ledger):
+        return f"{spent}, by plain sums"
+    note = kept_note(ledger) if what == "delta" else ""
+    return spent + _left(ledger, what, after) + note
+
+
+def _left(ledger: Mapping[str, Any], what: str, after: float) -> str:
+    cap = ledger[f"{what}_cap"]
+    if cap is None:
+        return ", no cap"
+    remaining = ledger[f"{what}_left_after"]
+    over = after > cap or (what == "delta" and not remaining)
+    if ledger["refused"] and over:
+        return f", over the cap {remaining_text(cap)}: a run would be refused"
+    return f", {remaining_text(remaining)} left of the cap {remaining_text(cap)}"

@@ -1,0 +1,332 @@
+"""A plan for people: tables that fit 80 columns, then the totals.
+
+On a terminal long names are folded, in a pipe lines are as long as they need to be; nothing is
+ever cut off.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dprelease.cli.console import answer, folded
+from dprelease.cli.views.formats import new_table, rendered, rounded_up
+from dprelease.cli.views.ledger import ledger_lines
+from dprelease.report.facts.json_form import from_json
+from dprelease.report.facts.model import ListFile, RecordColumn, RecordTable
+from dprelease.report.sections.data import list_rows
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Facts = Mapping[str, Any]
+
+
+def write_plan(plan: Facts) -> None:
+    """Write the plan, as ``report.plan.describe`` gives it, to standard output."""
+    steps: Sequence[Facts] = plan["steps"]
+    answer(_folded(_unit(plan), 0) + "\n")
+    percent = float(100 * Fraction(plan["interval"]))
+    caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
+    tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
+    perturbs = [from_json(RecordTable, table) for table in plan.get("perturb", ())]
+    if perturbs:
+        tables += _record_tables(perturbs, percent)
+    if plan.get("what_if"):
+        tables.append((_what_if(plan["what_if"], steps, perturbs), ""))
+    answer(rendered(tables))
+    if steps:
+        answer("Why the sensitivity is what it is")
+        answer(_folded(_why(steps), 2) + "\n")
+    if perturbs:
+        answer("What one unit loses in tables of records")
+        said = [f"{table.name}: {' '.join(table.explained)}" for table in perturbs]
+        answer(_folded(said, 2) + "\n")
+        answer("What tables of records show without noise")
+        answer(_folded(plan["not_protected"], 2) + "\n")
+    answer(_folded([*_lists(plan), *_totals(plan)], 9))
+
+
+def _folded(lines: Sequence[str], indent: int) -> str:
+    return "\n".join(folded(line, sys.stdout, indent) for line in lines)
+
+
+def _unit(plan: Facts) -> list[str]:
+    """Say what is protected, and what of it is read."""
+    limits, one = plan["bounding"], "row" if plan["bounding"] is None else "person"
+    lines = [f"{plan['release']}: one {one} is protected, {plan['adjacency']} neighbours"]
+    if limits is None:
+        return lines
+    return [
+        *lines,
+        f'One person is all rows with the same "{plan["unit_column"]}". Of these count in a table:',
+        f"at most {_counted(limits['max_rows_per_unit'], 'row')}, in at most "
+        f"{_counted(limits['max_groups_per_unit'], 'group')}, at most "
+        f"{limits['max_rows_per_unit_per_group']:,} in one.",
+    ]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _what(steps: Sequence[Facts]) -> Table:
+    """The queries of each table, below its name and number of cells."""
+    table = new_table("What is published")
+    for heading in ("table and query", "statistic", "expected error"):
+        table.add_column(heading, overflow="fold")
+    for name in dict.fromkeys(step["table"] for step in steps):
+        members = [step for step in steps if step["table"] == name]
+        cells = members[0]["cells"]
+        table.add_row(name, "private keys" if cells is None else _counted(cells, "cell"), "")
+        for step in members:
+            table.add_row(f"  {step['name']}", _statistic(step), _error(step))
+    return table
+
+
+def _statistic(step: Facts) -> str:
+    """The statistic; of a minimum and maximum the quantile that stands for it."""
+    said = str(step["statistic"])
+    stands_for_an_end = step["form"] == "quantiles" and step["meaningful_from"] is not None
+    return f"{said} (q {step['quantiles'][0]})" if stands_for_an_end else said
+
+
+def _error(step: Facts) -> str:
+    """The expected error, without what the caption says; of choices in fewer words."""
+    if step["candidates"] is None or step["form"] == "quantiles":
+        needed = step["meaningful_from"]
+        note = f"; for {needed:,} values or more" if needed is not None else ""
+        return str(step["expected_error"]).partition(";")[0] + note
+    best = "the best" if step["picks"] == 1 else "its rank's"
+    short = rounded_up(step["noise_halfwidth"])
+    return f"at most {short} below {best}, of {step['candidates']:,}"
+
+
+def _how(steps: Sequence[Facts]) -> Table:
+    with_delta = any(step["delta"] for step in steps)
+    table = new_table("How it is protected")
+    for heading in ("query", "mechanism"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("sensitivity", "scale", "epsilon", *(["delta"] if with_delta else [])):
+        table.add_column(heading, justify="right", overflow="fold")
+    for step in steps:
+        losses = ["epsilon", "delta"] if with_delta else ["epsilon"]
+        table.add_row(
+            step["name"],
+            step["mechanism"],
+            _sensitivity(step),
+            rounded_up(step["scale"]),
+            *(_loss(step, loss) for loss in losses),
+        )
+    return table
+
+
+def _what_if(
+    options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[RecordTable]
+) -> Table:
+    """The expected errors at other totals: one column for each."""
+    kind = str(options[0]["total"]).split()[0]
+    table = new_table(
+        "Expected error if budgets are multiplied"
+        if kind == "times"
+        else f"Expected error at other totals ({kind})"
+    )
+    table.add_column("query" if steps else "table and column", overflow="fold")
+    for option in options:
+        here = " (planned)" if option["times"] == "1" else ""
+        total = str(option["total"]).split()[1]
+        table.add_column(f"{total}{here}", justify="right", overflow="fold")
+    for step in steps:
+        cells = [
+            "too little"
+            if option["errors"] is None
+            else _short(str(option["errors"][step["name"]]))
+            for option in options
+        ]
+        table.add_row(step["name"], *cells)
+    if perturbs:
+        for name, cells in _record_errors(options, perturbs):
+            table.add_row(name, *cells)
+    return table
+
+
+def _why(steps: Sequence[Facts]) -> list[str]:
+    """How the sensitivities follow from the spec: each derivation once."""
+    queries: dict[str, list[str]] = {}
+    for step in steps:
+        queries.setdefault(str(step["sensitivity"]["derivation"]), []).append(str(step["name"]))
+    names = {text: ", ".join(those) for text, those in queries.items()}
+    return [f"{those}: {text}" for text, those in names.items()]
+
+
+def _short(error: str) -> str:
+    """The number of an error alone: what it is about stands in the first table."""
+    words = error.removeprefix("± ").removeprefix("at most ").removeprefix("± ").split()
+    return words[0].rstrip(";,")
+
+
+def _loss(step: Facts, loss: str) -> str:
+    """What a query costs; of a shared release that is told once, with the one that lends it."""
+    shares = step["shares"]
+    if shares is None or shares["release"] == step["name"]:
+        return rounded_up(step[loss])
+    return f"as {shares['release']}" if loss == "epsilon" else ""
+
+
+def _sensitivity(step: Facts) -> str:
+    """What moves: figures (L1 or L2), the scores of a choice, or the number of rows in order."""
+    sensitivity = step["sensitivity"]
+    if sensitivity["of"] == "rows":
+        return _counted(sensitivity["l1"], "row")
+    if sensitivity["of"] == "score":
+        return f"score {rounded_up(sensitivity['l1'])}"
+    norm = "l2" if step["mechanism"] == "gaussian" else "l1"
+    return f"{norm.upper()} {rounded_up(sensitivity[norm])}"
+
+
+def _keys(steps: Sequence[Facts]) -> list[str]:
+    """Say from which noisy count on a private key is shown."""
+    return [
+        f"keys     {step['table']}: where {step['name']} is "
+        f"{step['threshold']['at_least']:,} or more"
+        for step in steps
+        if step["threshold"] is not None
+    ]
+
+
+def _lists(plan: Facts) -> list[str]:
+    """Name the files whose lines are published."""
+    lists = [from_json(ListFile, facts) for facts in plan.get("lists", ())]
+    return [
+        f"list     {file} ({named}): of its lines {lines}; SHA-256 {digest}"
+        for file, named, lines, digest in list_rows(lists)
+    ]
+
+
+def _totals(plan: Facts) -> list[str]:
+    total = plan["total"]
+    delta = f", delta {rounded_up(total['delta'])}" if total["delta"] else ""
+    plain = f"epsilon {rounded_up(total['basic_epsilon'])}"
+    if total["basic_delta"]:
+        plain += f", delta {rounded_up(total['basic_delta'])}"
+    if total["advanced_epsilon"] is not None:
+        plain += f"; advanced composition: epsilon {rounded_up(total['advanced_epsilon'])}"
+    rho = f" (rho {rounded_up(total['rho'])})" if total["rho"] is not None else ""
+    lines = [
+        *_keys(plan["steps"]),
+        f"total    epsilon {rounded_up(total['epsilon'])}{delta}{rho}",
+        f"method   {total['method']}; plain addition: {plain}",
+        f"dataset  {plan['dataset']}",
+    ]
+    return [*lines, *ledger_lines(plan["ledger"]), *_approval(plan["approval"])]
+
+
+def _approval(approval: Facts) -> list[str]:
+    """Say where figures are published, and what run --plan does not check."""
+    held = approval["holds"]
+    reports = ", ".join(held["report.formats"]) or "none"
+    return [
+        f"output   {held['output.path']}: tables as {held['output.format']}, reports: {reports}",
+        "approval of a saved plan (-o) holds a run to all of this, and to the texts of the spec; "
+        f"it leaves open: {'; '.join(approval['leaves_open'])}",
+    ]
+
+
+# The words of record-level tables are imported where they are needed: most plans have none.
+
+_CAPTION = "Error of one answer, where it is largest; least: of any mechanism that loses as little."
+
+
+def _record_tables(
+    perturbs: Sequence[RecordTable], percent_kept: float
+) -> Iterator[tuple[Table, str]]:
+    """What is published of each record, how it is protected, and what estimates will be worth."""
+    yield _answers(perturbs), _CAPTION
+    yield _record_protection(perturbs), ""
+    yield (
+        _estimate_widths(perturbs),
+        f"Half-widths of {percent_kept:g}% intervals, about and at most; of the noise alone.",
+    )
+
+
+def _answers(perturbs: Sequence[RecordTable]) -> Table:
+    from dprelease.report.facts.record_words import amount, answer_of, error_of
+
+    table = new_table("What is published record by record")
+    for heading in ("table and column", "an answer is", "expected error", "least"):
+        table.add_column(heading, overflow="fold")
+    for part in perturbs:
+        table.add_row(part.name, "", "", "")
+        for column in part.columns:
+            least = amount(column, column.error.floor)
+            table.add_row(
+                f"  {column.name}",
+                answer_of(column),
+                error_of(column, column.error.expected),
+                least,
+            )
+    return table
+
+
+def _record_protection(perturbs: Sequence[RecordTable]) -> Table:
+    from dprelease.report.facts.record_words import percent
+
+    with_delta = any(part.delta for part in perturbs)
+    table = new_table("How each record is protected")
+    for heading in ("table and column", "mechanism"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("truth", "scale", "epsilon", *(["delta"] if with_delta else [])):
+        table.add_column(heading, justify="right", overflow="fold")
+    for part in perturbs:
+        most = part.rows_per_unit
+        bound = "" if most == 1 else f"at most {most:,} rows of one person"
+        table.add_row(part.name, bound, "", "", *_losses(part, with_delta))
+        for column in part.columns:
+            scale = column.error.scale
+            table.add_row(
+                f"  {column.name}",
+                column.mechanism,
+                "" if column.truth is None else percent(column.truth.own),
+                "" if scale is None else rounded_up(scale),
+                *_losses(column, with_delta),
+            )
+    return table
+
+
+def _losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[str]:
+    return list(map(rounded_up, (facts.epsilon, facts.delta) if with_delta else (facts.epsilon,)))
+
+
+def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
+    from dprelease.report.facts.record_words import halfwidth_head, halfwidth_rows
+
+    table = new_table("What estimates are worth")
+    head = halfwidth_head(perturbs[0])
+    for heading in head[:2]:
+        table.add_column(heading, overflow="fold")
+    for heading in head[2:]:
+        table.add_column(heading, justify="right", overflow="fold")
+    for part in perturbs:
+        for name, *rest in halfwidth_rows(part):
+            table.add_row(f"{part.name}: {name}" if len(perturbs) > 1 else name, *rest)
+    return table
+
+
+def _record_errors(
+    options: Sequence[Facts], perturbs: Sequence[RecordTable]
+) -> Iterator[tuple[str, list[str]]]:
+    """What an answer errs at other totals: a row for each column."""
+    from dprelease.report.facts.record_words import amount
+
+    for part in perturbs:
+        for column in part.columns:
+            cells = []
+            for option in options:
+                errors = option["perturb"]
+                if errors is None:
+                    cells.append("too little")
+                    continue
+                cells.append(amount(column, errors[part.name][column.name]))
+            yield f"{part.name}: {column.name}", cells

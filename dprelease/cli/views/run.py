@@ -1,0 +1,100 @@
+"""What a run says when it is done: where the files are, what was spent, what is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from dprelease.cli.console import answer, answer_json, folded
+from dprelease.cli.views.formats import remaining_text, spent_text
+from dprelease.cli.views.ledger import kept_note, standing_of
+from dprelease.errors import Failure
+from dprelease.report.numbers import upward
+from dprelease.report.query_json import accounting_facts
+
+if TYPE_CHECKING:
+    from dprelease import Result
+
+AGAIN = (
+    "new data needs a new `snapshot` in [data] or a new --period",
+    "--new-noise releases again and spends again",
+)
+
+
+def tell_json(result: Result) -> None:
+    """Write the outcome as one object."""
+    release = result.plan.release
+    answer_json(
+        {
+            "schema": "dprelease/run/1",
+            "exit_code": 0,
+            "release": release.about.name,
+            "dataset": release.ledger.dataset,
+            "already_released": result.already_released,
+            "released_at": result.released_at,
+            "output": result.output,
+            "files": list(result.files),
+            "charged": result.charged,
+            "loss": accounting_facts(result.plan),
+            "ledger": result.report["ledger"],
+        }
+    )
+
+
+def tell_text(result: Result) -> None:
+    """Write the outcome for people."""
+    for line in _lines(result):
+        answer(folded(line, sys.stdout, 9))
+
+
+def _lines(result: Result) -> list[str]:
+    name, again = result.plan.release.about.name, result.already_released
+    when = f"already released at {result.released_at}; nothing was spent"
+    spent = f"nothing now, {_loss(result)} then" if again else _loss(result)
+    return [
+        f"{name}: {when if again else 'released'}",
+        f"output   {_short(result.output)}",
+        *(f"         {file}" for file in result.files),
+        f"spent    {spent}",
+        f"left     {_left(result)}",
+        *_records(result),
+        *(f"note     {note}" for note in (AGAIN if again else ())),
+    ]
+
+
+def _records(result: Result) -> list[str]:
+    """How many records there are, and what says what they tell."""
+    return [
+        f"records  {table.stored.tally.rows:,}, and what they tell: dprelease estimate "
+        + os.path.join(_short(result.output), table.file)
+        for table in result.records
+    ]
+
+
+def _short(path: str) -> str:
+    """The path from here, unless it is far away."""
+    near = os.path.relpath(path)
+    return near if len(near) < len(path) else path
+
+
+def _left(result: Result) -> str:
+    """What is left for the dataset now. The release is out already, so no ledger stops us here."""
+    dataset = result.plan.release.ledger.dataset
+    try:
+        ledger = standing_of(result.plan).facts()
+    except Failure:
+        return f'unknown: the ledger of "{dataset}" can\'t be read now'
+    remaining = [
+        f"{what} {remaining_text(ledger[f'{what}_left_after'])} of {remaining_text(cap)}"
+        + (kept_note(ledger) if what == "delta" else "")
+        for what in ("epsilon", "delta")
+        if (cap := ledger[f"{what}_cap"]) is not None
+    ]
+    return f'{", ".join(remaining) or "no cap is set"} for "{dataset}"'
+
+
+def _loss(result: Result) -> str:
+    loss = result.plan.loss
+    delta = f", delta {spent_text(upward(loss.delta))}" if loss.delta else ""
+    return f"epsilon {spent_text(upward(loss.epsilon))}{delta} ({result.plan.method})"

@@ -1,0 +1,124 @@
+"""What a request reads of each record: its content in canonical order, its codes, its grid steps.
+
+The canonical order tells which of a unit's rows come first, and is the same in every engine; so are
+the floating-point operations by which a double is put on a grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dprelease.engines.base import bad_data
+from dprelease.model import (
+    AggregateRequest,
+    Expression,
+    Grid,
+    Group,
+    Measure,
+    MeasureKind,
+    Quantity,
+    RecordRequest,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a request reads of a row; the canonical order of rows is by these, one after the other.
+
+    1. the row-major number of the cell among the public ones of the leading groups,
+    2. the private keys of leading groups, at these places among the groups,
+    3. if there are ``later`` groups: the number among their public cells, null if one of them has
+       no label for the row,
+    4. the private keys of later groups,
+    5. quantities, as grid integers,
+    6. conditions: whether each holds; where it is null it doesn't,
+    7. typed values of columns that are counted or scored.
+
+    Nulls come first, false before true, texts by code point, all else by size. Rows alike in all of
+    it add the same to every answer, so it doesn't matter which of them comes first.
+    """
+
+    leading: int
+    leading_keys: tuple[int, ...]
+    later: bool
+    later_keys: tuple[int, ...]
+    quantities: tuple[Quantity, ...]
+    conditions: tuple[Expression, ...]
+    values: tuple[str, ...]
+
+
+def content_of(request: AggregateRequest) -> Content:
+    """What the request reads of a row."""
+    leading, groups = leading_of(request), request.groups
+    private = [place for place, group in enumerate(groups) if group.private]
+    return Content(
+        leading,
+        tuple(place for place in private if place < leading),
+        leading < len(groups),
+        tuple(place for place in private if place >= leading),
+        _quantities(request),
+        _conditions(request),
+        _values(request),
+    )
+
+
+def leading_of(request: AggregateRequest) -> int:
+    """How many groups make the cells in which units are bounded."""
+    return len(request.groups) if request.bound is None else request.bound.leading
+
+
+def _quantities(request: AggregateRequest) -> tuple[Quantity, ...]:
+    """What is put on a grid, each once."""
+    quantities = [measure.quantity for measure in request.measures] + [request.points]
+    return tuple(dict.fromkeys(quantity for quantity in quantities if quantity is not None))
+
+
+def _conditions(request: AggregateRequest) -> tuple[Expression, ...]:
+    """The conditions of measures, each once."""
+    conditions = (measure.where for measure in request.measures)
+    return tuple(dict.fromkeys(condition for condition in conditions if condition is not None))
+
+
+def _values(request: AggregateRequest) -> tuple[str, ...]:
+    """The columns whose typed values are counted, or read by a score, each once."""
+    columns = [m.column for m in request.measures if m.kind is MeasureKind.DISTINCT]
+    if request.scores is not None:
+        names = {column.name for column in request.inputs}
+        columns += [
+            name for name in request.scores.score.columns if name in names and name != "candidate"
+        ]
+    return tuple(dict.fromkeys(name for name in columns if name is not None))
+
+
+NO_LABEL = -1
+"""The code of a record without a label."""
+
+
+def aggregate_of(request: RecordRequest) -> AggregateRequest:
+    """What reads the same of each record: its groups and quantities are the columns, each in order.
+
+    Raises ValueError, by what is asked alone, for what has no code in every record.
+    """
+    groups = tuple(column for column in request.columns if isinstance(column, Group))
+    quantities = [column for column in request.columns if isinstance(column, Quantity)]
+    if not request.columns or any(group.private for group in groups):
+        raise ValueError("every column of records has declared labels, or a grid")
+    if any(quantity.null_fill is None for quantity in quantities):
+        raise ValueError("a grid integer of a record is never missing")
+    measures = tuple(Measure(MeasureKind.SUM, quantity) for quantity in dict.fromkeys(quantities))
+    bound = None if request.bound is None else replace(request.bound, leading=0)
+    return AggregateRequest(request.source, request.inputs, groups, measures, bound=bound)
+
+
+def scale_of(grid: Grid) -> tuple[float, float]:
+    """Give (q, p) of a step p/q, as doubles; raises Failure if they are beyond a double.
+
+    A value x has the grid position ``x * q / p``, computed in this order in double precision, then
+    rounded half to even and clamped to the bounds.
+    """
+    try:
+        return float(grid.step.denominator), float(grid.step.numerator)
+    except OverflowError:
+        raise bad_data(
+            "E411", "a step has too many digits to be applied", "choose a rounder step"
+        ) from None

@@ -1,0 +1,8 @@
+"""Registry of engines: the one list of them, which spec, schema and run read."""
+
+from __future__ import annotations
+
+# name in [data] engine -> module that holds ENGINE; imported only when asked for
+ENGINES = {
+    "duckdb": "dprelease.engines.duckdb.engine",
+}

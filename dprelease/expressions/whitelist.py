@@ -1,0 +1,466 @@
+"""The whitelist of row expressions: each accepted piece of SQL, its parts, and how it is read.
+
+``SHAPES`` names the pieces by the parser's class. Whatever isn't there is refused, and so is a part
+of a piece that its shape doesn't name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from dprelease.expressions.grammar import parse
+from dprelease.expressions.growth import check_growth
+from dprelease.expressions.nodes import (
+    INSIDE,
+    NUMBERS,
+    TIMES,
+    ExpressionError,
+    Node,
+    as_float,
+    as_type,
+    literal,
+)
+from dprelease.expressions.wording import remember, written, written_type
+from dprelease.model import ColumnType
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+
+INTEGER, FLOAT, STRING = ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.STRING
+BOOLEAN, DATE, TIMESTAMP = ColumnType.BOOLEAN, ColumnType.DATE, ColumnType.TIMESTAMP
+
+Build = Callable[["Reader", "exp.Expr"], Node]
+
+ALLOWED = (
+    "columns, literals, + - * / %, comparisons, AND OR NOT, IS NULL, BETWEEN, IN (list), LIKE, "
+    "CASE, COALESCE, NULLIF, ABS, FLOOR, CEIL, ROUND, GREATEST, LEAST, LOWER, UPPER, TRIM, LENGTH, "
+    "SUBSTRING, CONCAT, YEAR, MONTH, DAY, HOUR, DATE_DIFF('day', a, b) and CAST to integer or float"
+)
+
+
+def read(text: str, types: Mapping[str, ColumnType]) -> Node:
+    """Parse and type-check one expression over the declared columns; raises ExpressionError."""
+    tree, words = parse(text)
+    remember(tree, words, SHAPES)
+    node = Reader(types).node(tree)
+    check_growth(node)
+    return node
+
+
+class Reader:
+    """Turns parser nodes into typed nodes, one method a shape; anything unknown is refused."""
+
+    def __init__(self, types: Mapping[str, ColumnType]) -> None:
+        self.types = types
+
+    def node(self, tree: exp.Expr) -> Node:
+        """The typed node of a parser node."""
+        shape = SHAPES.get(type(tree).__name__)
+        if shape is None:
+            raise refuse(tree)
+        unexpected = {
+            key
+            for key, value in tree.args.items()
+            if value not in (None, False, []) and key not in shape.args
+        }
+        if unexpected:
+            raise refuse(tree, "" if type(tree).__name__ == "Column" else "this form of ")
+        return shape.build(self, tree)
+
+    def column(self, tree: exp.Expr) -> Node:
+        """A declared column, by its plain or quoted name (case matters)."""
+        name = tree.name
+        if name in self.types:
+            return Node("column", INSIDE[self.types[name]], (), name)
+        close = difflib.get_close_matches(name, list(self.types), 1)
+        hint = f'did you mean "{close[0]}"?' if close else "declare it under [columns]"
+        raise ExpressionError(f'unknown column "{name}"', hint, offset(tree))
+
+
+def offset(tree: exp.Expr) -> int:
+    """Where in the text the node (or the first name inside it) begins, or 0."""
+    return min(
+        (node.meta["start"] for node in tree.walk() if "start" in node.meta),
+        default=0,
+    )
+
+
+def refuse(tree: exp.Expr, form: str = "") -> ExpressionError:
+    """The refusal of a piece of SQL that is not on the list, by its name."""
+    return ExpressionError(
+        f"{form}{written(tree)} is not allowed in an expression", ALLOWED, offset(tree)
+    )
+
+
+# --- operands -------------------------------------------------------------------------------------
+
+
+def type_name(kind: ColumnType | None) -> str:
+    """The type as people write it."""
+    return kind.value if kind else "null"
+
+
+def want(node: Node, kinds: Sequence[ColumnType], tree: exp.Expr, hint: str = "") -> Node:
+    """The operand, which must be of one of the kinds (or a bare null, typed as the first)."""
+    if node.type is None:
+        return as_type(node, kinds[0])
+    if node.type in kinds:
+        return node
+    wanted = " or ".join(type_name(kind) for kind in kinds)
+    raise ExpressionError(
+        f"{written(tree)} needs {wanted}, not {type_name(node.type)}",
+        hint or _remedy(node.type, kinds),
+        offset(tree),
+    )
+
+
+def _remedy(kind: ColumnType, kinds: Sequence[ColumnType]) -> str:
+    if kind is BOOLEAN and INTEGER in kinds:
+        return "CAST(x AS integer) makes a boolean 0 or 1"
+    if kind is STRING and DATE in kinds:
+        return "write dates as DATE '2026-01-31'"
+    return "check the declared type of the column"
+
+
+def unify(nodes: Sequence[Node], tree: exp.Expr) -> tuple[Node, ...]:
+    """The operands on their common type: numbers mix, dates and timestamps mix, no others."""
+    kinds = {node.type for node in nodes} - {None}
+    if len(kinds) <= 1:
+        target = next(iter(kinds), None)
+    elif kinds <= set(NUMBERS):
+        target = FLOAT
+    elif kinds <= set(TIMES):
+        target = TIMESTAMP
+    else:
+        mixed = " and ".join(sorted(type_name(kind) for kind in kinds))
+        hint = "compare like with like"
+        if STRING in kinds and kinds & set(TIMES):
+            hint = "write dates as DATE '2026-01-31', timestamps as TIMESTAMP '2026-01-31 00:00:00'"
+        elif STRING in kinds and kinds & set(NUMBERS):
+            hint = "a string column compares with quoted text, a number column with a number"
+        raise ExpressionError(f"{mixed} don't mix in {written(tree)}", hint, offset(tree))
+    return tuple(as_type(node, target) for node in nodes)
+
+
+def operands(reader: Reader, tree: exp.Expr) -> list[Node]:
+    """The typed operands: first ``this``, then ``expression``, then ``expressions``."""
+    parts = [tree.args.get("this"), tree.args.get("expression"), *tree.args.get("expressions", [])]
+    return [reader.node(part) for part in parts if part is not None]
+
+
+def small(reader: Reader, part: exp.Expr, tree: exp.Expr, limit: int) -> int:
+    """An integer literal from 0 to ``limit``."""
+    node = reader.node(part)
+    if node.op == "literal" and isinstance(node.value, int) and 0 <= node.value <= limit:
+        return node.value
+    raise ExpressionError(
+        f"{written(tree)} takes whole numbers from 0 to {limit:,} here",
+        "write the number itself",
+        offset(tree),
+    )
+
+
+# --- literals and operators -----------------------------------------------------------------------
+
+
+def read_literal(_: Reader, tree: exp.Expr) -> Node:
+    """Text, a 64-bit integer, or a double when there is a point or an exponent."""
+    text = tree.name
+    if tree.args.get("is_string"):
+        return literal(text, STRING)
+    if text.isascii() and text.isdigit():
+        value = int(text)
+        if value > 2**63 - 1:
+            raise ExpressionError("an integer here is beyond 64 bits", "use a smaller one")
+        return literal(value, INTEGER)
+    if not re.fullmatch(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", text):
+        raise refuse(tree)
+    number = float(text)
+    if math.isinf(number):
+        raise ExpressionError("a number here is beyond the range of a double", "use a smaller one")
+    return literal(number, FLOAT)
+
+
+def read_negative(reader: Reader, tree: exp.Expr) -> Node:
+    """Unary minus; a negative literal stays a literal."""
+    node = want(reader.node(tree.this), NUMBERS, tree)
+    if node.op == "literal" and isinstance(node.value, int | float):
+        return literal(-node.value, node.type)
+    return Node("neg", node.type, (node,))
+
+
+def read_arithmetic(op: str) -> Build:
+    """A binary operator on numbers; division is on doubles."""
+
+    def build(reader: Reader, tree: exp.Expr) -> Node:
+        nodes = [want(node, NUMBERS, tree) for node in operands(reader, tree)]
+        if op == "/":
+            nodes = [as_float(node) for node in nodes]
+        args = unify(nodes, tree)
+        return Node(op, args[0].type, args)
+
+    return build
+
+
+def read_comparison(op: str) -> Build:
+    """A comparison of two values of one type."""
+
+    def build(reader: Reader, tree: exp.Expr) -> Node:
+        return Node(op, BOOLEAN, unify(operands(reader, tree), tree))
+
+    return build
+
+
+def read_logic(op: str) -> Build:
+    """AND, OR, NOT."""
+
+    def build(reader: Reader, tree: exp.Expr) -> Node:
+        nodes = [want(node, (BOOLEAN,), tree) for node in operands(reader, tree)]
+        return Node(op, BOOLEAN, tuple(nodes))
+
+    return build
+
+
+def read_is_null(reader: Reader, tree: exp.Expr) -> Node:
+    """IS NULL (IS NOT NULL arrives as NOT of it)."""
+    if type(tree.expression).__name__ != "Null":
+        raise ExpressionError("IS takes NULL only", "write x or NOT x", offset(tree))
+    return Node("is_null", BOOLEAN, (reader.node(tree.this),))
+
+
+def read_between(reader: Reader, tree: exp.Expr) -> Node:
+    """BETWEEN, both ends included."""
+    parts = [reader.node(tree.args[key]) for key in ("this", "low", "high")]
+    return Node("between", BOOLEAN, unify(parts, tree))
+
+
+def read_in(reader: Reader, tree: exp.Expr) -> Node:
+    """IN with a list of literals."""
+    nodes = operands(reader, tree)
+    if len(nodes) < 2 or any(n.op != "literal" or n.value is None for n in nodes[1:]):
+        raise ExpressionError("IN takes a list of literals", "x IN ('a', 'b')", offset(tree))
+    return Node("in", BOOLEAN, unify(nodes, tree))
+
+
+def read_like(reader: Reader, tree: exp.Expr) -> Node:
+    """LIKE with a literal pattern; no escape character."""
+    text, pattern = (want(node, (STRING,), tree) for node in operands(reader, tree))
+    if pattern.op != "literal" or pattern.value is None:
+        raise ExpressionError("LIKE takes a quoted pattern", "x LIKE 'abc%'", offset(tree))
+    node = Node("like", BOOLEAN, (text, pattern))
+    return Node("not", BOOLEAN, (node,)) if tree.args.get("negate") else node
+
+
+def read_case(reader: Reader, tree: exp.Expr) -> Node:
+    """CASE WHEN condition THEN value ... ELSE value END."""
+    if tree.args.get("this") is not None:
+        raise ExpressionError(
+            "CASE with a value after it is not allowed", "CASE WHEN x = 1 THEN ...", offset(tree)
+        )
+    branches = tree.args["ifs"]
+    conditions = [want(reader.node(branch.this), (BOOLEAN,), tree) for branch in branches]
+    last = tree.args.get("default")
+    values = [reader.node(branch.args["true"]) for branch in branches]
+    values.append(reader.node(last) if last is not None else literal(None, None))
+    args = unify(values, tree)
+    mixed = [part for pair in zip(conditions, args, strict=False) for part in pair]
+    return Node("case", args[0].type, (*mixed, args[-1]))
+
+
+# --- functions ------------------------------------------------------------------------------------
+
+
+def read_same(op: str) -> Build:
+    """A function whose operands and value have one common type."""
+
+    def build(reader: Reader, tree: exp.Expr) -> Node:
+        args = unify(operands(reader, tree), tree)
+        return Node(op, args[0].type, args)
+
+    return build
+
+
+def read_rounding(op: str) -> Build:
+    """FLOOR, CEIL and ROUND: integers pass through, doubles stay doubles."""
+
+    def build(reader: Reader, tree: exp.Expr) -> Node:
+        node = want(reader.node(tree.this), NUMBERS, tree)
+        places = tree.args.get("decimals")
+        digits = small(reader, places, tree, 15) if places is not None else 0
+        if node.type is INTEGER:
+            return node
+        return Node(op, FLOAT, (node, literal(digits, INTEGER)) if op == "round" else (node,))
+
+    return build
+
+
+def read_absolute(reader: Reader, tree: exp.Expr) -> Node:
+    """ABS of a number."""
+    node = want(reader.node(tree.this), NUMBERS, tree)
+    return Node("abs", node.type, (node,))
+
+
+def read_text(op: str, kind: ColumnType = STRING) -> Build:
+    """A function of strings."""
+
+    def build(reader: Reader, tree: exp.Expr) -> Node:
+        nodes = [want(node, (STRING,), tree) for node in operands(reader, tree)]
+        return Node(op, kind, tuple(nodes))
+
+    return build
+
+
+def read_substring(reader: Reader, tree: exp.Expr) -> Node:
+    """SUBSTRING(text, start, length) with literal positions, from 1."""
+    text = want(reader.node(tree.this), (STRING,), tree)
+    start, size = tree.args.get("start"), tree.args.get("length")
+    first = small(reader, start, tree, 10**6) if start is not None else 0
+    if first < 1:
+        raise ExpressionError(
+            "SUBSTRING starts at 1 or later", "the first character is number 1", offset(tree)
+        )
+    count = small(reader, size, tree, 10**6) if size is not None else 2**31 - 1
+    return Node("substring", STRING, (text, literal(first, INTEGER), literal(count, INTEGER)))
+
+
+def read_date_part(op: str) -> Build:
+    """YEAR, MONTH, DAY and HOUR."""
+
+    def build(reader: Reader, tree: exp.Expr) -> Node:
+        kinds = (TIMESTAMP,) if op == "hour" else TIMES
+        return Node(op, INTEGER, (want(reader.node(tree.this), kinds, tree),))
+
+    return build
+
+
+def read_extract(reader: Reader, tree: exp.Expr) -> Node:
+    """EXTRACT(year FROM x), the same parts."""
+    part = tree.name.lower()
+    if part not in ("year", "month", "day", "hour"):
+        raise ExpressionError(
+            f"EXTRACT of {tree.name} is not allowed", "year, month, day or hour", offset(tree)
+        )
+    kinds = (TIMESTAMP,) if part == "hour" else TIMES
+    return Node(part, INTEGER, (want(reader.node(tree.expression), kinds, tree),))
+
+
+def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:
+    """DATE_DIFF('day', from, to)."""
+    if tree.args.get("unit") is None or tree.args["unit"].name.upper() != "DAY":
+        raise ExpressionError(
+            "DATE_DIFF counts days only", "DATE_DIFF('day', from, to)", offset(tree)
+        )
+    later, earlier = (want(node, TIMES, tree) for node in operands(reader, tree))
+    return Node("date_diff", INTEGER, (earlier, later))
+
+
+def read_cast(reader: Reader, tree: exp.Expr) -> Node:
+    """CAST of numbers, and the literals DATE '...' and TIMESTAMP '...'."""
+    target = tree.args["to"]
+    kind = target.this.name if target.this is not None else ""
+    if target.expressions or target.args.get("nested"):
+        raise refuse(tree, "this form of ")
+    node = reader.node(tree.this)
+    if kind == "DATE" and node.op == "literal" and node.type is STRING:
+        return literal(_moment(str(node.value), date.fromisoformat, 10, tree), DATE)
+    if kind in ("TIMESTAMP", "TIMESTAMPNTZ") and node.op == "literal" and node.type is STRING:
+        return literal(_moment(str(node.value), datetime.fromisoformat, 26, tree), TIMESTAMP)
+    number = want(node, (*NUMBERS, BOOLEAN), tree, "only numbers and booleans are cast")
+    if kind in ("INT", "BIGINT"):
+        return number if number.type is INTEGER else Node("to_integer", INTEGER, (number,))
+    if kind in ("FLOAT", "DOUBLE"):
+        return as_float(number)
+    raise ExpressionError(
+        f"CAST to {written_type(tree, kind)} is not allowed", "integer or float", offset(tree)
+    )
+
+
+def _moment(text: str, read: Callable[[str], date], size: int, tree: exp.Expr) -> date:
+    pattern = r"\d{4}-\d\d-\d\d" if size == 10 else r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?"
+    try:
+        if re.fullmatch(pattern, text, re.ASCII):
+            return read(text)
+    except ValueError:
+        pass
+    raise ExpressionError(
+        "a date or timestamp literal is not in the calendar or not in ISO form",
+        "DATE '2026-01-31', TIMESTAMP '2026-01-31 23:59:00'",
+        offset(tree),
+    )
+
+
+# --- the list -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How one kind of parser node is read; ``args`` are the only parts it may have."""
+
+    args: frozenset[str]
+    build: Build
+
+
+def _shape(args: str, build: Build) -> Shape:
+    return Shape(frozenset(args.split()), build)
+
+
+TWO = "this expression"
+MANY = "this expressions"
+SHAPES: dict[str, Shape] = {
+    # "table", "db" and "catalog" are missing on purpose: columns are unqualified
+    "Column": _shape("this", Reader.column),
+    "Paren": _shape("this", lambda reader, tree: reader.node(tree.this)),
+    "Literal": _shape("this is_string", read_literal),
+    "Boolean": _shape("this", lambda _, tree: literal(bool(tree.this), BOOLEAN)),
+    "Null": _shape("", lambda _, __: literal(None, None)),
+    "Neg": _shape("this", read_negative),
+    "Add": _shape(TWO, read_arithmetic("+")),
+    "Sub": _shape(TWO, read_arithmetic("-")),
+    "Mul": _shape(TWO, read_arithmetic("*")),
+    "Div": _shape(f"{TWO} typed safe", read_arithmetic("/")),
+    "Mod": _shape(TWO, read_arithmetic("%")),
+    "EQ": _shape(TWO, read_comparison("=")),
+    "NEQ": _shape(TWO, read_comparison("<>")),
+    "LT": _shape(TWO, read_comparison("<")),
+    "LTE": _shape(TWO, read_comparison("<=")),
+    "GT": _shape(TWO, read_comparison(">")),
+    "GTE": _shape(TWO, read_comparison(">=")),
+    "And": _shape(TWO, read_logic("and")),
+    "Or": _shape(TWO, read_logic("or")),
+    "Not": _shape("this", read_logic("not")),
+    "Is": _shape(TWO, read_is_null),
+    "Between": _shape("this low high", read_between),
+    "In": _shape(MANY, read_in),
+    "Like": _shape(f"{TWO} negate", read_like),
+    "Case": _shape("this ifs default", read_case),
+    "Coalesce": _shape(MANY, read_same("coalesce")),
+    "Nullif": _shape(TWO, read_same("nullif")),
+    "Greatest": _shape(f"{MANY} ignore_nulls", read_same("greatest")),
+    "Least": _shape(f"{MANY} ignore_nulls", read_same("least")),
+    "Abs": _shape("this", read_absolute),
+    "Floor": _shape("this", read_rounding("floor")),
+    "Ceil": _shape("this", read_rounding("ceil")),
+    "Round": _shape("this decimals", read_rounding("round")),
+    "Lower": _shape("this", read_text("lower")),
+    "Upper": _shape("this", read_text("upper")),
+    "Trim": _shape("this", read_text("trim")),
+    "Length": _shape("this", read_text("length", INTEGER)),
+    "Substring": _shape("this start length", read_substring),
+    "Concat": _shape("expressions safe coalesce", read_text("concat")),
+    "DPipe": _shape(f"{TWO} safe", read_text("||")),
+    "Year": _shape("this", read_date_part("year")),
+    "Month": _shape("this", read_date_part("month")),
+    "Day": _shape("this", read_date_part("day")),
+    "DayOfMonth": _shape("this", read_date_part("day")),
+    "Hour": _shape("this", read_date_part("hour")),
+    "Extract": _shape(TWO, read_extract),
+    "DateDiff": _shape(f"{TWO} unit date_part_boundary", read_date_diff),
+    "Cast": _shape("this to", read_cast),
+}

@@ -1,0 +1,306 @@
+"""The Gaussian mechanism on integers: delta, epsilon and the least sigma squared, never too small.
+
+Each delta is the least of the valid upper bounds at hand: the sum over the lattice (exact up to
+10^-70, for shapes of one or two entries and small sigma), the smoothing bound (any shift) and
+zCDP (any shift). Canonne, Kamath and Steinke 2020; Balle and Wang 2018.
+
+*Continuous noise.* For noise N(0, sigma^2 I) and a shift of length mu sigma (Balle and Wang 2018),
+
+    delta(epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu),
+
+which holds for every real epsilon and rises in mu.
+
+*Smoothing: any shift, by way of the continuous mechanism.*
+Let X be discrete Gaussian on Z^n with parameter s2, v in Z^n with at most d entries
+that are not zero and |v|^2 <= l2. For every t with 0 < t < s2 put q = e^(-2 pi^2 t),
+eta = 2q/(1-q) and kappa = d ln((1+eta)/(1-eta)), provided that eta < 1. Then
+
+    delta_discrete(epsilon; v, s2) <= (1+eta)^d delta_continuous(epsilon - kappa; l2/(s2 - t)),
+
+so the lattice costs about t < 1 in sigma squared and nothing in the limit.
+
+Proof.
+1. Theta. f(y) = sum over x in Z of e^(-(x-y)^2/2t) is, by Poisson summation,
+   sqrt(2 pi t) (1 + 2 sum_{k>=1} e^(-2 pi^2 t k^2) cos 2 pi k y). As k^2 >= k,
+   |f(y)/sqrt(2 pi t) - 1| <= eta.
+2. Rounding. Let a mechanism on the integer c draw Y from N(c, s2 - t), then x in Z with
+   probability e^(-(x-Y)^2/2t)/f(Y). Its law is
+   r_c(x) = integral of N(y; c, s2-t) e^(-(x-y)^2/2t)/f(y) dy. By 1, and because two Gaussian
+   kernels convolve to one, N(x; c, s2)/(1+eta) <= r_c(x) <= N(x; c, s2)/(1-eta).
+3. The discrete Gaussian is p_c(x) = A N(x; c, s2) with 1/A = sum over x in Z of N(x; 0, s2),
+   the same for every integer c. By Poisson summation again 1/A >= 1, so A <= 1. Hence
+   A (1-eta) r_c(x) <= p_c(x) <= A (1+eta) r_c(x).
+4. Coordinates where v is zero have equal factors on both sides and sum out of the hockey-stick
+   divergence. Over the d others, with C = A^d <= 1 and products of the above,
+   sum max(0, p_0 - e^eps p_v) <= C (1+eta)^d sum max(0, r_0 - e^(eps - kappa) r_v).
+5. r_0 and r_v are the same random map applied to N(0, s2-t) and N(v, s2-t), coordinate by
+   coordinate. The hockey-stick divergence of any order e^(eps-kappa) > 0 does not rise under a
+   random map, so the last sum is at most delta_continuous(eps - kappa) at
+   mu^2 = |v|^2/(s2-t), which rises in |v|. QED.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache, partial
+
+from dprelease.model.shift import Shift
+from dprelease.privacy import lattice_sums, zcdp
+from dprelease.privacy.interval_arithmetic import (
+    DIGITS,
+    ONE,
+    PI,
+    ZERO,
+    exp_bounds,
+    exp_floor,
+    ln_bounds,
+    normal_bounds,
+    round_down,
+    round_up,
+    sqrt_bounds,
+)
+
+# Searches aim at delta (1 - 10^-12), so that the independent witness, whose bounds differ in
+# far later digits, confirms every answer.
+ROOM = Fraction(1, 10**12)
+_HAIR = Fraction(1, 10**13)
+# Beyond this epsilon only zCDP is used: there it is nearly tight, and fixed point is not.
+LARGE = Fraction(100)
+_FINE = Fraction(1, 10**50)  # below, the lattice sum's own rounding begins to show
+
+
+# Widths t to choose from: wide ones have a negligible eta, narrow ones cost less sigma squared.
+WIDTHS = tuple(
+    Fraction(n, 16) for n in (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 48, 64, 128)
+)
+
+
+def delta_of(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
+    """Upper bound of the delta for which noise of this sigma squared is (epsilon, delta)-DP.
+
+    ValueError if sigma2 is not positive or epsilon is negative.
+    """
+    if sigma2 <= 0:
+        raise ValueError("sigma squared must be positive")
+    if epsilon < 0:
+        raise ValueError("epsilon can't be negative")
+    if shift.l2_squared == 0:
+        return ZERO
+    concentrated = partial(zcdp.delta_of, zcdp.rho_of_gaussian(shift.l2_squared, sigma2), epsilon)
+    if epsilon > LARGE:
+        return concentrated()
+    if lattice_sums.reaches(sigma2, shift.shapes):
+        summed = max(lattice_sums.delta_of(sigma2, shape, epsilon) for shape in shift.shapes)
+        return summed if summed > _FINE else min(summed, concentrated())
+    smoothed = smoothed_delta(sigma2, shift.l2_squared, shift.coordinates, epsilon)
+    return round_up(min(smoothed, concentrated()), 40)
+
+
+def epsilon_of(sigma2: Fraction, shift: Shift, delta: Fraction) -> Fraction:
+    """The epsilon at this delta: upper bound, 12 digits, usually right to 11.
+
+    ValueError if sigma2 is not positive or delta is not between 0 and 1.
+    """
+    target = _target(delta)
+    if sigma2 <= 0:
+        raise ValueError("sigma squared must be positive")
+    if shift.l2_squared == 0 or delta_of(sigma2, shift, ZERO) <= target:
+        return ZERO
+    rho = zcdp.rho_of_gaussian(shift.l2_squared, sigma2)
+    ceiling = zcdp.epsilon_of(rho, delta)  # valid whatever happens below
+    if ceiling > LARGE:
+        if delta_of(sigma2, shift, LARGE) > target:
+            return ceiling
+        ceiling = LARGE
+    least = _shrink(lambda epsilon: delta_of(sigma2, shift, epsilon), target, ceiling)
+    return round_up(least, zcdp.EPSILON_DIGITS)
+
+
+def least_sigma2(shift: Shift, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The smallest sigma squared on the grid of ``grid_step`` that gives (epsilon, delta)-DP.
+
+    Valid for certain; one grid step less is not confirmed. (For large epsilon the discrete law's
+    delta is not monotone in sigma, so far smaller values may be valid again.) ValueError if
+    epsilon is not positive, delta is not between 0 and 1, or the shift is zero.
+    """
+    target = _target(delta)
+    if epsilon <= 0:
+        raise ValueError("epsilon must be positive")
+    if shift.l2_squared == 0:
+        raise ValueError("integers that never change need no noise")
+    guess = _guess_sigma2(shift.l2_squared, epsilon, delta)
+    step = grid_step(guess)
+
+    def valid(multiple: int) -> bool:
+        return delta_of(multiple * step, shift, epsilon) <= target
+
+    start = max(1, math.ceil(guess / step))
+    if valid(start):
+        good, bad = start, _gallop(lambda m: m > 0 and valid(m), start, -1)
+    else:
+        good, bad = _gallop(lambda m: not valid(m), start, 1), start
+    while good - bad > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if valid(middle) else (good, middle)
+    return good * step
+
+
+def grid_step(sigma2: Fraction) -> Fraction:
+    """The grid around sigma2: 1/64 from 8 to 256, elsewhere a power of two relative to it.
+
+    Above 256 the step is between 2^-15 and 2^-14 of sigma2, below 8 between 2^-10 and 2^-9.
+    """
+    exponent = sigma2.numerator.bit_length() - sigma2.denominator.bit_length()
+    if Fraction(2) ** exponent > sigma2:
+        exponent -= 1
+    if exponent >= 8:
+        return Fraction(2) ** (exponent - 14)
+    return Fraction(1, 64) if exponent >= 3 else Fraction(2) ** (exponent - 9)
+
+
+def _target(delta: Fraction) -> Fraction:
+    if not 0 < delta < 1:
+        raise ValueError("the Gaussian mechanism needs a delta between 0 and 1")
+    return delta * (1 - ROOM)
+
+
+def _guess_sigma2(l2_squared: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The continuous law's sigma squared, in float accuracy: where the search begins."""
+    if epsilon > LARGE:
+        return l2_squared / (2 * zcdp.rho_for(epsilon, delta))
+    mu = Fraction(guess_mu(float(epsilon), float(delta)))
+    guess = l2_squared / (mu * mu)
+    return guess + Fraction(1, 2) if guess > lattice_sums.LIMIT_TWO else guess
+
+
+def _gallop(keeps: Callable[[int], bool], start: int, direction: int) -> int:
+    """The first of start +- 1, 2, 4, 8 ... for which ``keeps`` fails."""
+    distance = 1
+    while keeps(start + direction * distance):
+        distance *= 2
+    return start + direction * distance
+
+
+def _shrink(curve: Callable[[Fraction], Fraction], target: Fraction, ceiling: Fraction) -> Fraction:
+    """An argument of the falling ``curve`` with value at most target, or ``ceiling``.
+
+    Regula falsi in logarithms (Illinois), in floats; only arguments where the curve was
+    evaluated rigorously are returned.
+    """
+    low, high = ZERO, ceiling
+    at_low, at_high = _log(curve(low), target), _log(curve(high), target)
+    if at_high > 0:
+        return ceiling
+    aim = 0
+    for _ in range(80):
+        if high - low <= high * 4 * _HAIR:
+            break
+        share = Fraction(at_low / (at_low - at_high)) if at_low > at_high else Fraction(1, 2)
+        # An end that stays put twice counts for half, and is aimed at a hair beyond the estimate.
+        middle = low + (high - low) * share + aim * high * _HAIR
+        middle = round_up(min(max(middle, low + high * _HAIR), high * (1 - _HAIR)), 17)
+        at_middle = _log(curve(middle), target)
+        if at_middle <= 0:
+            at_low /= 2 if aim < 0 else 1
+            high, at_high, aim = middle, at_middle, -1
+        else:
+            at_high /= 2 if aim > 0 else 1
+            low, at_low, aim = middle, at_middle, 1
+    return high
+
+
+def _log(value: Fraction, target: Fraction) -> float:
+    ratio = value / target
+    return math.log(ratio) if ratio > Fraction(1, 10**300) else -700.0
+
+
+# --- any shift ----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def ripple(width: Fraction) -> Fraction:
+    """Upper bound of eta for the width t."""
+    power = exp_bounds(-2 * PI[0] * PI[0] * width)[1]
+    return round_up(2 * power / (1 - power), 30)
+
+
+@lru_cache(maxsize=256)
+def _toll(width: Fraction, coordinates: int) -> tuple[Fraction, Fraction]:
+    """Upper bounds of (1+eta)^d and kappa."""
+    eta = ripple(width)
+    factor = exp_bounds(coordinates * ln_bounds(1 + eta)[1])[1]
+    kappa = coordinates * ln_bounds((1 + eta) / (1 - eta))[1]
+    return round_up(factor, 40), round_up(kappa, 40)
+
+
+def smoothed_delta(
+    sigma2: Fraction, l2_squared: int, coordinates: int, epsilon: Fraction
+) -> Fraction:
+    """Upper bound of the discrete mechanism's delta over all such shifts."""
+    width = _best_width(sigma2, l2_squared, coordinates, epsilon)
+    if width is None:
+        return ONE
+    factor, kappa = _toll(width, coordinates)
+    return min(
+        ONE, factor * continuous_delta(Fraction(l2_squared) / (sigma2 - width), epsilon - kappa)
+    )
+
+
+def _best_width(
+    sigma2: Fraction, l2_squared: int, coordinates: int, epsilon: Fraction
+) -> Fraction | None:
+    """The width with the least bound, judged in floats; any width would be valid."""
+    best: tuple[float, Fraction] | None = None
+    for width in WIDTHS:
+        if width >= sigma2 or coordinates * float(ripple(width)) > 300:
+            continue
+        mu = math.sqrt(Fraction(l2_squared) / (sigma2 - width))
+        eta = float(ripple(width))
+        kappa = coordinates * (math.log1p(eta) - math.log1p(-eta))
+        bound = math.exp(coordinates * math.log1p(eta))
+        bound *= guess_delta(mu, float(epsilon) - kappa)
+        # Float noise must not prefer a width with a kappa as large as epsilon: later ties lose.
+        if best is None or bound < best[0]:
+            best = bound, width
+    return best[1] if best else None
+
+
+# --- continuous noise ---------------------------------------------------------------------------
+
+
+def continuous_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
+    """Upper bound of delta, within about 10^-70. ``epsilon`` may be negative."""
+    if mu_squared <= 0:
+        return max(ZERO, 1 - exp_floor(epsilon))
+    # delta rises in mu, so the upper end of its enclosure is a mu of its own right.
+    mu = sqrt_bounds(mu_squared)[1]
+    near = normal_bounds(round_up(mu / 2 - epsilon / mu, DIGITS))[1]
+    far = normal_bounds(round_down(-mu / 2 - epsilon / mu, DIGITS))[0]
+    return min(ONE, max(ZERO, near - exp_floor(epsilon) * far))
+
+
+# --- floats: where to look, never what to claim ------------------------------------------------
+
+
+def _tail(x: float) -> float:
+    return math.erfc(x / math.sqrt(2)) / 2
+
+
+def guess_delta(mu: float, epsilon: float) -> float:
+    """Delta in floats, for searches only."""
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if epsilon > 500:
+        return _tail(near)
+    return max(0.0, _tail(near) - math.exp(epsilon) * _tail(far))
+
+
+def guess_mu(epsilon: float, delta: float) -> float:
+    """The largest mu with delta(epsilon) <= delta, in floats, for searches only."""
+    low, high = math.log(1e-40), math.log(1e10)
+    for _ in range(100):
+        middle = (low + high) / 2
+        small = guess_delta(math.exp(middle), epsilon) <= delta
+        low, high = (middle, high) if small else (low, middle)
+    return math.exp(low)

@@ -1,1 +1,0 @@
-"""The discrete and continuous Gaussian mechanism: losses and calibration."""

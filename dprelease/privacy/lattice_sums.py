@@ -1,0 +1,150 @@
+"""The discrete Gaussian's delta summed over the lattice, in fixed point with outward rounding.
+
+Let X be discrete Gaussian on Z^n with parameter s2 and v in Z^n the shift between neighbours.
+The log-ratio of the two laws at x depends on <x, v> alone, so with T = epsilon s2 - |v|^2/2
+
+    delta = P[<X, v> > T] - e^epsilon P[<X, v> > T + |v|^2]        (CKS20, Theorem 7),
+
+and for one or two entries these probabilities are sums of tails of the one-dimensional law.
+
+Larger entries mean larger delta, which is why shapes that bound all entries suffice:
+1. One coordinate. The likelihood ratio of a log-concave law and its shift by c >= 0 is
+   monotone, so every set {p(x) > a p(x - c)} is a lower ray, and
+   H_a(c) = sup over sets S of P(S) - a P(S - c) = max over k of F(k) - a F(k - c)
+   (the empty and full rays included) for every a >= 0. F does not fall, so each term, and the
+   maximum, does not fall in c. By symmetry H_a(-c) = H_a(c).
+2. Several. Let P, Q be the joint laws of all other coordinates. For a shift c of this one
+   sum max(0, P(x') p(x) - a Q(x') p(x - c)) = sum over x' of P(x') H_{a Q(x')/P(x')}(c),
+   where by 1 no term falls in c. Entries can so be raised one after the other. QED.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, exp_floor, round_up
+
+BITS = 384
+_UNIT = 1 << BITS
+LIMIT_ONE = 10_000  # the largest sigma squared summed for one entry, and for two
+LIMIT_TWO = 128
+_SMALLEST = Fraction(1, 10**4)  # below, everything but the point 0 is far below 2^-384
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Weights g(k) = e^(-k^2/2 s2) for k = 0, 1, ... and their tail sums, times 2^384.
+
+    ``tail_low[m] <= sum over k >= m of g(k) <= tail_high[m]`` for 0 <= m < len; the rest of the
+    sum, from len on, is at most ``rest``. ``weight_high`` are upper bounds of g.
+    """
+
+    weight_low: tuple[int, ...]
+    weight_high: tuple[int, ...]
+    tail_low: tuple[int, ...]
+    tail_high: tuple[int, ...]
+    rest: int
+
+    def survival_low(self, m: int) -> int:
+        """Lower bound of the sum of g(k) over all integers k >= m."""
+        tail = self.tail_low
+        if m > 0:
+            return tail[m] if m < len(tail) else 0
+        mirrored = 1 - m
+        return tail[0] + tail[1] - (tail[mirrored] if mirrored < len(tail) else 0)
+
+    def survival_high(self, m: int) -> int:
+        """Upper bound of the sum of g(k) over all integers k >= m."""
+        tail = self.tail_high
+        if m > 0:
+            return tail[m] if m < len(tail) else self.rest
+        mirrored = 1 - m
+        return tail[0] + tail[1] - (tail[mirrored] if mirrored < len(tail) else 0)
+
+    @property
+    def total_low(self) -> int:
+        """Lower bound of the sum over all integers."""
+        return self.tail_low[0] + self.tail_low[1]
+
+
+def _ceil_shift(value: int) -> int:
+    return -(-value >> BITS)
+
+
+@lru_cache(maxsize=8)
+def table(sigma2: Fraction) -> Table:
+    """The table for one sigma squared: about 23 sigma entries."""
+    low, high = exp_bounds(-1 / (2 * max(sigma2, _SMALLEST)))
+    base_low = int(low * _UNIT) if sigma2 >= _SMALLEST else 0
+    base_high = int(high * _UNIT) + 1
+    weights_low, weights_high = [_UNIT], [_UNIT]
+    # g(k+1) = g(k) e^(-(2k+1)/2 s2): one ratio that itself shrinks by e^(-1/s2).
+    ratio_low, ratio_high = base_low, base_high
+    square_low, square_high = base_low * base_low >> BITS, _ceil_shift(base_high * base_high)
+    while weights_low[-1] > 0 or len(weights_low) < 3:
+        weights_low.append(weights_low[-1] * ratio_low >> BITS)
+        weights_high.append(_ceil_shift(weights_high[-1] * ratio_high))
+        ratio_low = ratio_low * square_low >> BITS
+        ratio_high = _ceil_shift(ratio_high * square_high)
+    # The last ratio bounds all later ones, so the rest is below a geometric series.
+    following = _ceil_shift(weights_high[-1] * ratio_high)
+    rest = following * _UNIT // (_UNIT - ratio_high) + 1
+    return Table(
+        tuple(weights_low),
+        tuple(weights_high),
+        _tails(weights_low, 0),
+        _tails(weights_high, rest),
+        rest,
+    )
+
+
+def _tails(weights: list[int], rest: int) -> tuple[int, ...]:
+    sums = [rest]
+    for weight in reversed(weights):
+        sums.append(sums[-1] + weight)
+    return tuple(reversed(sums[1:]))
+
+
+def reaches(sigma2: Fraction, shapes: tuple[tuple[int, ...], ...]) -> bool:
+    """Whether these shapes can be summed at this sigma squared in little time."""
+    longest = max((len(shape) for shape in shapes), default=3)
+    return (longest == 1 and sigma2 <= LIMIT_ONE) or (longest == 2 and sigma2 <= LIMIT_TWO)
+
+
+def delta_of(sigma2: Fraction, shape: tuple[int, ...], epsilon: Fraction) -> Fraction:
+    """Upper bound of delta for a shift by ``shape`` (one or two entries), about 10^-70 off."""
+    entries = tuple(entry for entry in shape if entry)
+    if not entries:
+        return ZERO
+    weights = table(sigma2)
+    length = sum(entry * entry for entry in entries)
+    threshold = epsilon * sigma2 - Fraction(length, 2)
+    if len(entries) == 1:
+        above = threshold // entries[0] + 1
+        near = weights.survival_high(above)
+        far = weights.survival_low(above + entries[0])
+        total = weights.total_low
+    else:
+        near = _half_plane(weights, entries, threshold, high=True)
+        far = _half_plane(weights, entries, threshold + length, high=False)
+        total = weights.total_low**2
+    value = (near - exp_floor(epsilon) * far) / total
+    return min(Fraction(1), round_up(value, 40)) if value > 0 else ZERO
+
+
+def _half_plane(table_: Table, entries: tuple[int, ...], above: Fraction, *, high: bool) -> int:
+    """The weight of {(x, y): a x + b y > above}, times 2^768: an upper or a lower bound."""
+    a, b = entries
+    numerator, step, divisor = above.numerator, a * above.denominator, b * above.denominator
+    weights = table_.weight_high if high else table_.weight_low
+    survival = table_.survival_high if high else table_.survival_low
+    total = weights[0] * survival(numerator // divisor + 1)
+    for x in range(1, len(weights)):
+        positive = survival((numerator - x * step) // divisor + 1)
+        mirrored = survival((numerator + x * step) // divisor + 1)
+        total += weights[x] * (positive + mirrored)
+    if high:  # rows beyond the table, each at most a whole row
+        total += 2 * table_.rest * (table_.tail_high[0] + table_.tail_high[1])
+    return total

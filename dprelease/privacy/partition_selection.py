@@ -1,0 +1,314 @@
+"""Partition selection: a key of the data is shown if its noisy count reaches a threshold T.
+
+Mechanism. Every key that occurs in the data gets its exact count plus independent noise Z, a
+discrete Laplace or Gaussian law. If the sum is at least T the key is released together with this
+sum, else nothing of it is. Keys that don't occur are never looked at. A unit is in at most G keys,
+adds at most B >= 1 to the count of each, and at most R to all of them (R = G B if nobody says
+less). T is at least B + 1, so that a key of one unit is shown only if its noise is >= T - B >= 1.
+
+Statement. For a table D1 with unit U and its neighbour D2, which has nobody (add/remove, and the
+other way round) or another unit V (replace-one) instead, let m <= G be the number of *new* keys
+of the one of the two that has more: keys that its own unit alone brings into the table. Let
+
+    r_m = the largest chance that one of at most m new keys is shown,
+          at most 1 - (1 - P(Z >= T - B))^m,
+    A_m = the largest hockey-stick divergence at epsilon between the noisy counts of all other
+          keys, of which at most G - m (add/remove) or 2 G - m (replace-one) differ.
+
+Then the mechanism is (epsilon, delta)-DP if A_m + (1 - A_m) r_m <= delta for m = 0, ..., G.
+
+Proof.
+1. Keys that occur in both tables are noised in both, and to leave out what is below T is done
+   with the noisy sum alone, so releasing them diverges by at most as much as the noisy sums do.
+   A key where V replaces U is such a key too; its count differs by at most B. Call the laws of
+   all these releases P1 and P2, and A their divergence: sum max(0, P1 - e^epsilon P2) = A.
+2. Let pi1 be the chance that no new key of U is shown in D1, and pi2 that of V in D2 (1 if there
+   is no V). What shows a new key of U is impossible in D2; what shows none has the chance
+   pi1 P1(x) in D1 and pi2 P2(x) in D2, since noise is independent and new keys of V, which don't
+   occur in D1, must be hidden. So the divergence of D1 from D2 is exactly
+       H = (1 - pi1) + sum max(0, pi1 P1 - e^epsilon pi2 P2).
+3. If pi1 <= pi2 the sum is at most pi1 A, hence H <= 1 - pi1 (1 - A). If pi1 > pi2,
+       pi1 P1 - e^epsilon pi2 P2 = (pi1 - pi2) P1 + pi2 (P1 - e^epsilon P2),
+   so the sum is at most pi1 - pi2 + pi2 A, hence H <= 1 - pi2 (1 - A).
+   Together H <= 1 - (1 - A) min(pi1, pi2).
+4. Each of pi1, pi2 belongs to at most m new keys, so min(pi1, pi2) >= 1 - r_m; and the unit that
+   has m of them leaves at most G - m other keys changed on its side: A <= A_m. QED.
+
+Three things follow. (a) The factor 1/pi of a key that stays hidden where it could have been shown
+costs no epsilon and sets no condition on T: by 3 it is inside the same delta, as the whole
+divergence in that direction is at most 1 - pi. (b) Replace-one does not double the hidden keys'
+delta: each direction meets only one unit's new keys in its own right, the other's enter by the
+minimum in 3, and T depends on G, not 2 G. Only the noise is that of a replaced unit. (c) An event
+of chance 1 - r_G separates all new keys, so Gaussian noise of rho-zCDP makes it r_G-approximate
+rho-zCDP (Bun and Steinke 2016, definition 8.1): over several releases rhos add, and so do the r_G.
+
+*Laplace.* Where the scale is the L1 change over epsilon, A_m = 0, so the least T is that
+with r_G <= delta. One less fails whatever epsilon is, as all keys can be new.
+
+*Gaussian.* A_m falls so fast in m that nearly always the least sigma squared for (epsilon, delta)
+serves with the least T for delta: nothing of delta is divided between noise and hidden keys.
+Where it doesn't serve, some of delta is left to the hidden keys.
+
+Number of units from which a key is kept with probability at least 1/2 (that is T), B = 1. Gaussian
+noise asks for fewer from three groups a unit on, under replace-one from two:
+
+    groups a unit                       1    2    3    4    5    8   16    32
+    add/remove    (1, 1e-6)  Laplace   15   30   45   60   76  124  256   533
+                             Gaussian  22   31   39   45   50   64   91   131
+                  (1, 1e-5)  Laplace   13   25   38   51   64  105  219   459
+                             Gaussian  18   25   31   36   41   52   74   107
+                  (0.5, 1e-6) Laplace  28   57   87  118  149  245  511  1064
+                             Gaussian  40   58   71   83   93  120  172   249
+    replace-one   (1, 1e-6)  Laplace   28   57   87  118  149  245  511  1064
+                             Gaussian  30   43   54   62   70   89  128   185
+
+*New keys.* Of m new keys with n_1, ..., n_m rows of one unit one is shown with the chance
+1 - prod(1 - P(Z >= T - n_i)). P(Z >= T - n) is convex in n as long as T - n >= 1, since the law
+falls from 0 on, and so is g(n) = -ln(1 - P(Z >= T - n)), a convex rising function of it. So the
+chance is largest at a corner of 1 <= n_i <= B, sum n_i <= R: as many keys as possible have B rows,
+one has what is left, and all others 1.
+
+Nor need every m be tried. Up to R/B keys, all are full and more are worse. From there on R - m
+rows are shared out beyond the first of each key, in parts of B - 1 and a rest; between two m where
+nothing is the rest the sum of all g is convex in m, and where it is nothing linear. So it is
+largest at one of the ends, or at the first or last m without a rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, lru_cache
+
+from dprelease.model import Adjacency, Noise, NoiseFamily
+from dprelease.model.shift import Shift, general, pair, zero
+from dprelease.privacy import discrete_gaussian, lattice_sums
+from dprelease.privacy.interval_arithmetic import (
+    ONE,
+    ZERO,
+    exp_bounds,
+    ln_bounds,
+    normal_bounds,
+    round_up,
+    sqrt_bounds,
+)
+from dprelease.privacy.sensitivity import COUNT, Contribution, added
+
+# Shares of delta left to hidden keys where the noise that takes all of it leaves T too high.
+SHARES = tuple(Fraction(n, 100) for n in (1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60))
+
+# Below, the sum of chances is as good as their union, which would lose digits.
+_TINY = Fraction(1, 10**30)
+
+
+@dataclass(frozen=True)
+class NewKeys:
+    """Keys that one unit alone brings into the table, under one noise and threshold."""
+
+    noise: Noise
+    threshold: int
+    limits: Contribution
+
+    def shown(self, new: int) -> Fraction:
+        """Upper bound of the chance that one of at most ``new`` of them is shown: r_m."""
+        if new == 0:
+            return ZERO
+        return max(self.exactly(number) for number in _worst(self.limits, new))
+
+    def exactly(self, new: int) -> Fraction:
+        """Upper bound of the chance that one of exactly ``new`` keys is shown."""
+        chances = [
+            (tail(self.noise, self.threshold - size), number)
+            for size, number in _sizes(self.limits, new)
+        ]
+        union = sum((chance * number for chance, number in chances), ZERO)
+        if union <= _TINY:
+            return round_up(union, 60)
+        if any(chance >= 1 for chance, _ in chances):
+            return ONE
+        logs = sum((ln_bounds(1 - chance)[0] * number for chance, number in chances), ZERO)
+        return round_up(min(union, 1 - exp_bounds(logs)[0]), 60)
+
+
+def _worst(limits: Contribution, new: int) -> set[int]:
+    """Numbers of new keys up to ``new``, one of which is the worst."""
+    rows, most = limits.rows, limits.per_group
+    if new <= rows // most:
+        return {new}
+    full, start = rows // most, -(-rows // most)
+    ends = {full, start, new, start + (rows - start) % (most - 1), new - (new - rows) % (most - 1)}
+    return {number for number in ends if start <= number <= new} | {full}
+
+
+def _sizes(limits: Contribution, new: int) -> list[tuple[int, int]]:
+    """Rows in each of ``new`` keys, at the worst, as (rows, number of keys)."""
+    most, spare = limits.per_group, limits.rows - new
+    full = new if most == 1 else min(new, spare // (most - 1))
+    sizes = [(most, full)]
+    if full < new:
+        sizes += [(1 + spare - full * (most - 1), 1), (1, new - full - 1)]
+    return [(size, number) for size, number in sizes if number]
+
+
+@lru_cache(maxsize=4096)
+def tail(noise: Noise, start: int) -> Fraction:
+    """Upper bound of P(Z >= start) for start >= 1, below 1."""
+    if noise.family is NoiseFamily.LAPLACE:
+        below = 1 + exp_bounds(-1 / noise.parameter)[0]
+        return round_up(exp_bounds(-start / noise.parameter)[1] / below, 70)
+    sigma2 = noise.parameter
+    if sigma2 <= lattice_sums.LIMIT_ONE:
+        weights = lattice_sums.table(sigma2)
+        return round_up(Fraction(weights.survival_high(start), weights.total_low), 70)
+    # Weights are convex beyond sigma, so there each is at most its mean over a unit around it,
+    # and falling everywhere; their sum is at least sqrt(2 pi sigma2), by Poisson's formula.
+    near = Fraction(start) - Fraction(1, 2)
+    above = near if near * near >= sigma2 else Fraction(start - 1)
+    return normal_bounds(-above / sqrt_bounds(sigma2)[1])[1]
+
+
+# --- calibration ---------------------------------------------------------------------------------
+
+
+def least_threshold_laplace(scale: Fraction, contribution: Contribution, delta: Fraction) -> int:
+    """The least T for discrete Laplace noise of this scale: new keys cost at most ``delta``.
+
+    The whole release is (l1/scale, delta)-DP, where l1 is how far all counts together move
+    between neighbours (``contribution.added`` or ``replaced``), under either relation. With
+    a = e^(-1/scale), T = B + the least t >= 1 with a^t/(1 + a) <= 1 - (1 - delta)^(1/G), or less
+    where R < G B. Safe for certain, least up to 10^-60 in delta. ValueError if scale or delta
+    make no sense.
+    """
+    _check(delta)
+    return _least_hidden(_checked(Noise(NoiseFamily.LAPLACE, scale)), contribution, delta)
+
+
+def calibrate_gaussian(
+    contribution: Contribution,
+    epsilon: Fraction,
+    delta: Fraction,
+    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+) -> tuple[Fraction, int]:
+    """Sigma squared and T of the least T found for which the release is (epsilon, delta)-DP.
+
+    Certainly valid. The least T there is, unless delta must be divided (see *Gaussian*): then the
+    least over ``SHARES``. ValueError if epsilon or delta make no sense.
+    """
+    _check(delta)
+    shift = _others(contribution, 0, adjacency)
+    sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
+    threshold = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
+    least = _least_hidden(Noise(NoiseFamily.GAUSSIAN, sigma2), contribution, delta)
+    if threshold == least:
+        return sigma2, threshold  # wider noise only asks for more
+    choices = [] if threshold is None else [(threshold, sigma2)]
+    for share in SHARES:
+        sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, (1 - share) * delta)
+        threshold = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
+        if threshold is not None:
+            choices.append((threshold, sigma2))
+    threshold, sigma2 = min(choices)
+    return sigma2, threshold
+
+
+def _others(limits: Contribution, new: int, adjacency: Adjacency) -> Shift:
+    """How far the counts of all but the new keys can be apart."""
+    groups, rows = limits.groups - new, limits.rows - new
+    others = Contribution(rows, groups, limits.per_group) if min(groups, rows) > 0 else None
+    mine = _shift_of(others) if others else zero()
+    if adjacency is Adjacency.ADD_REMOVE:
+        return mine
+    whole = _shift_of(limits)
+    if others is None:
+        return whole
+    if limits.groups == 1:
+        return pair(limits.per_group, limits.per_group)
+    return general(mine.l2_squared + whole.l2_squared, mine.coordinates + whole.coordinates)
+
+
+def _shift_of(limits: Contribution) -> Shift:
+    change = added(limits, COUNT, limits.groups)
+    return Shift(change.l2_squared, change.coordinates, change.shapes)
+
+
+# --- searches -----------------------------------------------------------------------------------
+
+
+def _least(
+    noise: Noise, limits: Contribution, holds: Callable[[NewKeys], bool], spare: Fraction
+) -> int:
+    """The least T that holds; it does where new keys are shown with a chance below ``spare``."""
+    failing = limits.per_group
+    distance = 1
+    while not holds(NewKeys(noise, limits.per_group + distance, limits)):
+        failing, distance = limits.per_group + distance, 2 * distance
+        if distance > 2 * _far(noise, limits.groups / spare):
+            raise ValueError("no threshold was found for this delta")
+    good = limits.per_group + distance
+    while good - failing > 1:
+        middle = (good + failing) // 2
+        if holds(NewKeys(noise, middle, limits)):
+            good = middle
+        else:
+            failing = middle
+    return good
+
+
+def _far(noise: Noise, inverse: Fraction) -> int:
+    """A start from which the tail is below 1/``inverse`` for certain, and more."""
+    logs = ln_bounds(inverse)[1] + 2
+    if noise.family is NoiseFamily.LAPLACE:
+        return int(noise.parameter * logs) + 4
+    return int(sqrt_bounds(2 * noise.parameter * logs)[1]) + 4
+
+
+def _least_hidden(noise: Noise, limits: Contribution, delta: Fraction) -> int:
+    """The least T if noise cost nothing of delta."""
+    return _least(noise, limits, lambda hidden: hidden.shown(limits.groups) <= delta, delta)
+
+
+def _least_gaussian(
+    sigma2: Fraction,
+    limits: Contribution,
+    epsilon: Fraction,
+    delta: Fraction,
+    adjacency: Adjacency,
+) -> int | None:
+    """The least T for this noise, or None if there is none."""
+    target = delta * (1 - discrete_gaussian.ROOM)
+
+    @cache
+    def others(new: int) -> Fraction:
+        return discrete_gaussian.delta_of(sigma2, _others(limits, new, adjacency), epsilon)
+
+    def holds(hidden: NewKeys, fewest: int, most: int) -> bool:
+        """Whether it holds for all numbers of new keys in this range.
+
+        The noise's part falls with their number and the new keys' part rises, so a range
+        holds at once if the worst of both does.
+        """
+        noisy, shown = others(fewest), hidden.shown(most)
+        if noisy + (1 - noisy) * shown <= target:
+            return True
+        if fewest == most:
+            return False
+        middle = (fewest + most) // 2
+        return holds(hidden, fewest, middle) and holds(hidden, middle + 1, most)
+
+    spare = target - others(1)
+    if others(0) > target or spare <= 0:
+        return None
+    noise = Noise(NoiseFamily.GAUSSIAN, sigma2)
+    return _least(noise, limits, lambda hidden: holds(hidden, 1, limits.groups), spare)
+
+
+def _check(delta: Fraction) -> None:
+    if not 0 < delta < 1:
+        raise ValueError("keys from the data need a delta between 0 and 1")
+
+
+def _checked(noise: Noise) -> Noise:
+    if noise.family is NoiseFamily.NONE or noise.parameter <= 0:
+        raise ValueError("keys from the data need noise of a positive parameter")
+    return noise

@@ -1,1 +1,0 @@
-"""Thresholds that select private keys."""

@@ -1,0 +1,386 @@
+"""Sensitivity: how far the rows of one unit can move a table of cells.
+
+A unit (a person, say) has at most R rows in all, in at most G cells, at most B rows in one cell.
+Neighbours differ by one unit: it comes or goes with all its rows (``added``), or another one takes
+its place (``replaced``). A unit may have fewer rows than it could; only where it has exactly one
+row, (1, 1, 1), is it taken to have that row for certain.
+
+What a row adds to the released integers of its cell is a ``Scalar`` or a ``Vector``. All bounds
+hold for every pair of neighbours; docstrings say which are attained. Words of the arguments:
+
+*Filling.* Write n_c for the unit's rows in cell c: 0 <= n_c <= B and sum n_c <= R. A sum over
+cells of convex rising functions of n_c is largest at a corner of this set: as many cells as
+possible hold B rows and one more cell holds what is left of R. This takes at most G cells, since
+R <= G B is made sure of first. The largest sum of squares, S = (R // B) B^2 + (R mod B)^2, is so
+attained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from dprelease.model import Sensitivity
+from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """At most ``rows`` rows of a unit in all, in ``groups`` cells, ``per_group`` in one cell.
+
+    Limits that others make unreachable are lowered to what can be reached, so that two equal
+    sets of rules are equal objects. ValueError unless all are at least 1.
+    """
+
+    rows: int
+    groups: int
+    per_group: int
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.groups, self.per_group) < 1:
+            raise ValueError("a unit has at least one row in one cell")
+        per_group, groups = min(self.per_group, self.rows), min(self.groups, self.rows)
+        object.__setattr__(self, "per_group", per_group)
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "rows", min(self.rows, groups * per_group))
+
+    @property
+    def squares(self) -> int:
+        """S, the largest sum over cells of the squared number of the unit's rows."""
+        full, rest = divmod(self.rows, self.per_group)
+        return full * self.per_group**2 + rest**2
+
+    @property
+    def is_one_row(self) -> bool:
+        """Whether a unit is a single row."""
+        return self.rows == 1
+
+    def within(self, cells: int) -> Contribution:
+        """The same rules where there are only so many cells."""
+        return Contribution(self.rows, min(self.groups, cells), self.per_group)
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A row adds one integer between ``lower`` and ``upper`` to its cell: a count, a sum.
+
+    ``noun`` is what is changed, for derivations.
+    """
+
+    lower: int
+    upper: int
+    noun: str = "sum"
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise ValueError("the lower bound is above the upper one")
+
+    @property
+    def magnitude(self) -> int:
+        """M, the most that a row can add or take."""
+        return max(abs(self.lower), abs(self.upper))
+
+    def change(self, entering: int, leaving: int) -> int:
+        """How far a cell moves when up to so many rows enter and up to so many others leave.
+
+        Upward at most entering * max(upper, 0) + leaving * max(-lower, 0), downward the other
+        way round; rows that help neither may be missing. Attained.
+        """
+        rise, fall = max(self.upper, 0), max(-self.lower, 0)
+        return max(entering * rise + leaving * fall, entering * fall + leaving * rise)
+
+
+COUNT = Scalar(1, 1, "count")
+"""A count of rows: each adds exactly 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A row adds ``width`` integers to its cell, of these norms at most: a mean's two sums.
+
+    ``signed`` if they can be below 0. A mean over K steps has (K, K^2, 2), a variance
+    (K^2, K^4, 3): integers >= 0 that sum to K, or K^2, in which one can be everything.
+    """
+
+    l1: int
+    l2_squared: int
+    width: int
+    signed: bool = False
+    noun: str = "sum"
+
+    def __post_init__(self) -> None:
+        if self.width < 2:
+            raise ValueError("one integer is a Scalar")
+        if self.l1 < 0 or not self.l1 <= self.l2_squared <= self.l1**2:
+            raise ValueError("integers have l1 <= l2_squared <= l1^2")
+
+    @property
+    def touched(self) -> int:
+        """How many integers of its cell one row can change."""
+        return min(self.width, self.l1)
+
+
+Row = Scalar | Vector
+Shapes = tuple[tuple[int, ...], ...]
+
+
+def added(contribution: Contribution, row: Row, cells: int, unit: str = "unit") -> Sensitivity:
+    """Bound the change of all cells together when one unit's rows come or go.
+
+    Each row moves its cell by at most its own norm, and the rows of a cell at most n_c times as
+    far, so L1 <= R l1 and L2^2 <= l2_squared S (see *Filling*). Attained by a scalar, and by a
+    vector that can put all of its L1 norm into one entry, with all rows alike.
+    """
+    limits = contribution.within(cells)
+    text = _added_text(limits, row, unit)
+    if isinstance(row, Scalar):
+        size = row.magnitude
+        shift = _shift(size**2 * limits.squares, limits.groups, _added_shapes(limits, size))
+        return _stated(limits.rows * size, shift, text)
+    return _stated(limits.rows * row.l1, _added_vectors(limits, row), text)
+
+
+def replaced(
+    contribution: Contribution, row: Row, cells: int, *, outside: bool, unit: str = "unit"
+) -> Sensitivity:
+    """Bound the change of all cells together when one unit's rows leave and another's enter.
+
+    ``outside``: whether a unit of the table can have no row that has a value in a cell. It matters
+    only for units of one row in a single cell: where it is False one value of the row is replaced
+    by another, and a scalar moves by upper - lower (a count not at all).
+
+    *Scalars.* With u_c rows entering a cell and v_c leaving, it moves by at most
+    ``Scalar.change``: M each way in different cells, upper - lower in one, where bounds have
+    different signs. That is convex and rising in (u, v), so L1 and L2^2 are largest where both
+    units are filled; all ways in which their cells can coincide are compared. Attained.
+
+    *Vectors.* L1 <= 2 R l1. Integers >= 0 of two units have an inner product >= 0, so that
+    L2^2 <= |u|^2 + |v|^2 <= 2 l2_squared S; signed ones can be opposite: 4 l2_squared S. Attained
+    in the same cells by vectors of width 2 and more that can put all into any one entry.
+    """
+    limits = contribution.within(cells)
+    text = _replaced_text(limits, row, cells, unit)
+    if isinstance(row, Vector):
+        return _stated(2 * limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)
+    if cells == 1 and contribution.is_one_row and not outside:
+        size = row.upper - row.lower
+        return _stated(size, single(size), _moved_text(row, size, unit))
+    squared = max(_overlaps(limits, cells, lambda u, v: row.change(u, v) ** 2))
+    coordinates = min(2 * limits.groups, cells)
+    shift = _shift(squared, coordinates, _replaced_shapes(limits, row, coordinates))
+    return _stated(max(_overlaps(limits, cells, row.change)), shift, text)
+
+
+def added_units(contribution: Contribution, cells: int, unit: str = "unit") -> Sensitivity:
+    """Bound the change of all numbers of units: by 1 in each cell that the unit is in. Attained."""
+    groups = contribution.within(cells).groups
+    return _stated(
+        groups,
+        _shift(groups, groups, _ones(groups)),
+        f"a {unit} is in {_counted_text(groups)}",
+    )
+
+
+def replaced_units(
+    contribution: Contribution, cells: int, *, outside: bool, unit: str = "unit"
+) -> Sensitivity:
+    """Bound the change of all numbers of units under replacement. Attained.
+
+    One unit leaves its cells and another enters others, as far as there are that many. A single
+    cell that every unit is in always holds the same number of units.
+    """
+    groups = contribution.within(cells).groups
+    changed = min(2 * groups, cells)
+    if cells == 1 and not outside:
+        same = f"replacing a {unit} leaves the number of {_plural(unit)} as it is"
+        return _stated(0, zero(), same)
+    return _stated(
+        changed,
+        _shift(changed, changed, _ones(changed)),
+        f"a replaced {unit} leaves or enters {_counted_text(changed)}",
+    )
+
+
+def added_distinct(contribution: Contribution, cells: int, unit: str = "unit") -> Sensitivity:
+    """Bound the change of all numbers of distinct values: a row brings at most one. Attained."""
+    return added(contribution, Scalar(0, 1, "number of distinct values"), cells, unit)
+
+
+def replaced_distinct(contribution: Contribution, cells: int, unit: str = "unit") -> Sensitivity:
+    """Bound the change of all numbers of distinct values under replacement. Attained.
+
+    In a cell, u rows bring at most u new values and v rows take at most v, so it moves by at most
+    the larger of u and v: as a count, but one row's value can be new where the other's was not,
+    so that even the single row in the single cell moves it by 1.
+    """
+    row = Scalar(0, 1, "number of distinct values")
+    return replaced(contribution, row, cells, outside=True, unit=unit)
+
+
+# --- the numbers --------------------------------------------------------------------------------
+
+
+def _stated(l1: int, shift: Shift, derivation: str) -> Sensitivity:
+    return Sensitivity(l1, shift.l2_squared, shift.coordinates, shift.shapes, derivation)
+
+
+def _shift(l2_squared: int, coordinates: int, shapes: Shapes) -> Shift:
+    """A shift with its shapes, as long as they are few and short enough to be of use."""
+    if l2_squared == 0:
+        return zero()
+    useful = coordinates <= 2 and len(shapes) <= MAX_SHAPES
+    return Shift(l2_squared, coordinates, shapes if useful else ())
+
+
+def _ones(number: int) -> Shapes:
+    """Give the shape of so many changes by 1, where it is short enough to be of use."""
+    return ((1,) * number,) if number <= 2 else ()
+
+
+def _fillings(limits: Contribution) -> Iterator[tuple[int, int]]:
+    """Give the ways to fill two cells, in both orders."""
+    for first in range(limits.rows - limits.per_group, limits.per_group + 1):
+        yield first, limits.rows - first
+
+
+def _few_fillings(limits: Contribution) -> bool:
+    return 2 * limits.per_group - limits.rows < 2 * MAX_SHAPES
+
+
+def _added_shapes(limits: Contribution, size: int) -> Shapes:
+    if limits.groups == 1:
+        return ((limits.rows * size,),)
+    if limits.groups > 2 or not _few_fillings(limits):
+        return ()
+    return tuple((size * a, size * b) for a, b in _fillings(limits) if a >= b)
+
+
+def _replaced_shapes(limits: Contribution, row: Scalar, coordinates: int) -> Shapes:
+    most = limits.per_group
+    if coordinates == 1:
+        return ((row.change(most, most),),)
+    if limits.groups == 1:
+        in_two = most * row.magnitude
+        # A unit of one row has it for certain, so that in its cell nothing moves but its value.
+        in_one = row.upper - row.lower if limits.is_one_row else row.change(most, most)
+        only_one = limits.is_one_row or in_one > in_two
+        return ((in_two, in_two), (in_one,)) if in_one and only_one else ((in_two, in_two),)
+    if coordinates > 2 or not _few_fillings(limits):
+        return ()
+    every = {
+        tuple(sorted((row.change(a, c), row.change(b, d)), reverse=True))
+        for a, b in _fillings(limits)
+        for c, d in _fillings(limits)
+    }
+    return tuple(
+        shape
+        for shape in sorted(every)
+        if not any(
+            other != shape and other[0] >= shape[0] and other[1] >= shape[1] for other in every
+        )
+    )
+
+
+def _added_vectors(limits: Contribution, row: Vector) -> Shift:
+    if limits.groups == 1 and row.width == 2 and row.l2_squared == row.l1**2:
+        return split(limits.rows * row.l1)
+    touched = min(row.width * limits.groups, row.touched * limits.rows)
+    return _shift(row.l2_squared * limits.squares, touched, ())
+
+
+def _replaced_vectors(limits: Contribution, row: Vector, cells: int) -> Shift:
+    most = limits.rows * row.l1
+    opposite = limits.groups == 1 and row.l2_squared == row.l1**2 and not row.signed
+    if opposite and ((cells == 1 and row.width == 2) or most == 1):
+        return pair(most, most)
+    squared = (4 if row.signed else 2) * row.l2_squared * limits.squares
+    touched = min(row.width * min(2 * limits.groups, cells), row.touched * 2 * limits.rows)
+    return general(squared, touched)
+
+
+def _overlaps(limits: Contribution, cells: int, moved: Callable[[int, int], int]) -> Iterator[int]:
+    """Give the sums of ``moved(u_c, v_c)`` where both units are filled, by what they share.
+
+    Each fills some cells with B rows and, if rows are left, one more with those. Of the full
+    cells ``both`` coincide; the smaller ones meet each other, a full one, or none. Sums are
+    linear in ``both``, so its least and greatest are enough.
+    """
+    full, rest = divmod(limits.rows, limits.per_group)
+    most, has_rest = limits.per_group, 1 if rest else 0
+    meetings = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1)] if rest else [(0, 0, 0)]
+    for rests, u_on_v, v_on_u in meetings:
+        needed = 2 * (full + has_rest) - rests - u_on_v - v_on_u
+        least, greatest = max(0, needed - cells), full - max(u_on_v, v_on_u)
+        for both in {least, greatest} if least <= greatest else ():
+            yield (
+                both * moved(most, most)
+                + rests * moved(rest, rest)
+                + u_on_v * moved(rest, most)
+                + v_on_u * moved(most, rest)
+                + (full - both - v_on_u) * moved(most, 0)
+                + (full - both - u_on_v) * moved(0, most)
+                + (has_rest - rests - u_on_v) * moved(rest, 0)
+                + (has_rest - rests - v_on_u) * moved(0, rest)
+            )
+
+
+# --- derivations: the bounds in words, one sentence each, for the report -----------------------
+
+
+def _some(number: int, noun: str) -> str:
+    """Give a number with its noun: 1 row, 2 rows."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _cells(number: int) -> str:
+    """Give a bound on a number of cells: one cell, at most 2 cells."""
+    return "one cell" if number == 1 else f"at most {number:,} cells"
+
+
+def _plural(unit: str) -> str:
+    """Give the plural of a unit: records, people."""
+    return "people" if unit == "person" else f"{unit}s"
+
+
+def _effect(row: Row) -> str:
+    """Say what one row does to its cell."""
+    if isinstance(row, Vector):
+        return f"the {row.noun}s of one cell by at most {row.l1:,} together"
+    least = "" if row.lower == row.upper else "at most "
+    return f"one {row.noun} by {least}{row.magnitude:,}"
+
+
+def _added_text(limits: Contribution, row: Row, unit: str) -> str:
+    """Say how far one unit more or less can move the table."""
+    if limits.is_one_row:
+        return f"one {unit} more or less changes {_effect(row)}"
+    where = _cells(limits.groups)
+    if limits.groups > 1:
+        where += f", at most {limits.per_group:,} in one"
+    return (
+        f"a {unit} has at most {_some(limits.rows, 'row')} in {where}; each changes {_effect(row)}"
+    )
+
+
+def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) -> str:
+    """Say how far a replaced unit can move the table."""
+    changed = min(2 * limits.groups, all_cells)
+    if limits.is_one_row:
+        return f"a replaced {unit} leaves or enters {_cells(changed)}, and changes {_effect(row)}"
+    where = _cells(changed) if changed == 1 else f"{_cells(changed)} in all"
+    return (
+        f"a replaced {unit} takes at most {_some(limits.rows, 'row')} away and brings as many, "
+        f"in {where}; each changes {_effect(row)}"
+    )
+
+
+def _counted_text(number: int) -> str:
+    """Say in how many cells a unit counts once."""
+    return f"{_cells(number)}, and counts once in {'it' if number == 1 else 'each'}"
+
+
+def _moved_text(row: Scalar, size: int, unit: str) -> str:
+    """Say how far a replaced row can move the only cell, which it can't leave."""
+    if size == 0:
+        return f"replacing a {unit} leaves the {row.noun} as it is"
+    return f"a replaced {unit} moves the {row.noun} by at most upper - lower = {size:,}"

@@ -1,1 +1,0 @@
-"""How far a neighbour moves a query: contributions of one unit."""

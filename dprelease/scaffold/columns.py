@@ -1,0 +1,167 @@
+"""Names of the columns of a file: a CSV file's first line, or the schema of a Parquet file."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.csv_line import split_line
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_LONGEST = 1 << 20
+_LONGEST_NAME = 200  # as in a spec
+_BOM = b"\xef\xbb\xbf"
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_VALUE = re.compile(  # a number, a date, a time: what a name is not
+    r"\s*([+-]?[0-9][0-9.,_' ]*([eE][+-]?[0-9]+)?%?|[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*"
+    r"|(true|false|null|none|nan|n/a)|\S+@\S+\.\S+)\s*",
+    re.IGNORECASE,
+)
+
+
+class Named(NamedTuple):
+    """A column's name, its type where the file itself declares one, and why no spec can read it."""
+
+    name: str
+    type: str | None = None
+    unread: str = ""
+
+
+class Csv(NamedTuple):
+    """How the header is written; declared, never guessed."""
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+
+
+def csv_columns(file: str, written: Csv) -> list[Named]:
+    """The columns that the first line names. Raises Failure (exit code 2)."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise unreadable(file, "it is no file")
+            line = first_line(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as problem:
+        raise unreadable(file, problem.strerror or "it can't be opened") from None
+    if line is None:
+        raise unreadable(file, f"its first line is longer than {_LONGEST} bytes")
+    return [Named(name) for name in _names(file, line, written)]
+
+
+def first_line(descriptor: int) -> bytes | None:
+    """The first line without its end, read byte by byte; None if it is too long to be a header.
+
+    It ends with the first line feed or carriage return, between quotes too: a header in two lines
+    is read by no run, and a lone quote must not draw the records after it in here.
+    """
+    line = bytearray()
+    while (byte := os.read(descriptor, 1)) not in {b"", b"\n", b"\r"}:
+        line += byte
+        if len(line) > _LONGEST:
+            return None
+    return bytes(line)
+
+
+def unreadable(file: str, reason: str, hint: str = "") -> Failure:
+    """Say that the columns of a file can't be read."""
+    usual = "name one CSV or Parquet file; its path can become a glob or a folder afterwards"
+    complaint = Complaint("E015", f"no columns of {file}: {reason}", hint or usual)
+    return Failure(ExitCode.SPEC, complaint)
+
+
+def _names(file: str, line: bytes, written: Csv) -> Sequence[str]:
+    try:
+        text = line.removeprefix(_BOM).decode(written.encoding)
+    except UnicodeDecodeError:
+        hint = "--encoding names another: utf-8, latin-1 or cp1252"
+        raise unreadable(file, f"its first line is not {written.encoding}", hint) from None
+    # The reader of a run, so that both find the same names.
+    names = split_line(text, written.delimiter, '"') if text.strip() else []
+    if names is None:
+        hint = "a header is one line, and what is between quotes ends in it"
+        raise unreadable(file, "its first line is no line of CSV", hint)
+    if not names:
+        raise unreadable(file, "its first line is empty", "the first line must be the header")
+    seen: set[str] = set()
+    for place, name in enumerate(names, 1):
+        why = no_name(name, seen) or ("looks like a value" if _VALUE.fullmatch(name) else "")
+        if why:
+            raise _no_header(file, place, why)
+        seen.add(name.casefold())
+    return names
+
+
+def no_name(name: str, seen: set[str]) -> str:
+    """Why no column of a spec can have the name, after those ``seen`` (casefolded); or nothing."""
+    if not name.strip():
+        return "is empty"
+    if "\t" in name:
+        return "holds a tab (--delimiter tab takes it for the delimiter)"
+    if _CONTROL.search(name):
+        return "holds a control character"
+    if len(name) > _LONGEST_NAME:
+        return f"is longer than {_LONGEST_NAME} characters"
+    return "stands there twice" if name.casefold() in seen else ""
+
+
+def _no_header(file: str, place: int, why: str) -> Failure:
+    """Say that the first line is no header, and nothing of what it holds: it may be a record."""
+    message = f"the first line of {file} is no header: field {place} {why}"
+    hint = (
+        "--no-header opens no data, and writes a spec in which you name the columns; if the line "
+        "is a header all the same, take `header = false` out there"
+    )
+    return Failure(ExitCode.SPEC, Complaint("E016", message, hint))
+
+
+def parquet_columns(file: str) -> list[Named]:
+    """The columns that the schema declares; no row group is opened. Raises Failure (exit 2)."""
+    import pyarrow.parquet as pq
+
+    if os.path.exists(file) and not os.path.isfile(file):
+        raise unreadable(file, "it is no file")
+    try:
+        schema = pq.read_schema(file)
+    except FileNotFoundError:
+        raise unreadable(file, "there is no such file") from None
+    except (OSError, ValueError):
+        raise unreadable(file, "it is no Parquet file") from None
+    if not schema.names:
+        raise unreadable(file, "it has none")
+    times = Counter(name.casefold() for name in schema.names)
+    columns = []
+    for field in schema:
+        twice = {field.name.casefold()} if times[field.name.casefold()] > 1 else set()
+        kind, wrong = _type(field.type), no_name(field.name, twice)
+        why = f"its name {wrong}" if wrong else "" if kind else "of a type that no spec reads"
+        columns.append(Named(field.name, kind, why))
+    return columns
+
+
+def _type(kind: pyarrow.DataType) -> str | None:
+    import pyarrow.types as of
+
+    tests = (
+        (of.is_boolean, "boolean"),
+        (of.is_integer, "integer"),
+        (of.is_floating, "float"),
+        (of.is_decimal128, "decimal"),
+        (of.is_string, "string"),
+        (of.is_large_string, "string"),
+        (of.is_string_view, "string"),
+        (of.is_date, "date"),
+        (lambda kind: of.is_timestamp(kind) and kind.tz is None, "timestamp"),
+    )
+    if of.is_dictionary(kind):
+        return _type(kind.value_type)
+    return next((name for test, name in tests if test(kind)), None)

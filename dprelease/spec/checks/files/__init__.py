@@ -1,1 +1,0 @@
-"""Checks of the files that a spec names: its data, ledger and output."""

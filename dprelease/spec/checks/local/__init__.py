@@ -1,1 +1,0 @@
-"""Checks of record-level tables."""

@@ -1,1 +1,0 @@
-"""Checks of units, budgets and accuracy targets."""

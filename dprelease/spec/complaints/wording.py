@@ -1,0 +1,131 @@
+"""How values and words of a spec are written in complaints, and which word a misspelt one means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date, time
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from dprelease.model.plan_json import exact
+
+_LONGEST = 80
+_MOST_BITS = 256
+_ESCAPES = str.maketrans(
+    {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+)
+
+
+def show(value: object) -> str:
+    """Show a value of the spec as TOML would write it; never long, never with control characters.
+
+    Total: never raises, whatever the value.
+    """
+    for kind, shown in _SHOWN:
+        if isinstance(value, kind):
+            return _cut(shown(value))
+    return f"a value of type {type(value).__name__}" if value is not None else "nothing"
+
+
+def show_fraction(value: Fraction) -> str:
+    """Show an exact number in plain decimal notation if it has one, else as a ratio."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
+        return "a very long number"
+    text = plain(value)
+    return text if text is not None else exact(value)
+
+
+def plain(value: Fraction) -> str | None:
+    """Write an exact number in plain decimal notation without trailing zeros.
+
+    None when its denominator has a prime factor other than 2 and 5.
+    """
+    rest, places = value.denominator, 0
+    for prime in (2, 5):
+        count = 0
+        while rest % prime == 0:
+            rest //= prime
+            count += 1
+        places = max(places, count)
+    if rest != 1:
+        return None
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    if places == 0:
+        return sign + digits
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Join words for a sentence, each in quotes: "a", "b" or "c"."""
+    quoted = [_quote(word) for word in words]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: "1 key", "2 keys"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _quote(text: str) -> str:
+    shown = text[: _LONGEST + 20].translate(_ESCAPES)
+    if not shown.isprintable():
+        shown = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in shown)
+    return f'"{shown}"'
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST + 2 else text[:_LONGEST] + "…"
+
+
+def _show_integer(value: int) -> str:
+    return str(value) if value.bit_length() <= _MOST_BITS else "a very large number"
+
+
+def _show_decimal(value: Decimal) -> str:
+    return str(value).replace("E", "e").replace("Infinity", "inf").replace("NaN", "nan")
+
+
+# The order matters: a bool is an int.
+_SHOWN: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (str, _quote),
+    (bool, lambda value: "true" if value else "false"),
+    (int, _show_integer),
+    (Decimal, _show_decimal),
+    (Fraction, show_fraction),
+    (date, str),
+    (time, str),
+    (list, lambda _: "a list"),
+    (dict, lambda _: "a table"),
+)
+_LONGEST_GUESSED = 64
+_MOST_TRIED = 500
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """Give the known word closest to ``word``, or None when none is close.
+
+    Case and the difference between ``-`` and ``_`` don't count. Ties go to the first in order;
+    only the first 500 known words are tried.
+    """
+    # 60 of 100 letters in common, in order: enough to be a misspelling.
+    if len(word) > _LONGEST_GUESSED:
+        return None
+    # Imported here for start-up: most specs hold no misspelling.
+    from difflib import SequenceMatcher
+
+    wanted = _fold(word)
+    best, best_score = None, 60
+    for candidate in islice(words, _MOST_TRIED):
+        score = round(100 * SequenceMatcher(None, wanted, _fold(candidate), autojunk=False).ratio())
+        if score > best_score:
+            best, best_score = candidate, score
+    return best
+
+
+def _fold(word: str) -> str:
+    return word.casefold().replace("-", "_")

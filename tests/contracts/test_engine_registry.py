@@ -1,0 +1,83 @@
+"""An engine is one line of the registry: spec, schema and run know it from there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from oracle import engine as oracle
+
+import dprelease
+from dprelease.engines import get
+from dprelease.engines.registry import ENGINES
+from dprelease.errors import Failure
+from dprelease.spec.schema.json_schema import schema_text
+
+SPEC = """\
+schema = 1
+[release]
+name = "toy"
+[data]
+path = "data.csv"
+engine = "toy"
+[privacy]
+unit = "row"
+adjacency = "add-remove"
+epsilon = 1
+[output]
+path = "out"
+[columns.g]
+type = "string"
+keys = ["a", "b"]
+[[query]]
+name = "count"
+statistic = "count"
+by = ["g"]
+"""
+
+
+class Toy(oracle.Reference):
+    """Answers as the oracle does."""
+
+    name = "toy"
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    def aggregate(self, request: dprelease.model.AggregateRequest) -> dprelease.model.ExactTable:
+        """See ``Engine``."""
+        self.requests += 1
+        return super().aggregate(request)
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    (tmp_path / "data.csv").write_text("g\n" + "a\n" * 900 + "b\n" * 100)
+    path = tmp_path / "toy.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_an_engine_that_is_in_no_registry_can_not_be_named(spec: Path) -> None:
+    with pytest.raises(Failure) as caught:
+        dprelease.load(spec)
+    assert [complaint.code for complaint in caught.value.complaints] == ["E105"]
+    assert '"toy"' not in schema_text()
+
+
+def test_an_engine_is_one_line_of_the_registry(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, toy = ModuleType("toy_engine"), Toy()
+    module.ENGINE = toy  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "toy_engine", module)
+    monkeypatch.setitem(ENGINES, "toy", "toy_engine")
+    assert get("toy") is toy
+    assert '"toy"' in schema_text()
+    assert dprelease.load(spec).data.engine == "toy"
+    assert dprelease.run(spec).charged
+    assert toy.requests == 1
+
+
+def test_no_spec_names_the_oracle() -> None:
+    assert oracle.ENGINE.name not in ENGINES

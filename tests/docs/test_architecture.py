@@ -1,0 +1,28 @@
+"""The map of the repository: every path in it exists, and it stays short."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+TOP = Path(__file__).parents[2]
+TEXT = (TOP / "ARCHITECTURE.md").read_text(encoding="utf-8")
+MOST_LINES = 150
+PATH = re.compile(r"`((?:dprelease|tests|benchmarks)/[^` ]+)`")
+
+
+def test_the_map_is_short() -> None:
+    assert len(TEXT.splitlines()) <= MOST_LINES
+
+
+def test_every_path_of_the_map_is_there() -> None:
+    paths = PATH.findall(TEXT)
+    assert len(paths) > MOST_LINES / 2
+    assert [path for path in paths if not (TOP / path).exists()] == []
+
+
+def test_every_folder_of_the_package_is_on_the_map() -> None:
+    folders = {
+        path.parent.relative_to(TOP).as_posix() for path in TOP.glob("dprelease/*/__init__.py")
+    }
+    assert {folder for folder in folders if f"| `{folder}` |" not in TEXT} == set()

@@ -1,0 +1,31 @@
+"""Deltas of local randomizers by their formulas: an oracle for the planner and the verifier."""
+
+from fractions import Fraction
+
+from dprelease.model.local_tables import Window, WindowLaw
+from dprelease.privacy.interval_arithmetic import exp_bounds, round_down
+
+
+def delta_of(window: Window, epsilon: Fraction) -> Fraction:
+    """Upper bound of the delta of a window at this epsilon, for any two numbers."""
+    starts = window.levels - window.width
+    over = window.ratio - round_down(1 / exp_bounds(-epsilon)[1], 30)
+    if over <= 0:
+        return Fraction(0)
+    return min(window.width, starts) * over / (starts + window.ratio * window.width)
+
+
+def law_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
+    """The same of a mixture: that of its windows, by their shares."""
+    if law.second is None:
+        return delta_of(law.first, epsilon)
+    first, second = delta_of(law.first, epsilon), delta_of(law.second, epsilon)
+    return law.share * first + (1 - law.share) * second
+
+
+def subset_delta(labels: int, size: int, chance: Fraction, epsilon: Fraction) -> Fraction:
+    """Upper bound of the delta of subset selection, any two labels either way round."""
+    most = exp_bounds(-epsilon)[1]  # e^epsilon >= 1/most, and epsilon may be large
+    alone = chance * (labels - size) / (labels - 1)
+    other = (1 - chance) * size / (labels - 1)
+    return max(Fraction(0), alone - other / most, other - alone / most)

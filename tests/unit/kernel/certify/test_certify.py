@@ -1,0 +1,242 @@
+"""The second opinion accepts what the planner makes and refuses what is better than true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from thorough import examples
+
+from dprelease import ExitCode, Failure, load
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.worst_change import worst_change
+from dprelease.model import (
+    Expression,
+    Grid,
+    Loss,
+    Measure,
+    MeasureKind,
+    Noise,
+    NoiseFamily,
+    Plan,
+    Quantity,
+    Sensitivity,
+    Step,
+)
+from dprelease.planning.planner import make_plan
+
+NINE = Fraction(9, 10)
+
+
+def make(
+    statistic: str,
+    adjacency: str,
+    privacy: dict[str, Any],
+    bounds: tuple[int, int] = (-3, 40),
+    by: bool = True,
+    mechanism: str = "auto",
+) -> Plan:
+    column = {} if statistic == "count" else {"column": "x"}
+    spec: dict[str, Any] = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out/r"},
+        "privacy": {"unit": "row", "adjacency": adjacency} | privacy,
+        "columns": {
+            "g": {"type": "string", "keys": ["a", "b", "c"], "source": "public"},
+            "x": {"type": "integer", "lower": bounds[0], "upper": bounds[1], "source": "p"},
+        },
+        "query": [
+            {
+                "name": "q",
+                "statistic": statistic,
+                "by": ["g"] if by else [],
+                "mechanism": mechanism,
+            }
+            | column
+        ],
+    }
+    return make_plan(load(spec))
+
+
+def doctored(made: Plan, **changes: Any) -> Plan:
+    return replace(made, steps=(replace(made.steps[0], **changes), *made.steps[1:]))
+
+
+def refused(made: Plan) -> bool:
+    try:
+        certify(made)
+    except Failure as failure:
+        return failure.exit_code == ExitCode.INTERNAL
+    return False
+
+
+CASES = [
+    (statistic, adjacency, by)
+    for statistic in ("count", "sum", "mean")
+    for adjacency in ("add-remove", "replace-one")
+    for by in (True, False)
+    if (statistic, adjacency, by) != ("count", "replace-one", False)
+]
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize(("statistic", "adjacency", "by"), CASES)
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_planned_noise_is_certified_and_less_noise_is_refused(
+    statistic: str, adjacency: str, by: bool, mechanism: str
+) -> None:
+    privacy = {"epsilon": 0.7} if mechanism == "laplace" else {"epsilon": 0.7, "delta": 1e-6}
+    made = make(statistic, adjacency, privacy, by=by, mechanism=mechanism)
+    assert certify(made).plan is made
+    noise = made.steps[0].noise
+    assert refused(doctored(made, noise=replace(noise, parameter=noise.parameter * NINE)))
+
+
+@given(
+    low=st.integers(-1000, 1000),
+    width=st.integers(1, 10**6),
+    adjacency=st.sampled_from(["add-remove", "replace-one"]),
+    statistic=st.sampled_from(["sum", "mean"]),
+    by=st.booleans(),
+    delta=st.sampled_from([0, 1e-9, 1e-5]),
+)
+@settings(max_examples=examples(40), deadline=None)
+def test_every_plan_is_certified(
+    low: int, width: int, adjacency: str, statistic: str, by: bool, delta: float
+) -> None:
+    mechanism = "gaussian" if delta else "laplace"
+    privacy = {"epsilon": 1, "delta": delta}
+    certify(make(statistic, adjacency, privacy, (low, low + width), by, mechanism))
+
+
+def test_the_enumeration_finds_the_sensitivities_by_itself() -> None:
+    made = make("mean", "replace-one", {"epsilon": 1})
+    worst = worst_change(made.steps[0], made.release.privacy)
+    assert (worst.l1, worst.shift.l2_squared) == (86, 2 * 43**2)
+
+
+def test_a_wrong_adjacency_is_noticed() -> None:
+    made = make("sum", "add-remove", {"epsilon": 1})
+    release = make("sum", "replace-one", {"epsilon": 1}).release
+    assert refused(replace(made, release=release))
+
+
+def test_a_wider_transform_is_noticed() -> None:
+    made = make("sum", "add-remove", {"epsilon": 1})
+    assert refused(doctored(made, transform=((2,),)))
+
+
+def test_a_query_without_noise_is_refused_unless_nothing_can_change() -> None:
+    made = make("count", "add-remove", {"epsilon": 1})
+    nothing = Noise(NoiseFamily.NONE, Fraction(0))
+    assert refused(doctored(made, noise=nothing, loss=Loss(Fraction(0))))
+    free = make("count", "replace-one", {"epsilon": 1}, by=False)
+    assert certify(free).plan is free
+
+
+def test_a_total_that_is_too_good_is_refused() -> None:
+    made = make("count", "add-remove", {"epsilon": 1})
+    assert refused(replace(made, loss=replace(made.loss, epsilon=Fraction(99, 100))))
+
+
+QUANTITY = Quantity("x", Grid(Fraction(1), 0, 10))
+NOTHING = {
+    "noise": Noise(NoiseFamily.NONE, Fraction(0)),
+    "loss": Loss(Fraction(0), Fraction(0), Fraction(0)),
+    "sensitivity": Sensitivity(0, 0, 0),
+}
+UNLIKE = [Expression("x > 5", ("x",)), Expression("x > 0", ("x",))]
+
+DOCTORED: dict[str, tuple[str, dict[str, Any]]] = {
+    "a sum of nothing": ("sum", {"measures": (Measure(MeasureKind.SUM),), **NOTHING}),
+    "values of nothing": ("sum", {"measures": (Measure(MeasureKind.VALUES),), **NOTHING}),
+    "records of a quantity": ("sum", {"measures": (Measure(MeasureKind.RECORDS, QUANTITY),)}),
+    "a null outside the bounds": (
+        "sum",
+        {"measures": (Measure(MeasureKind.SUM, replace(QUANTITY, null_fill=10**6)),)},
+    ),
+    "bounds upside down": (
+        "sum",
+        {
+            "measures": (
+                Measure(MeasureKind.SUM, replace(QUANTITY, grid=Grid(Fraction(1), 5, 4))),
+            ),
+            **NOTHING,
+        },
+    ),
+    "bounds beyond doubles": (
+        "sum",
+        {
+            "measures": (
+                Measure(MeasureKind.SUM, replace(QUANTITY, grid=Grid(Fraction(1), 0, 2**53))),
+            )
+        },
+    ),
+    "two filters": (
+        "mean",
+        {
+            "measures": (
+                Measure(MeasureKind.VALUES, QUANTITY, UNLIKE[0]),
+                Measure(MeasureKind.SUM, QUANTITY, UNLIKE[1]),
+            )
+        },
+    ),
+    "a filter that the query has not": (
+        "count",
+        {"measures": (Measure(MeasureKind.RECORDS, None, UNLIKE[0]),)},
+    ),
+    "nothing released": ("count", {"transform": (), "unit": ()}),
+    "a row too long": ("count", {"transform": ((1, 1),)}),
+    "no measures": ("count", {"measures": (), "transform": ((),)}),
+    "a negative loss": ("count", {"loss": Loss(Fraction(-1))}),
+    "free, at a price": ("count", {**NOTHING, "loss": Loss(Fraction(1))}),
+}
+
+
+@pytest.mark.parametrize("what", DOCTORED)
+def test_what_an_engine_would_take_otherwise_is_refused(what: str) -> None:
+    statistic, changes = DOCTORED[what]
+    made = make(statistic, "add-remove", {"epsilon": 1}, (0, 10))
+    assert not refused(made)
+    assert refused(doctored(made, **changes))
+
+
+def test_groups_that_do_not_fit_their_labels_are_refused() -> None:
+    made = make("count", "add-remove", {"epsilon": 1})
+    query = made.steps[0].query
+    for labels in (("a",), ("a", "b", "b"), ("a", "b", "c", "d")):
+        other = replace(query, groups=(replace(query.groups[0], labels=labels),))
+        release = replace(made.release, queries=(other,))
+        assert refused(replace(doctored(made, query=other), release=release))
+
+
+def test_steps_and_queries_are_the_same() -> None:
+    made = make("count", "add-remove", {"epsilon": 1})
+    assert refused(replace(made, steps=()))
+    assert refused(doctored(made, query=replace(made.steps[0].query, name="other")))
+
+
+def test_an_understated_rho_is_refused() -> None:
+    made = make("count", "add-remove", {"epsilon": 1})
+    assert refused(replace(made, loss=replace(made.loss, rho=Fraction(1, 10**6))))
+
+
+def test_an_understated_rho_of_gaussian_noise_is_refused() -> None:
+    """Though its epsilon and delta are right: later runs are added to its rho."""
+    made = make("sum", "add-remove", {"epsilon": 1, "delta": 1e-6}, mechanism="gaussian")
+    loss = made.steps[0].loss
+    assert loss.rho is not None
+    assert refused(doctored(made, loss=replace(loss, rho=loss.rho * Fraction(999, 1000))))
+    assert refused(doctored(made, loss=replace(loss, rho=None)))
+
+
+def test_a_total_over_the_declared_one_is_refused() -> None:
+    made = make("count", "add-remove", {"epsilon": 1})
+    step: Step = made.steps[0]
+    twice = replace(made, steps=(step, step), loss=Loss(Fraction(2)))
+    assert refused(twice)

@@ -1,0 +1,274 @@
+"""Choices that mean something else, or lose more, than they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import exp, log
+from typing import Any
+
+import pytest
+
+from dprelease import ExitCode, Failure, load
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.step_loss import span_of_scores
+from dprelease.kernel.certify.total_loss import events_of
+from dprelease.kernel.certify.well_formed import meaning_breaches
+from dprelease.kernel.verify import additive as witness
+from dprelease.model import (
+    Adjacency,
+    Bounding,
+    Form,
+    Grid,
+    Loss,
+    Measure,
+    MeasureKind,
+    Noise,
+    NoiseFamily,
+    Plan,
+    Quantity,
+)
+from dprelease.model.privacy_events import Pure, Range
+from dprelease.planning.planner import make_plan
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "mode": {"column": "h"},
+    "top_k": {"column": "h", "k": 2},
+    "best": {
+        "candidates": [1, 2, 3],
+        "score": "CASE WHEN x > candidate THEN 1 ELSE 0 END",
+        "score_upper": 4,
+    },
+}
+
+
+def plan(statistic: str, adjacency: str = "add-remove", by: bool = True, **query: Any) -> Plan:
+    spec: dict[str, Any] = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out/r"},
+        "privacy": {"unit": "row", "adjacency": adjacency, "epsilon": 1},
+        "columns": {
+            "g": {"type": "string", "keys": ["a", "b"], "source": "p"},
+            "h": {"type": "string", "keys": ["u", "v", "w"], "source": "p"},
+            "x": {"type": "integer", "lower": 0, "upper": 10, "source": "p", "nulls": 0},
+            "y": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
+            "z": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
+        },
+        "query": [{"name": "q", "statistic": statistic} | query],
+    }
+    if by:
+        spec["query"][0]["by"] = ["g"]
+    return make_plan(load(spec))
+
+
+def doctored(made: Plan, asked: dict[str, Any] | None = None, **changes: Any) -> Plan:
+    """Change a step, and its query as well in the release."""
+    query = replace(made.steps[0].query, **(asked or {}))
+    step = replace(made.steps[0], query=query, **changes)
+    reads = (replace(made.reads[0], query=query, step=query.name),)
+    release = replace(made.release, queries=(query,))
+    return replace(made, steps=(step,), release=release, reads=reads)
+
+
+def refused(made: Plan) -> bool:
+    try:
+        certify(made)
+    except Failure as failure:
+        return failure.exit_code == ExitCode.INTERNAL
+    return False
+
+
+def meaningless(made: Plan) -> bool:
+    """Whether a plan is refused whatever it costs."""
+    return next(meaning_breaches(made), None) is not None and refused(made)
+
+
+# --- choices ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statistic", CHOICES)
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("family", [NoiseFamily.EXPONENTIAL, NoiseFamily.PERMUTE_AND_FLIP])
+def test_rates_of_choices(statistic: str, adjacency: str, family: NoiseFamily) -> None:
+    made = plan(statistic, adjacency, **CHOICES[statistic])
+    step = made.steps[0]
+    assert not refused(made)
+    span = span_of_scores(step, made.release.privacy)
+    assert span == (4 if statistic == "best" else 1) * (2 if adjacency == "replace-one" else 1)
+    rate = 1 / Fraction(span * step.query.picks)
+    chosen = {"noise": Noise(family, rate), "form": Form.CHOICE, "loss": Loss(Fraction(1))}
+    fair = replace(doctored(made, **chosen), loss=Loss(Fraction(1)))
+    assert not refused(fair)
+    event = Range if family is NoiseFamily.EXPONENTIAL else Pure
+    assert events_of(fair) == [(event(rate * span), step.query.picks)]
+    assert refused(doctored(fair, noise=Noise(family, rate * Fraction(1001, 1000))))
+    assert refused(doctored(fair, noise=Noise(family, -rate)))
+    assert refused(doctored(fair, noise=Noise(NoiseFamily.LAPLACE, rate)))
+    assert refused(doctored(fair, noise=Noise(NoiseFamily.NONE, Fraction(0))))
+    less = replace(step.sensitivity, choice_l1=step.sensitivity.choice_l1 - 1)
+    assert refused(doctored(fair, sensitivity=less))
+    rho_of = witness.range_rho if family is NoiseFamily.EXPONENTIAL else witness.pure_rho
+    rho = step.query.picks * rho_of(rate * span)
+    for claimed, holds in [(rho, True), (rho * Fraction(999, 1000), False)]:
+        loss = Loss(Fraction(1), Fraction(0), claimed)
+        assert refused(replace(doctored(fair, loss=loss), loss=loss)) != holds
+
+
+def test_no_score_is_monotone_when_rows_are_replaced() -> None:
+    made = plan("mode", "replace-one", column="h")
+    step = made.steps[0]
+    half = replace(step.sensitivity, monotone=True)
+    assert refused(doctored(made, sensitivity=half))
+    assert refused(doctored(made, sensitivity=replace(half, choice_l1=100)))
+
+
+def test_a_choice_is_no_noise_on_counts() -> None:
+    made = plan("mode", column="h")
+    assert refused(doctored(made, form=Form.NUMBERS))
+    assert refused(doctored(made, form=Form.QUANTILES))
+    counts = plan("count")
+    assert refused(doctored(counts, form=Form.CHOICE))
+
+
+RECORDS = Measure(MeasureKind.RECORDS)
+BAD_CHOICES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "nothing to choose among": ("mode", {"axis": None}, {}),
+    "more picks than labels": ("mode", {"picks": 4}, {}),
+    "no picks": ("mode", {"picks": 0}, {}),
+    "more picks than candidates": ("best", {"picks": 4}, {}),
+    "two scores": ("mode", {}, {"transform": ((1,), (1,)), "unit": (Fraction(1),) * 2}),
+    "no score": ("mode", {}, {"transform": (), "unit": ()}),
+    "a negative score": ("mode", {}, {"transform": ((-1,),)}),
+    "a score of halves": ("mode", {}, {"transform": ((Fraction(1, 2),),)}),
+    "a score by a sum": (
+        "mode",
+        {},
+        {"measures": (Measure(MeasureKind.SUM, Quantity("x", Grid(Fraction(1), 0, 1))),)},
+    ),
+    "units and records": (
+        "mode",
+        {},
+        {"measures": (RECORDS, Measure(MeasureKind.UNITS)), "transform": ((1, 1),)},
+    ),
+    "measures beside candidates": ("best", {}, {"measures": (RECORDS,), "transform": ((1,),)}),
+    "a threshold": ("mode", {}, {"threshold": 10}),
+    "no candidates": ("best", {"candidates": None}, {}),
+}
+
+
+@pytest.mark.parametrize("what", BAD_CHOICES)
+def test_choices_that_are_none_are_refused(what: str) -> None:
+    statistic, asked, changes = BAD_CHOICES[what]
+    made = plan(statistic, **CHOICES[statistic])
+    assert not refused(made)
+    assert meaningless(doctored(made, asked, **changes))
+
+
+def test_scores_are_bounded_by_what_they_count() -> None:
+    made = plan("mode", column="h")
+    assert refused(doctored(made, transform=((2,),)))
+    units = doctored(made, measures=(Measure(MeasureKind.UNITS),))
+    for bounding, rows, cells in [((6, 2, 3), 6, 2), ((6, 4, 6), 6, 2), ((5, 1, 5), 5, 1)]:
+        people = replace(
+            made.release.privacy, unit="column", unit_column="p", bounding=Bounding(*bounding)
+        )
+        # however many labels a unit has in a cell, none of their scores moves by more than 1
+        assert span_of_scores(units.steps[0], people) == cells
+        assert span_of_scores(made.steps[0], people) == rows
+        replaced = replace(people, adjacency=Adjacency.REPLACE_ONE)
+        assert span_of_scores(units.steps[0], replaced) == 2 * cells
+        assert span_of_scores(made.steps[0], replaced) == 2 * rows
+
+
+def test_axes_and_candidates_are_public_and_right() -> None:
+    made = plan("mode", column="h")
+    axis = made.steps[0].query.axis
+    assert axis is not None
+    private = replace(axis, private=True, labels=(), keys=None)
+    for bad in (private, replace(axis, labels=("u", "u", "w")), replace(axis, keys=None)):
+        assert meaningless(doctored(made, {"axis": bad}))
+    made = plan("best", **CHOICES["best"])
+    given = made.steps[0].query.candidates
+    assert given is not None
+    for changes in (
+        {"texts": ("1", "1", "2")},
+        {"texts": ()},
+        {"grid": Grid(Fraction(1), -4, 4)},
+        {"grid": Grid(Fraction(1), 0, 2**53)},
+        {"grid": Grid(Fraction(0), 0, 4)},
+    ):
+        assert meaningless(doctored(made, {"candidates": replace(given, **changes)}))
+    wider = replace(given, grid=Grid(Fraction(1), 0, 5))
+    assert refused(doctored(made, {"candidates": wider}))
+    # with both, which is it?
+    both = plan("mode", column="h").steps[0].query.axis
+    assert meaningless(doctored(made, {"axis": both}))
+    assert meaningless(doctored(made, form=Form.NUMBERS))
+
+
+def test_the_top_by_noisy_counts_is_paid_for_all_counts() -> None:
+    made = plan("top_k", "replace-one", column="h", k=2, mechanism="laplace")
+    step = made.steps[0]
+    assert (step.form, step.noise) == (Form.NUMBERS, Noise(NoiseFamily.LAPLACE, Fraction(2)))
+    assert not refused(made)
+    assert refused(doctored(made, noise=Noise(NoiseFamily.LAPLACE, Fraction(19, 10))))
+    assert refused(doctored(made, {"axis": None}, noise=Noise(NoiseFamily.LAPLACE, Fraction(1))))
+    assert refused(doctored(made, {"picks": 4}))
+    two = {"transform": ((1,), (1,)), "unit": (Fraction(1),) * 2}
+    assert refused(doctored(made, **two))
+
+
+def laws(scores: tuple[int, ...], rate: float, flips: bool) -> list[float]:
+    """Chances of each candidate; permute-and-flip over all subsets of the others."""
+    p = [exp(rate * (score - max(scores))) for score in scores]
+    if not flips:
+        return [each / sum(p) for each in p]
+    found = []
+    for o, mine in enumerate(p):
+        others = [each for i, each in enumerate(p) if i != o]
+        total = 0.0
+        for taken in product((False, True), repeat=len(others)):
+            weight = 1.0
+            for each, one in zip(others, taken, strict=True):
+                weight *= -each if one else 1.0
+            total += weight / (sum(taken) + 1)
+        found.append(mine * total)
+    return found
+
+
+@pytest.mark.parametrize("flips", [False, True])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_the_span_is_what_choices_lose(flips: bool, replaced: bool) -> None:
+    """All scores of three candidates, one record more or replaced: reached, and never passed."""
+    rate, worst = 0.5, 0.0
+    for scores in product(range(1, 5), repeat=3):
+        for change in product((0, 1) if not replaced else (-1, 0, 1), repeat=3):
+            if replaced and not (sum(change) == 0 and sum(map(abs, change)) <= 2):
+                continue
+            moved = tuple(a + b for a, b in zip(scores, change, strict=True))
+            for one, other in zip(laws(scores, rate, flips), laws(moved, rate, flips), strict=True):
+                worst = max(worst, abs(log(one / other)))
+    made = plan("mode", "replace-one" if replaced else "add-remove", column="h")
+    bound = rate * span_of_scores(made.steps[0], made.release.privacy)
+    assert 0.6 * bound < worst < bound + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", ["0.000000001", "0.01", "1", "7", "300"])
+def test_the_rho_of_a_range_is_the_largest_divergence(epsilon: str) -> None:
+    """Two-point log-ratios -s and epsilon - s, every s and order: none above, one close."""
+    bound = float(witness.range_rho(Fraction(epsilon)))
+    size = float(epsilon)
+    assert 0 < bound <= size * size / 8 * (1 + 1e-12)
+    if not 0.1 < size < 100:
+        return
+    worst = 0.0
+    for step in range(1, 400):
+        shift = size * step / 400
+        # the chance of the upper point under the second law, for which the ratios have mean 1
+        chance = (1 - exp(-shift)) / (exp(size - shift) - exp(-shift))
+        for alpha in (1.001, 1.1, 2, 5, 20):
+            mean = chance * exp(alpha * (size - shift)) + (1 - chance) * exp(-alpha * shift)
+            worst = max(worst, log(mean) / (alpha - 1) / alpha)
+    assert 0.99 * bound < worst < bound

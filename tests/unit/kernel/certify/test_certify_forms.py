@@ -1,0 +1,258 @@
+"""Quantiles, ratios and sets that mean something else, or lose more, than they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dprelease import ExitCode, Failure, load
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.total_loss import events_of
+from dprelease.kernel.certify.well_formed import meaning_breaches
+from dprelease.model import (
+    ColumnType,
+    Expression,
+    Grid,
+    Measure,
+    MeasureKind,
+    Noise,
+    NoiseFamily,
+    Part,
+    Plan,
+    Quantity,
+    Step,
+)
+from dprelease.model.privacy_events import Range
+from dprelease.planning.planner import make_plan
+
+RECORDS = Measure(MeasureKind.RECORDS)
+
+
+def plan(statistic: str, adjacency: str = "add-remove", by: bool = True, **query: Any) -> Plan:
+    spec: dict[str, Any] = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out/r"},
+        "privacy": {"unit": "row", "adjacency": adjacency, "epsilon": 1},
+        "columns": {
+            "g": {"type": "string", "keys": ["a", "b"], "source": "p"},
+            "h": {"type": "string", "keys": ["u", "v", "w"], "source": "p"},
+            "x": {"type": "integer", "lower": 0, "upper": 10, "source": "p", "nulls": 0},
+            "y": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
+            "z": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
+        },
+        "query": [{"name": "q", "statistic": statistic} | query],
+    }
+    if by:
+        spec["query"][0]["by"] = ["g"]
+    return make_plan(load(spec))
+
+
+def doctored(made: Plan, asked: dict[str, Any] | None = None, **changes: Any) -> Plan:
+    """Change a step, and its query as well in the release."""
+    query = replace(made.steps[0].query, **(asked or {}))
+    step = replace(made.steps[0], query=query, **changes)
+    reads = (replace(made.reads[0], query=query, step=query.name),)
+    release = replace(made.release, queries=(query,))
+    return replace(made, steps=(step,), release=release, reads=reads)
+
+
+def refused(made: Plan) -> bool:
+    try:
+        certify(made)
+    except Failure as failure:
+        return failure.exit_code == ExitCode.INTERNAL
+    return False
+
+
+def meaningless(made: Plan) -> bool:
+    """Whether a plan is refused whatever it costs."""
+    return next(meaning_breaches(made), None) is not None and refused(made)
+
+
+# --- quantiles ----------------------------------------------------------------------------------
+
+QUARTILES = {"column": "x", "q": [0.25, 0.5, 0.75]}
+
+
+def with_steps(make: Callable[[tuple[Any, ...]], list[Any]]) -> Plan:
+    made = plan("quantile", **QUARTILES)
+    scheme = made.steps[0].scheme
+    assert scheme is not None
+    steps = tuple(make(scheme.steps))
+    rate = steps[0].rate if steps else Fraction(1)
+    noise = Noise(NoiseFamily.EXPONENTIAL, rate)
+    return doctored(made, scheme=replace(scheme, steps=steps), noise=noise)
+
+
+def test_schemes_that_are_no_trees_are_refused() -> None:
+    assert not refused(with_steps(list))
+    for bad in (
+        lambda steps: steps[:2],
+        lambda steps: [*steps, steps[2]],
+        lambda steps: [steps[1], steps[0], steps[2]],
+        lambda steps: [steps[0], replace(steps[1], left=0, right=4), steps[2]],
+        lambda steps: [steps[0], replace(steps[1], index=3), steps[2]],
+        lambda steps: [replace(steps[0], index=4), *steps[1:]],
+        lambda steps: [*steps[:2], replace(steps[2], rate=Fraction(0))],
+        lambda steps: [*steps[:2], replace(steps[2], target=Fraction(1))],
+        lambda steps: [*steps[:2], replace(steps[2], target=Fraction(1, 10**6 + 1))],
+        lambda steps: [],
+    ):
+        assert meaningless(with_steps(bad))
+    assert refused(
+        with_steps(lambda steps: [*steps[:2], replace(steps[2], rate=steps[2].rate * 2)])
+    )
+
+
+def test_quantiles_are_cheaper_only_where_a_replaced_row_stays_in_its_cell() -> None:
+    """Not if it may be in another group, or have no value: then it goes here and comes there."""
+    asked = {"statistic": "quantile", "adjacency": "replace-one", "q": 0.25}
+    stays = plan(**asked, column="x", by=False)
+    assert not refused(stays)
+    assert events_of(stays) == [(Range(Fraction(1)), 1)]
+    step = stays.steps[0]
+    for moves in (plan(**asked, column="x"), plan(**asked, column="y", by=False)):
+        assert not refused(moves)
+        steep = doctored(moves, scheme=step.scheme, noise=step.noise)
+        assert refused(steep)
+        assert events_of(steep) == [(Range(Fraction(3, 2)), 1)]
+    less = replace(step.sensitivity, l1=step.sensitivity.l1 - 1)
+    assert refused(doctored(stays, sensitivity=less))
+
+
+BAD_QUANTILES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "no scheme": ({}, {"scheme": None}),
+    "no points": ({}, {"points": None}),
+    "points outside exact integers": (
+        {},
+        {"points": Quantity("x", Grid(Fraction(1), 0, 2**53), 0)},
+    ),
+    "a null outside the bounds": ({}, {"points": Quantity("x", Grid(Fraction(1), 0, 10), 11)}),
+    "other quantiles": ({"quantiles": (Fraction(1, 4), Fraction(1, 2), Fraction(4, 5))}, {}),
+    "a part of a ratio": ({"numerator": Part()}, {}),
+    "another rate": ({}, {"noise": Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 100))}),
+    "another law": ({}, {"noise": Noise(NoiseFamily.PERMUTE_AND_FLIP, Fraction(1, 8))}),
+    "no noise": ({}, {"noise": Noise(NoiseFamily.NONE, Fraction(0))}),
+    "measures": ({}, {"measures": (RECORDS,), "transform": ((1,),) * 3}),
+    "a threshold": ({}, {"threshold": 9}),
+    "falling outputs": ({"points": (3, 2)}, {}),
+    "outputs twice": ({"points": (3, 3)}, {}),
+    "outputs outside the bounds": ({"points": (3, 11)}, {}),
+    "no outputs": ({"points": ()}, {}),
+}
+
+
+@pytest.mark.parametrize("what", BAD_QUANTILES)
+def test_quantiles_that_are_none_are_refused(what: str) -> None:
+    asked, changes = BAD_QUANTILES[what]
+    made = plan("quantile", **QUARTILES)
+    assert not refused(doctored(made, {"points": (0, 3, 10)}))
+    assert meaningless(doctored(made, asked, **changes))
+
+
+def test_a_replaced_value_stays_in_its_cell_only_if_nothing_can_move_it() -> None:
+    # of 9/10: 10 if it stays, 9 for a removal and as much for an addition
+    tight = plan("quantile", "replace-one", by=False, column="x", q=[0.9])
+    assert not refused(tight)
+    held = tight.steps[0].points
+    assert held is not None
+    assert refused(doctored(tight, points=replace(held, null_fill=None)))
+    assert refused(doctored(tight, {"where": Expression("y > 1", ("y",))}))
+    grouped = plan("count").steps[0].query.groups
+    assert refused(doctored(tight, {"groups": grouped}))
+
+
+# --- ratios and sets ----------------------------------------------------------------------------
+
+WHERE = Expression("y > 2", ("y",))
+SUM = {"statistic": "sum", "column": "x"}
+
+
+def of(step: Step, at: int, **changes: Any) -> tuple[Measure, ...]:
+    return tuple(replace(m, **changes) if i == at else m for i, m in enumerate(step.measures))
+
+
+def test_ratios_have_filters_of_their_own_and_no_others() -> None:
+    made = plan(
+        "ratio",
+        numerator=SUM | {"where": "y > 2"},
+        denominator={"statistic": "count", "where": "y > 5"},
+        where="z > 1",
+    )
+    step = made.steps[0]
+    assert not refused(made)
+    assert meaningless(doctored(made, measures=of(step, 0, where=Expression("z > 8", ("z",)))))
+    # both parts' own filters are known, with or without the query's
+    assert not refused(doctored(made, measures=of(step, 0, where=made.steps[0].query.where)))
+    third = Measure(MeasureKind.SUM, Quantity("z", Grid(Fraction(1), 0, 10)))
+    spare = Measure(MeasureKind.SUM, Quantity("y", Grid(Fraction(1), 0, 10)))
+    more = tuple(replace(each, where=step.query.where) for each in (spare, third))
+    wide = tuple((*row, 0, 0) for row in step.transform)
+    assert meaningless(doctored(made, measures=(*step.measures, *more), transform=wide))
+    assert meaningless(doctored(made, {"denominator": None}))
+    assert refused(doctored(made, transform=((step.transform[0][0] + 1, 0), step.transform[1])))
+
+
+def test_one_filter_for_both_parts_does_not_come_apart() -> None:
+    """Shares of a whole: with one filter for two sums, a row is in both or in neither."""
+    made = plan(
+        "ratio",
+        numerator={"statistic": "count", "where": "y > 2"},
+        denominator={"statistic": "count", "where": "y > 2"},
+    )
+    assert not refused(made)
+    split = ((1, -1), (0, 1))  # the first is always 0, if the filter is one
+    unequal = of(made.steps[0], 1, where=None)
+    known = replace(made.steps[0].sensitivity, l1=1, l2_squared=1)
+    one = {"sensitivity": known, "noise": Noise(NoiseFamily.LAPLACE, Fraction(1))}
+    assert not refused(doctored(made, transform=split, **one))
+    # else the difference moves by 1 where the second count moves by 1 as well
+    assert refused(doctored(made, transform=split, measures=unequal, **one))
+
+
+def test_what_is_no_sum_over_rows_stands_alone() -> None:
+    units, distinct = plan("count_units"), plan("count_distinct", column="h")
+    assert not refused(units)
+    assert not refused(distinct)
+    for made in (units, distinct):
+        measure = made.steps[0].measures[0]
+        pair = {"measures": (measure, RECORDS), "transform": ((1, 0),)}
+        assert meaningless(doctored(made, **pair))
+        twice = {"transform": ((1,), (1,)), "unit": (Fraction(1),) * 2}
+        assert meaningless(doctored(made, **twice))
+        assert meaningless(doctored(made, measures=(replace(measure, where=WHERE),)))
+    column = replace(distinct.steps[0].measures[0], column=None)
+    assert meaningless(doctored(distinct, measures=(column,)))
+    unknown = replace(distinct.steps[0].measures[0], column="elsewhere")
+    assert meaningless(doctored(distinct, measures=(unknown,)))
+    named = replace(units.steps[0].measures[0], column="h")
+    assert meaningless(doctored(units, measures=(named,)))
+    valued = Measure(MeasureKind.SUM, Quantity("x", Grid(Fraction(1), 0, 1)), column="x")
+    assert meaningless(doctored(units, measures=(valued,)))
+
+
+def test_squares_are_of_a_quantity() -> None:
+    made = plan("variance", column="x")
+    assert not refused(made)
+    bare = of(made.steps[0], 2, quantity=None)
+    assert meaningless(doctored(made, measures=bare))
+    other = of(made.steps[0], 2, quantity=Quantity("y", Grid(Fraction(1), 0, 10)))
+    assert meaningless(doctored(made, measures=other))
+    wider = ((1, 0, 0), (0, 1, 0), (0, 0, 2))
+    assert refused(doctored(made, transform=wider))
+
+
+def test_groups_of_two_kinds_are_refused() -> None:
+    made = plan("count")
+    group = made.steps[0].query.groups[0]
+    for bad in (
+        replace(group, private=True),
+        replace(group, labels=(), keys=None, private=True),
+        replace(group, type=ColumnType.FLOAT, labels=(), keys=None, edges=("0", "1")),
+    ):
+        assert meaningless(doctored(made, {"groups": (bad,)}))

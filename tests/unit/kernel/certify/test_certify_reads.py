@@ -1,0 +1,105 @@
+"""Certification refuses figures that are read from what they are not about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import dprelease
+from dprelease.kernel.certify.certify import certify
+from dprelease.model import Plan, Read, Reading
+from dprelease.planning.planner import make_plan
+
+SHARED = [
+    {"name": "n", "statistic": "count", "by": ["g"]},
+    {"name": "s", "statistic": "sum", "column": "x", "by": ["g"]},
+    {"name": "m", "statistic": "mean", "column": "x", "by": ["g"]},
+    {"name": "v", "statistic": "variance", "column": "x", "by": ["g"]},
+    {"name": "other", "statistic": "count", "where": "x > 3"},
+    {"name": "fine", "statistic": "count", "by": ["h", "k"]},
+    {"name": "coarse", "statistic": "count", "by": ["h"]},
+]
+
+
+def plan(queries: list[dict[str, Any]] = SHARED) -> Plan:
+    keys = {"type": "string", "keys": ["a", "b"]}
+    release = dprelease.load(
+        {
+            "release": {"name": "reads"},
+            "data": {"path": "none.csv"},
+            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
+            "columns": {
+                "g": keys,
+                "h": keys,
+                "k": keys | {"other": "rest", "nulls": "rest"},
+                "x": {"type": "integer", "lower": 2, "upper": 100},
+                "y": {"type": "integer", "lower": 0, "upper": 10},
+            },
+            "query": queries,
+            "output": {"path": "out"},
+        }
+    )
+    return make_plan(release)
+
+
+def changed(made: Plan, name: str, **parts: Any) -> Plan:
+    reads = [replace(r, **parts) if r.query.name == name else r for r in made.reads]
+    return replace(made, reads=tuple(reads))
+
+
+def read_of(made: Plan, name: str) -> Read:
+    return next(read for read in made.reads if read.query.name == name)
+
+
+def test_what_is_shared_is_certified() -> None:
+    made = plan()
+    kinds = {read.query.name: read.reading for read in made.reads}
+    assert kinds["n"] is kinds["s"] is kinds["coarse"] is Reading.LINEAR
+    assert kinds["m"] is Reading.MOMENTS
+    assert read_of(made, "coarse").merged
+    certify(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("n", {"step": "other"}),
+        ("n", {"factors": (Fraction(2),) * 4}),
+        ("n", {"reading": Reading.OWN, "factors": ()}),
+        ("n", {"merged": (0,)}),
+        ("s", {"step": "fine", "rows": (0,), "factors": (Fraction(1),)}),
+        ("m", {"rows": (1, 0, 2)}),
+        ("m", {"rows": (0, 1), "reading": Reading.OWN}),
+        ("v", {"rows": (2, 1, 0)}),
+        ("v", {"screened": True}),
+        ("other", {"step": "fine"}),
+        ("fine", {"step": "coarse"}),
+        ("coarse", {"merged": ()}),
+        ("coarse", {"merged": (0,)}),
+        ("coarse", {"merged": (1, 1)}),
+        ("coarse", {"merged": (7,)}),
+        ("coarse", {"factors": (Fraction(1, 2),)}),
+        ("coarse", {"screened": True}),
+    ],
+)
+def test_a_read_of_something_else_is_refused(name: str, parts: dict[str, Any]) -> None:
+    made = plan()
+    wrong = changed(made, name, **parts)
+    assert wrong != made
+    with pytest.raises(dprelease.Failure, match=r"the figures of|every query is read from a step"):
+        certify(wrong)
+
+
+def test_a_sum_over_groups_that_lack_some_records_is_refused() -> None:
+    made = plan([SHARED[5], SHARED[6] | {"by": ["k"]}])
+    taken = read_of(made, "coarse")
+    wrong = replace(
+        taken, step="fine", rows=(0,), reading=Reading.LINEAR, factors=(Fraction(1),), merged=(0,)
+    )
+    reads = tuple(wrong if read == taken else read for read in made.reads)
+    steps = tuple(step for step in made.steps if step.query.name == "fine")
+    with pytest.raises(dprelease.Failure, match=r"the figures of|every query is read from a step"):
+        certify(replace(made, reads=reads, steps=steps))

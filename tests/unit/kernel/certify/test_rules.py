@@ -1,0 +1,981 @@
+"""Each rule of certification refuses a plan that breaks it, and the refusal names rule and subject.
+
+For every rule there is a case here: a plan that is certified, and one change to it. So no rule can
+be dropped, or never be reached, without a test that fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dprelease import ExitCode, Failure, load
+from dprelease.kernel import certify as package
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.rules import AtMost, Rule
+from dprelease.kernel.verify.additive import pure_rho
+from dprelease.model import (
+    Adjacency,
+    Expression,
+    Form,
+    Grid,
+    Group,
+    KeySelection,
+    LaplaceLaw,
+    Loss,
+    Measure,
+    MeasureKind,
+    Mechanism,
+    Noise,
+    NoiseFamily,
+    Part,
+    Plan,
+    Quantity,
+    Query,
+    Reading,
+    Sensitivity,
+    Step,
+    SubsetLaw,
+)
+from dprelease.planning.planner import make_plan
+
+ZERO, ONE, HALF = Fraction(0), Fraction(1), Fraction(1, 2)
+LESS = Fraction(99, 100)
+NO_NOISE = Noise(NoiseFamily.NONE, ZERO)
+FREE = Loss(ZERO, ZERO, ZERO)
+RECORDS = Measure(MeasureKind.RECORDS)
+WHERE = Expression("y > 2", ("y",))
+
+KEYS = {"type": "string", "keys": ["a", "b"]}
+COLUMNS: dict[str, Any] = {
+    "g": KEYS,
+    "h": {"type": "string", "keys": ["u", "v", "w"]},
+    "k": KEYS | {"other": "rest", "nulls": "rest"},
+    "s": {"type": "string"},
+    "x": {"type": "integer", "lower": 0, "upper": 10, "nulls": 0},
+    "y": {"type": "integer", "lower": 0, "upper": 10},
+}
+COUNT = {"name": "q", "statistic": "count", "by": ["g"]}
+QUERIES: dict[str, list[dict[str, Any]]] = {
+    "count": [COUNT],
+    "total": [{"name": "q", "statistic": "count"}],
+    "two": [COUNT, {"name": "r", "statistic": "sum", "column": "x", "where": "y > 3"}],
+    "distinct": [{"name": "q", "statistic": "count_distinct", "column": "h"}],
+    "mean": [{"name": "q", "statistic": "mean", "column": "x", "by": ["g"]}],
+    "ratio": [
+        {
+            "name": "q",
+            "statistic": "ratio",
+            "numerator": {"statistic": "sum", "column": "x"},
+            "denominator": {"statistic": "count"},
+        }
+    ],
+    "mode": [{"name": "q", "statistic": "mode", "column": "h"}],
+    "top": [
+        {"name": "q", "statistic": "top_k", "column": "h", "k": 2, "mechanism": "laplace"},
+    ],
+    "best": [
+        {
+            "name": "q",
+            "statistic": "best",
+            "candidates": [1, 2, 3],
+            "score": "CASE WHEN x > candidate THEN 1 ELSE 0 END",
+            "score_upper": 4,
+        }
+    ],
+    "quantiles": [{"name": "q", "statistic": "quantile", "column": "x", "q": [0.25, 0.5, 0.75]}],
+    "keys": [
+        {"name": "q", "statistic": "count", "by": ["s"]},
+        {"name": "m", "statistic": "mean", "column": "x", "by": ["s"]},
+    ],
+    "shared": [
+        {"name": "n", "statistic": "count", "by": ["g"]},
+        {"name": "s", "statistic": "sum", "column": "y", "by": ["g"]},
+        {"name": "m", "statistic": "mean", "column": "y", "by": ["g"]},
+        {"name": "v", "statistic": "variance", "column": "y", "by": ["g"]},
+        {"name": "fine", "statistic": "count", "by": ["h", "k"]},
+        {"name": "coarse", "statistic": "count", "by": ["h"]},
+    ],
+}
+
+
+@cache
+def plan(name: str, **privacy: Any) -> Plan:
+    queries = QUERIES[name]
+    spec: dict[str, Any] = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out/r"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1} | privacy,
+        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        "query": queries,
+    }
+    if name == "keys":
+        selection = {"partition_selection": {"delta": 1e-8}}
+        spec["query"] = [selection | query for query in queries]
+        spec["privacy"]["delta"] = 1e-6
+    return make_plan(load(spec))
+
+
+@cache
+def people() -> Plan:
+    """Rows of persons, of whom private keys are selected."""
+    spec: dict[str, Any] = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out/r"},
+        "privacy": {
+            "unit": "column",
+            "unit_column": "p",
+            "adjacency": "add-remove",
+            "epsilon": 1,
+            "bounding": {"max_rows_per_unit": 4, "max_groups_per_unit": 2},
+        },
+        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        "query": [COUNT],
+    }
+    return make_plan(load(spec))
+
+
+@cache
+def tables(**privacy: Any) -> Plan:
+    """A table of a label and a number, and one whose answers are true with a chance."""
+    spec = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out/r"},
+        "privacy": {"unit": "row", "adjacency": "replace-one"} | privacy,
+        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        "perturb": [
+            {"name": "t", "columns": ["h", "x"], "epsilon": 2, "mechanism": "auto"},
+            {"name": "u", "columns": ["g"], "truth": 0.75},
+        ],
+        "query": [COUNT | {"epsilon": 1}],
+    }
+    return make_plan(load(spec))
+
+
+def sibling(made: Plan, **changes: Any) -> Plan:
+    """The plan with another step at the front, and what it reads, if they change."""
+    return replace(made, steps=(replace(made.steps[0], **changes), *made.steps[1:]))
+
+
+def step(made: Plan, asked: dict[str, Any] | None = None, at: int = 0, **changes: Any) -> Plan:
+    """Change a step, and its query as well in the release and where it is read."""
+    steps, reads = list(made.steps), list(made.reads)
+    old = steps[at].query
+    query = replace(old, **(asked or {}))
+    steps[at] = replace(steps[at], query=query, **changes)
+    reads = [replace(read, query=query) if read.query == old else read for read in reads]
+    release = replace(made.release, queries=tuple(read.query for read in reads))
+    return replace(made, steps=tuple(steps), reads=tuple(reads), release=release)
+
+
+def read(made: Plan, name: str, **changes: Any) -> Plan:
+    reads = [replace(r, **changes) if r.query.name == name else r for r in made.reads]
+    return replace(made, reads=tuple(reads))
+
+
+def asked_of_read(made: Plan, name: str, **changes: Any) -> Plan:
+    """Change a query that is read from another one's step."""
+    reads = tuple(
+        replace(r, query=replace(r.query, **changes)) if r.query.name == name else r
+        for r in made.reads
+    )
+    return replace(
+        made,
+        reads=reads,
+        release=replace(made.release, queries=tuple(r.query for r in reads)),
+    )
+
+
+def privacy(made: Plan, **changes: Any) -> Plan:
+    release = made.release
+    return replace(made, release=replace(release, privacy=replace(release.privacy, **changes)))
+
+
+def table(made: Plan, at: int = 0, **changes: Any) -> Plan:
+    records = list(made.records)
+    records[at] = replace(records[at], **changes)
+    return replace(made, records=tuple(records))
+
+
+def perturb(made: Plan, at: int = 0, **changes: Any) -> Plan:
+    """Change what is asked of a table, in the release as well."""
+    asked = replace(made.records[at].perturb, **changes)
+    made = table(made, at, perturb=asked)
+    perturbs = tuple(step.perturb for step in made.records)
+    return replace(made, release=replace(made.release, perturbs=perturbs))
+
+
+def response(made: Plan, place: int, at: int = 0, **changes: Any) -> Plan:
+    responses = list(made.records[at].responses)
+    responses[place] = replace(responses[place], **changes)
+    return table(made, at, responses=tuple(responses))
+
+
+def column(made: Plan, place: int, at: int = 0, **changes: Any) -> Plan:
+    """Change a column of a table, where it is asked for and where it is answered."""
+    made = response(
+        made, place, at, column=replace(made.records[at].responses[place].column, **changes)
+    )
+    columns = tuple(answer.column for answer in made.records[at].responses)
+    return perturb(made, at, columns=columns)
+
+
+def axis(name: str = "mode") -> Group:
+    group = plan(name).steps[0].query.axis
+    assert group is not None
+    return group
+
+
+def first(name: str) -> Step:
+    return plan(name).steps[0]
+
+
+def candidates(**changes: Any) -> Plan:
+    given = first("best").query.candidates
+    assert given is not None
+    return step(plan("best"), {"candidates": replace(given, **changes)})
+
+
+def scheme(**changes: Any) -> Plan:
+    """Change the last of three selections."""
+    given = first("quantiles").scheme
+    assert given is not None
+    steps = (*given.steps[:2], replace(given.steps[2], **changes))
+    return step(plan("quantiles"), scheme=replace(given, steps=steps))
+
+
+def of_quantiles(asked: dict[str, Any] | None = None, **changes: Any) -> Plan:
+    return step(plan("quantiles"), asked, **changes)
+
+
+def falling_quantiles() -> Plan:
+    given = first("quantiles").scheme
+    assert given is not None
+    quantiles = tuple(reversed(given.quantiles))
+    return of_quantiles({"quantiles": quantiles}, scheme=replace(given, quantiles=quantiles))
+
+
+def cheaper(made: Plan, *, rho: bool = False) -> Plan:
+    """A claim of less epsilon or rho by a step."""
+    loss = made.steps[0].loss
+    if rho:
+        assert loss.rho is not None
+        return step(made, loss=replace(loss, rho=loss.rho * LESS))
+    return step(made, loss=replace(loss, epsilon=loss.epsilon * LESS))
+
+
+@cache
+def gaussian() -> Plan:
+    QUERIES["gaussian"] = [
+        {"name": "q", "statistic": "sum", "column": "y", "mechanism": "gaussian"}
+    ]
+    return plan("gaussian", delta=1e-6)
+
+
+def stated(name: str, **changes: Any) -> Plan:
+    made = plan(name)
+    return step(made, sensitivity=replace(made.steps[0].sensitivity, **changes))
+
+
+def free(**changes: Any) -> Plan:
+    """A total that no replaced row changes: published as it is."""
+    return step(plan("total", adjacency="replace-one"), **changes)
+
+
+def two_selections() -> Plan:
+    made = plan("keys")
+    one = made.steps[0]
+    return step(
+        made,
+        {"key_selection": one.query.key_selection},
+        at=1,
+        measures=one.measures,
+        transform=one.transform,
+        unit=one.unit,
+        threshold=one.threshold,
+        noise=one.noise,
+        loss=one.loss,
+        sensitivity=one.sensitivity,
+    )
+
+
+def third_quantity() -> Plan:
+    made = plan("mean")
+    other = Measure(MeasureKind.SUM, Quantity("x", Grid(ONE, 0, 7)))
+    transform = tuple((*row, 0) for row in made.steps[0].transform)
+    return step(made, measures=(*made.steps[0].measures, other), transform=transform)
+
+
+def same_table_twice() -> Plan:
+    made = tables()
+    return perturb(made, 1, name="T")
+
+
+def with_rho(loss: Loss) -> Loss:
+    return replace(loss, rho=pure_rho(loss.epsilon))
+
+
+def table_loss(at: int = 0, **changes: Any) -> Plan:
+    made = tables()
+    return table(made, at, loss=replace(made.records[at].loss, **changes))
+
+
+def answer(place: int, at: int = 0) -> Any:
+    return tables().records[at].responses[place]
+
+
+def total(**changes: Any) -> Plan:
+    made = plan("count")
+    return replace(made, loss=replace(made.loss, **changes))
+
+
+def of_column_x(**changes: Any) -> Plan:
+    quantity = answer(1).column.quantity
+    return column(tables(), 1, quantity=replace(quantity, **changes))
+
+
+def more_epsilon_than_asked() -> Plan:
+    made = tables()
+    return table(made, loss=Loss(made.records[0].loss.epsilon + 1))
+
+
+def shared_filter() -> Plan:
+    return asked_of_read(plan("shared"), "n", where=WHERE)
+
+
+def first_keys() -> Step:
+    return plan("keys").steps[0]
+
+
+def rows_of(name: str) -> int:
+    return next(len(r.rows) for r in plan("shared").reads if r.query.name == name)
+
+
+def read_of_another_table() -> Plan:
+    """The count by keys, read for a query of a table that has keys of its own."""
+    made = plan("keys")
+    query = replace(made.steps[0].query, name="m", table="elsewhere")
+    other = replace(made.reads[0], query=query, rows=(0,), reading=Reading.LINEAR, factors=(ONE,))
+    reads = made.reads[0], other
+    release = replace(made.release, queries=tuple(each.query for each in reads))
+    return replace(made, steps=made.steps[:1], reads=reads, release=release)
+
+
+def fine_groups() -> tuple[Group, ...]:
+    query: Query = next(s.query for s in plan("shared").steps if s.query.name == "fine")
+    return query.groups
+
+
+def another_law() -> Any:
+    """The law of a number that is not the law of the Laplace mechanism."""
+    law = answer(1).law
+    assert not isinstance(law, LaplaceLaw | SubsetLaw)
+    return law
+
+
+@cache
+def tables_with_delta() -> Plan:
+    spec = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out/r"},
+        "privacy": {"unit": "row", "adjacency": "replace-one"},
+        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        "perturb": [
+            {
+                "name": "d",
+                "columns": ["x"],
+                "epsilon": 1,
+                "delta": 0.01,
+                "mechanism": "laplace",
+            }
+        ],
+    }
+    return make_plan(load(spec))
+
+
+def rho_with_delta() -> Plan:
+    made = tables_with_delta()
+    return table(made, loss=with_rho(made.records[0].loss))
+
+
+# Rule -> (whom the refusal names, the plan that breaks just this rule).
+CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
+    # --- the plan
+    "something is released": (
+        "the plan",
+        lambda: replace(plan("count"), steps=()),
+    ),
+    "every query of the release is answered once, in the order of the spec": (
+        "the plan",
+        lambda: replace(plan("two"), reads=plan("two").reads[::-1]),
+    ),
+    "every step is of a query of the release": (
+        "the plan",
+        lambda: sibling(plan("count"), query=replace(first("count").query, picks=2)),
+    ),
+    "no two steps are of one query": (
+        "the plan",
+        lambda: replace(plan("count"), steps=plan("count").steps * 2),
+    ),
+    "every query is read from a step": ("the plan", lambda: read(plan("count"), "q", step="z")),
+    "neighbours are of a known kind": (
+        "the plan",
+        lambda: privacy(plan("count"), adjacency="any"),
+    ),
+    "units are rows, or the values of a column with bounds of at least 1": (
+        "the plan",
+        lambda: privacy(plan("count"), unit_column="p"),
+    ),
+    "the declared delta is at least 0 and below 1": (
+        "the plan",
+        lambda: privacy(plan("count"), delta=ONE),
+    ),
+    "the claimed epsilon is at least 0": ("the plan", lambda: total(epsilon=-ONE)),
+    "the claimed delta is at least 0 and below 1": (
+        'step 1, "q"',
+        lambda: step(plan("count"), loss=replace(first("count").loss, delta=ONE)),
+    ),
+    "the claimed rho is at least 0": ("the plan", lambda: total(rho=-ONE)),
+    # --- steps
+    "something is released of it": (
+        'step 1, "q"',
+        lambda: step(plan("count"), transform=(), unit=()),
+    ),
+    "each released integer has a unit": ('step 1, "q"', lambda: step(plan("count"), unit=())),
+    "each released integer has a factor for each measure": (
+        'step 1, "q"',
+        lambda: step(plan("count"), transform=((1, 0),)),
+    ),
+    "all factors are integers": (
+        'step 1, "q"',
+        lambda: step(plan("count"), transform=((HALF,),)),
+    ),
+    "each group has one label for each of its keys or bins, or is private": (
+        'step 1, "q"',
+        lambda: step(
+            plan("count"), {"groups": (replace(first("count").query.groups[0], labels=("a",)),)}
+        ),
+    ),
+    "all columns that are counted are declared": (
+        'step 1, "q"',
+        lambda: step(
+            plan("distinct"), measures=(replace(first("distinct").measures[0], column="z"),)
+        ),
+    ),
+    "it claims no loss, as it has no noise": ('step 1, "q"', lambda: free(loss=Loss(ONE))),
+    "the parameter of no noise is 0": (
+        'step 1, "q"',
+        lambda: free(noise=Noise(NoiseFamily.NONE, ONE)),
+    ),
+    "it selects no keys, as it has no noise": ('step 1, "q"', lambda: free(threshold=9)),
+    "the parameter of its noise is above 0": (
+        'step 1, "q"',
+        lambda: step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ZERO)),
+    ),
+    "it claims an epsilon above 0, as it has noise": (
+        'step 1, "q"',
+        lambda: step(plan("count"), loss=FREE),
+    ),
+    # --- private keys
+    "all queries of a table with private keys have the same groups": (
+        'table "by_s"',
+        lambda: step(plan("keys"), {"groups": ()}, at=1),
+    ),
+    "one step selects its keys": ('table "by_s"', two_selections),
+    "keys that are selected are private": (
+        'step 1, "q"',
+        lambda: step(plan("count"), threshold=9),
+    ),
+    "keys are not selected by an axis": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), {"axis": axis()}),
+    ),
+    "keys are selected by a count of units": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), measures=(Measure(MeasureKind.DISTINCT, column="h"),)),
+    ),
+    "keys are selected by the count itself": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), transform=((2,),)),
+    ),
+    "the threshold of keys is an integer of at least 2": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), threshold=1),
+    ),
+    "the selection of keys claims a delta": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), loss=replace(first_keys().loss, delta=ZERO)),
+    ),
+    "the spec allows the delta of the selection of keys": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), {"key_selection": KeySelection(Fraction(1, 10**9))}),
+    ),
+    "keys that are shown or not have no rho": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), loss=with_rho(first_keys().loss)),
+    ),
+    "the selection of keys costs no more epsilon and delta than it claims": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), threshold=(first_keys().threshold or 0) - 1),
+    ),
+    # --- measures
+    "it has a measure": (
+        'step 1, "q"',
+        lambda: step(plan("count"), measures=(), transform=((),)),
+    ),
+    "each measure has the quantity or the column of its kind, and no other": (
+        'step 1, "q"',
+        lambda: step(plan("count"), measures=(Measure(MeasureKind.SUM),)),
+    ),
+    "quantities lie on grids of exact integers, with what stands for a null": (
+        'step 1, "q"',
+        lambda: step(
+            plan("count"),
+            measures=(Measure(MeasureKind.SUM, Quantity("x", Grid(ONE, 0, 9), 10)),),
+        ),
+    ),
+    "a query has two parts of a ratio, or none": (
+        'step 1, "q"',
+        lambda: step(plan("ratio"), {"denominator": None}),
+    ),
+    "measures are of one quantity, or of two in a ratio": ('step 1, "q"', third_quantity),
+    "rows are counted by the filters of the query and its parts": (
+        'step 1, "q"',
+        lambda: step(plan("count"), measures=(replace(RECORDS, where=WHERE),)),
+    ),
+    "units and distinct values are counted by one measure, in one integer": (
+        'step 1, "q"',
+        lambda: step(plan("distinct"), transform=((1,), (1,)), unit=(ONE, ONE)),
+    ),
+    # --- forms
+    "only quantiles have a scheme": (
+        'step 1, "q"',
+        lambda: step(plan("count"), scheme=first("quantiles").scheme),
+    ),
+    "only quantiles have points": (
+        'step 1, "q"',
+        lambda: step(plan("count"), points=first("quantiles").points),
+    ),
+    "noisy numbers have no candidates": (
+        'step 1, "q"',
+        lambda: step(plan("count"), {"candidates": first("best").query.candidates}),
+    ),
+    "numbers have additive noise, or none": (
+        'step 1, "q"',
+        lambda: step(plan("count"), noise=Noise(NoiseFamily.EXPONENTIAL, ONE)),
+    ),
+    "by the labels of an axis one integer is released": (
+        'step 1, "q"',
+        lambda: step(plan("top"), transform=((1,), (1,)), unit=(ONE, ONE)),
+    ),
+    "there is an axis, or there are candidates": (
+        'step 1, "q"',
+        lambda: step(plan("mode"), {"axis": None}),
+    ),
+    "an axis is public, with one label for each of its keys or bins": (
+        'step 1, "q"',
+        lambda: step(plan("mode"), {"axis": replace(axis(), labels=("u",))}),
+    ),
+    "there is a pick, and a label of the axis for each": (
+        'step 1, "q"',
+        lambda: step(plan("mode"), {"picks": 4}),
+    ),
+    "a choice selects no keys": ('step 1, "q"', lambda: step(plan("mode"), threshold=9)),
+    "a choice is by the exponential mechanism or by permute-and-flip": (
+        'step 1, "q"',
+        lambda: step(plan("mode"), noise=Noise(NoiseFamily.LAPLACE, ONE)),
+    ),
+    "a choice is by one score": (
+        'step 1, "q"',
+        lambda: step(plan("mode"), transform=((1,), (1,)), unit=(ONE, ONE)),
+    ),
+    "labels of an axis are scored by records, values or units": (
+        'step 1, "q"',
+        lambda: step(
+            plan("mode"), measures=(Measure(MeasureKind.SUM, Quantity("x", Grid(ONE, 0, 1))),)
+        ),
+    ),
+    "no factor of a score is negative": (
+        'step 1, "q"',
+        lambda: step(plan("mode"), transform=((-1,),)),
+    ),
+    "a query has candidates or an axis, not both": (
+        'step 1, "q"',
+        lambda: step(plan("best"), {"axis": axis()}),
+    ),
+    "a query with candidates is no ratio": (
+        'step 1, "q"',
+        lambda: step(plan("best"), {"numerator": Part()}),
+    ),
+    "candidates have scores and no measures": (
+        'step 1, "q"',
+        lambda: step(plan("best"), measures=(RECORDS,), transform=((1,),)),
+    ),
+    "no candidate stands twice": ('step 1, "q"', lambda: candidates(texts=("1", "1", "2"))),
+    "there is a pick, and a candidate for each": (
+        'step 1, "q"',
+        lambda: step(plan("best"), {"picks": 4}),
+    ),
+    "scores of candidates lie on a grid of exact integers from 0 on": (
+        'step 1, "q"',
+        lambda: candidates(grid=Grid(ONE, -1, 4)),
+    ),
+    # --- quantiles
+    "the scheme of quantiles is of those that are asked for": (
+        'step 1, "q"',
+        lambda: of_quantiles(scheme=None),
+    ),
+    "quantiles have points on a grid of exact integers, with what stands for a null": (
+        'step 1, "q"',
+        lambda: of_quantiles(points=None),
+    ),
+    "quantiles have no axis": ('step 1, "q"', lambda: of_quantiles({"axis": axis()})),
+    "quantiles have no candidates": (
+        'step 1, "q"',
+        lambda: of_quantiles({"candidates": first("best").query.candidates}),
+    ),
+    "quantiles are no ratio": ('step 1, "q"', lambda: of_quantiles({"numerator": Part()})),
+    "quantiles have no measures": (
+        'step 1, "q"',
+        lambda: of_quantiles(measures=(RECORDS,), transform=((1,),) * 3),
+    ),
+    "quantiles select no keys": ('step 1, "q"', lambda: of_quantiles(threshold=9)),
+    "one integer is released for each quantile": (
+        'step 1, "q"',
+        lambda: of_quantiles(transform=((),), unit=(ONE,)),
+    ),
+    "quantiles rise, between 0 and 1": ('step 1, "q"', falling_quantiles),
+    "each selection is within a part that earlier ones left, until all quantiles are selected": (
+        'step 1, "q"',
+        lambda: scheme(index=4),
+    ),
+    "the target of each selection is between 0 and 1, with a denominator of at most 10^6": (
+        'step 1, "q"',
+        lambda: scheme(target=ONE),
+    ),
+    "the rate of each selection is above 0": ('step 1, "q"', lambda: scheme(rate=ZERO)),
+    "quantiles are selected by the exponential mechanism": (
+        'step 1, "q"',
+        lambda: of_quantiles(
+            noise=replace(first("quantiles").noise, family=NoiseFamily.PERMUTE_AND_FLIP)
+        ),
+    ),
+    "the stated rate is that of the first selection": (
+        'step 1, "q"',
+        lambda: of_quantiles(noise=Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 100))),
+    ),
+    "outputs that may be selected rise within the bounds": (
+        'step 1, "q"',
+        lambda: of_quantiles({"points": (3, 2)}),
+    ),
+    # --- what steps cost
+    "it costs no more epsilon than it claims": ('step 1, "q"', lambda: cheaper(plan("count"))),
+    "it costs no more rho than it claims": (
+        'step 1, "q"',
+        lambda: cheaper(plan("mode", rho=0.1, epsilon=None), rho=True),
+    ),
+    "its integers change by no more than the L1 sensitivity that it states": (
+        'step 1, "q"',
+        lambda: stated("count", l1=0),
+    ),
+    "its integers change by no more than the squared L2 sensitivity that it states": (
+        'step 1, "q"',
+        lambda: stated("count", l2_squared=0),
+    ),
+    "integers without noise are the same in all neighbours": (
+        'step 1, "q"',
+        lambda: step(plan("count"), noise=NO_NOISE, loss=FREE),
+    ),
+    "Gaussian noise claims a rho": (
+        'step 1, "q"',
+        lambda: step(gaussian(), loss=replace(gaussian().steps[0].loss, rho=None)),
+    ),
+    "Gaussian noise costs no more rho than it claims": (
+        'step 1, "q"',
+        lambda: cheaper(gaussian(), rho=True),
+    ),
+    "Gaussian noise costs no more delta, at its epsilon, than it claims": (
+        'step 1, "q"',
+        lambda: step(gaussian(), loss=replace(gaussian().steps[0].loss, delta=Fraction(1, 10**9))),
+    ),
+    "scores are only monotone if rows are added or removed": (
+        'step 1, "q"',
+        lambda: step(
+            plan("mode", adjacency="replace-one"),
+            sensitivity=Sensitivity(9, 9, 9, monotone=True, choice_l1=9),
+        ),
+    ),
+    "scores change by no more than the sensitivity that it states": (
+        'step 1, "q"',
+        lambda: stated("mode", choice_l1=0),
+    ),
+    "a unit has no more rows in quantiles than the sensitivity that it states": (
+        'step 1, "q"',
+        lambda: stated("quantiles", l1=0),
+    ),
+    # --- figures
+    "figures that are not of some integers are read as their own": (
+        'the figures of "q"',
+        lambda: read(plan("count"), "q", reading=Reading.LINEAR),
+    ),
+    "figures of its own have no factors, sums over groups or screens": (
+        'the figures of "q"',
+        lambda: read(plan("count"), "q", screened=True),
+    ),
+    "the query is about the same as the step": (
+        'the figures of "q"',
+        lambda: read(plan("two"), "q", step="r"),
+    ),
+    "integers that are read are released": (
+        'the figures of "n"',
+        lambda: read(plan("shared"), "n", rows=(0, 1, 2, 9)),
+    ),
+    "integers are read of noisy numbers": (
+        'the figures of "q"',
+        lambda: read(plan("quantiles"), "q", rows=(0,)),
+    ),
+    "integers are not read by the labels of an axis": (
+        'the figures of "q"',
+        lambda: read(plan("top"), "q", rows=(0,)),
+    ),
+    "private keys are those of the query's table": (
+        'the figures of "m"',
+        read_of_another_table,
+    ),
+    "groups that are added up are the step's, each once": (
+        'the figures of "coarse"',
+        lambda: read(plan("shared"), "coarse", merged=(1, 1)),
+    ),
+    "the other groups are those of the query": (
+        'the figures of "coarse"',
+        lambda: read(plan("shared"), "coarse", merged=()),
+    ),
+    "groups that are added up have a label for every record": (
+        'the figures of "coarse"',
+        lambda: asked_of_read(
+            read(plan("shared"), "coarse", merged=(0,)),
+            "coarse",
+            groups=fine_groups()[1:],
+        ),
+    ),
+    "only counts are added up over groups": (
+        'the figures of "coarse"',
+        lambda: asked_of_read(plan("shared"), "coarse", statistic="mean"),
+    ),
+    "the records are those of the query's filter": ('the figures of "n"', shared_filter),
+    "the column is the query's": (
+        'the figures of "s"',
+        lambda: asked_of_read(plan("shared"), "s", column=plan("shared").release.columns["x"]),
+    ),
+    "no integer is read twice": (
+        'the figures of "m"',
+        lambda: read(plan("shared"), "m", rows=(0, 0, 1)),
+    ),
+    "there is a factor for each integer that is read": (
+        'the figures of "n"',
+        lambda: read(plan("shared"), "n", factors=(ONE,)),
+    ),
+    "the combination of integers is the count or sum of the query": (
+        'the figures of "s"',
+        lambda: read(plan("shared"), "s", factors=(ONE, ONE, ONE, ONE)[: rows_of("s")]),
+    ),
+    "what is screened is a count of records without a value": (
+        'the figures of "coarse"',
+        lambda: read(plan("shared"), "coarse", screened=True),
+    ),
+    "moments have no factors, sums over groups or screens": (
+        'the figures of "v"',
+        lambda: read(plan("shared"), "v", screened=True),
+    ),
+    "the integers are the moments of the query's statistic": (
+        'the figures of "m"',
+        lambda: read(plan("shared"), "m", rows=(1, 0, 2)),
+    ),
+    # --- record-level tables
+    "the tables are those of the spec, in its order": (
+        "the record-level tables",
+        lambda: replace(tables(), records=tables().records[::-1]),
+    ),
+    "no two tables have one name, in whichever case": (
+        "the record-level tables",
+        same_table_twice,
+    ),
+    "no query's table has the name of a record-level table": (
+        "the record-level tables",
+        lambda: perturb(tables(), name=tables().release.queries[0].table),
+    ),
+    "neighbours of record-level tables replace rows": (
+        "the record-level tables",
+        lambda: privacy(tables(), adjacency=Adjacency.ADD_REMOVE),
+    ),
+    "each column is answered once, in order": (
+        'table "t"',
+        lambda: table(tables(), responses=tables().records[0].responses[:1]),
+    ),
+    "it has columns, each once": (
+        'table "t"',
+        lambda: table(perturb(tables(), columns=()), responses=()),
+    ),
+    "the column is declared": (
+        'table "t", column "z"',
+        lambda: column(tables(), 0, name="z"),
+    ),
+    "the column has labels or numbers, and not both": (
+        'table "t", column "h"',
+        lambda: column(tables(), 0, group=None),
+    ),
+    "its labels are public and its own": (
+        'table "t", column "h"',
+        lambda: column(tables(), 0, group=replace(answer(0).column.group, column="g")),
+    ),
+    "its numbers are on its own grid, and never missing": (
+        'table "t", column "x"',
+        lambda: of_column_x(null_fill=None),
+    ),
+    "its law is one of its labels, or of its numbers": (
+        'table "t", column "h"',
+        lambda: response(tables(), 0, law=replace(answer(0).law, labels=9)),
+    ),
+    "its mechanism is the one that is asked for": (
+        'table "t", column "h"',
+        lambda: column(tables(), 0, mechanism=Mechanism.LAPLACE),
+    ),
+    "its law is the law of its mechanism": (
+        'table "t", column "x"',
+        lambda: response(tables(), 1, mechanism=Mechanism.LAPLACE, law=another_law()),
+    ),
+    "it counts as many rows as a unit may have": ('table "t"', lambda: table(tables(), rows=2)),
+    "an answer costs no more than it claims": (
+        'table "t", column "h"',
+        lambda: response(tables(), 0, loss=Loss(answer(0).loss.epsilon / 2)),
+    ),
+    "an answer is true with the chance that the spec asks for": (
+        'table "u", column "g"',
+        lambda: perturb(tables(), 1, truth=Fraction(3, 5)),
+    ),
+    "all answers of a unit cost no more epsilon than the table claims": (
+        'table "t"',
+        lambda: table_loss(epsilon=ONE),
+    ),
+    "all answers of a unit cost no more delta than the table claims": (
+        'table "t"',
+        lambda: table_loss(delta=Fraction(-1)),
+    ),
+    "the table claims a delta below 1": ('table "t"', lambda: table_loss(delta=ONE)),
+    "the table claims no more epsilon than the spec allows": (
+        'table "t"',
+        more_epsilon_than_asked,
+    ),
+    "the table claims no more delta than the spec allows": (
+        'table "t"',
+        lambda: table_loss(delta=HALF),
+    ),
+    "no rho is claimed with a delta": ('table "d"', rho_with_delta),
+    "all answers of a unit cost no more rho than the table claims": (
+        'table "u"',
+        lambda: table_loss(1, rho=Fraction(1, 10**6)),
+    ),
+    # --- the total
+    "every step has a rho, where the total has one": (
+        "the total",
+        lambda: replace(plan("keys"), loss=replace(plan("keys").loss, rho=ONE)),
+    ),
+    "all steps cost no more rho than is claimed and declared": (
+        "the total",
+        lambda: total(rho=Fraction(1, 10**6)),
+    ),
+    "record-level tables cost no more epsilon than the total": (
+        "the total",
+        lambda: replace(tables(), loss=Loss(ONE)),
+    ),
+    "record-level tables cost no more delta than the total": (
+        "the total",
+        lambda: replace(tables_with_delta(), loss=Loss(Fraction(9))),
+    ),
+    "all steps together cost no more epsilon and delta than is claimed": (
+        "the total",
+        lambda: total(epsilon=HALF),
+    ),
+    "the total claims no more epsilon than is declared": (
+        "the total",
+        lambda: privacy(plan("count"), epsilon=HALF),
+    ),
+    "the total claims no more delta than is declared": (
+        "the total",
+        lambda: total(delta=HALF),
+    ),
+}
+
+
+def rules() -> list[Rule[Any] | AtMost[Any]]:
+    """Every rule that stands in a table of a module of certification."""
+    collected = []
+    for module in pkgutil.iter_modules(package.__path__):
+        members = vars(importlib.import_module(f"{package.__name__}.{module.name}"))
+        for value in members.values():
+            if isinstance(value, tuple):
+                collected += [row for row in value if isinstance(row, Rule | AtMost)]
+    return collected
+
+
+def test_every_rule_has_a_case_and_a_sentence_of_its_own() -> None:
+    sentences = [rule.sentence for rule in rules()]
+    assert sorted(sentences) == sorted(set(sentences))
+    assert sorted(sentences) == sorted(CASES)
+
+
+def test_rules_stand_in_tables_only() -> None:
+    """What is built elsewhere would have no case."""
+    made = 0
+    for file in Path(package.__file__ or "").parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                made += node.func.id in {"Rule", "AtMost"}
+    assert made == len(rules())
+
+
+@pytest.mark.parametrize(
+    "made",
+    [*map(plan, QUERIES), people(), tables(), tables_with_delta(), gaussian(), free()],
+)
+def test_plans_are_certified_before_they_are_changed(made: Plan) -> None:
+    assert certify(made).plan is made
+
+
+@pytest.mark.parametrize("sentence", CASES)
+def test_a_refusal_names_the_rule_and_its_subject(sentence: str) -> None:
+    subject, broken = CASES[sentence]
+    with pytest.raises(Failure) as failure:
+        certify(broken())
+    assert failure.value.exit_code == ExitCode.INTERNAL
+    (complaint,) = failure.value.complaints
+    assert complaint.code == "E702"
+    start = f"the plan could not be certified: {subject}: it is not confirmed that {sentence}"
+    rest = complaint.message.removeprefix(start)
+    assert rest != complaint.message, complaint.message
+    assert rest == "" or (rest.startswith(" (") and " is more than " in rest)
+
+
+def test_a_refusal_says_both_numbers() -> None:
+    with pytest.raises(Failure, match=r"claims \(1 is more than 0\.99\)"):
+        certify(cheaper(plan("count")))
+    with pytest.raises(Failure, match=r"that it states \(1 is more than 0\)"):
+        certify(stated("count", l1=0))
+
+
+def test_a_choice_by_another_form_is_refused() -> None:
+    with pytest.raises(Failure, match="by the exponential mechanism or by permute-and-flip"):
+        certify(step(plan("count"), form=Form.CHOICE))

@@ -1,0 +1,230 @@
+"""A statistic is one file and one line of the registry: nothing else knows it by its name."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import dprelease
+from dprelease.kernel.noise.distributions.laws import halfwidth
+from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
+from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.privacy.sensitivity import Scalar
+from dprelease.spec.schema.json_schema import spec_schema
+from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, Statistic, quantity
+from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.shared.sensitivity import moved
+
+PACKAGE = Path(dprelease.__file__).parent
+# The certifier derives a loss from what a statistic is by its definition.
+MAY_NAME_STATISTICS = ("statistics/", "kernel/certify/")
+# Names that are no other words of the product's: found anywhere, they are a statistic's.
+PLAIN = {"count_units", "count_distinct", "variance", "stddev", "proportion", "histogram", "top_k"}
+LOOKUPS = {"statistic_of", "STATISTICS"}
+
+
+def names_of_statistics(tree: ast.AST, names: set[str]) -> Iterator[str]:
+    """Literals that stand for a statistic's name, by what is done with them.
+
+    Compared, alone or in a collection; a collection or the keys of a dict that are nothing but
+    such names; looked up; or a name that can't be another word.
+    """
+
+    def literal(node: ast.AST | None) -> bool:
+        return isinstance(node, ast.Constant) and node.value in names
+
+    def members(node: ast.AST) -> Sequence[ast.AST | None]:
+        if isinstance(node, ast.Tuple | ast.Set | ast.List):
+            return node.elts
+        return node.keys if isinstance(node, ast.Dict) else ()
+
+    for node in ast.walk(tree):
+        suspects: list[ast.AST | None] = []
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            suspects = [*sides, *(each for side in sides for each in members(side))]
+        elif isinstance(node, ast.MatchValue):
+            suspects = [node.value]
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) in LOOKUPS:
+            suspects = [node.slice]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in LOOKUPS:
+            suspects = [*node.args]
+        elif members(node) and all(map(literal, members(node))):
+            suspects = [*members(node)]
+        elif isinstance(node, ast.Constant) and node.value in PLAIN:
+            suspects = [node]
+        for suspect in suspects:
+            if isinstance(suspect, ast.Constant) and literal(suspect):
+                yield f"{suspect.lineno}: {suspect.value!r}"
+
+
+def without_types(tree: ast.AST) -> ast.AST:
+    """The tree without what stands in ``Literal[...]``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "Literal":
+            node.slice = ast.Constant("type")
+    return tree
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'query.statistic == "sum"',
+        'step["statistic"] in {"min", "max"}',
+        '"best" in used',
+        'RANKS = ("count", "sum", "mean")',
+        'ENDS = {"min": "minimum", "max": "maximum"}',
+        'statistic_of("mean")',
+        'STATISTICS["mode"]',
+        'match statistic:\n    case "ratio":\n        pass',
+        'label = "stddev"',
+    ],
+)
+def test_a_name_is_found(source: str) -> None:
+    assert list(names_of_statistics(without_types(ast.parse(source)), set(STATISTICS)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'heads = ["column", "mean", "sum"]',
+        'facts["ratio"]',
+        'window = {"ratio": 1, "gap": 2}',
+        'Part = Literal["sum", "count"]',
+        'kind: str = "sum"',
+    ],
+)
+def test_another_word_is_not(source: str) -> None:
+    assert not list(names_of_statistics(without_types(ast.parse(source)), set(STATISTICS)))
+
+
+def test_no_statistic_is_named_outside_its_file() -> None:
+    found = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        name = file.relative_to(PACKAGE).as_posix()
+        if not name.startswith(MAY_NAME_STATISTICS):
+            tree = without_types(ast.parse(file.read_text()))
+            if named := sorted(names_of_statistics(tree, set(STATISTICS))):
+                found[name] = named
+    assert not found
+
+
+# --- a statistic of one file and one line -------------------------------------------------------
+
+
+class CountTwice(Statistic):
+    """A column's values, each counted twice: by no other statistic's rules."""
+
+    name = "count_twice"
+    what = "twice the number of values"
+    keys = SpecKeys(column=True, numeric=True)
+    counts = "pairs"
+    one_number = True
+    processing = "Each value is counted twice."
+    explained = "A value counts twice."
+
+    def how_to_read(self, level: str) -> str:
+        return f"Halve a number of pairs: its interval holds with {level}%."
+
+    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+        yield Hazard(9, "pairs", "no value makes one by itself", step.query.name)
+
+    def released(self, query: Query) -> Released:
+        measure = Measure(MeasureKind.VALUES, quantity(query.column), query.where)
+        return Released((measure,), ((2,),), (Fraction(1),))
+
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        return moved(query, neighbours, Scalar(2, 2, "count"), outside=True)
+
+    def columns(
+        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
+    ) -> list[OutputColumn]:
+        layout = Layout(step.query.name, 0, f"{self.what}, with noise", interval)
+        return estimate_columns(layout, noisy[0], halfwidth(step.noise, 1 - interval))
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        return f"± {halfwidth(step.noise, 1 - interval)} pairs"
+
+    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+        return Fraction(halfwidth(step.noise, 1 - interval))
+
+
+SPEC = """
+[release]
+name = "toy"
+[data]
+path = "data.csv"
+[privacy]
+unit = "row"
+adjacency = "add-remove"
+epsilon = 200
+[ledger]
+path = "ledger.jsonl"
+dataset = "toy"
+epsilon_cap = 1000
+[columns.v]
+type = "integer"
+lower = 0
+upper = 9
+[columns.g]
+type = "string"
+keys = ["a", "b"]
+[[query]]
+name = "pairs"
+statistic = "count_twice"
+by = ["g"]
+column = "v"
+[output]
+path = "out"
+[report]
+formats = ["html", "md", "json"]
+"""
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STATISTICS, "count_twice", CountTwice())
+
+
+@pytest.fixture
+def toy(tmp_path: Path, registered: None) -> Path:
+    (tmp_path / "data.csv").write_text("v,g\n" + "1,a\n" * 40 + "2,b\n" * 15 + ",b\n" * 5)
+    (tmp_path / "toy.toml").write_text(SPEC)
+    return tmp_path / "toy.toml"
+
+
+def test_a_new_statistic_is_planned_certified_run_and_reported(toy: Path) -> None:
+    """The certifier derives the loss by its own rules: epsilon 200 of an L1 change of 2."""
+    planned = dprelease.plan(toy)
+    (step,) = planned.steps
+    assert (step.sensitivity.l1, step.loss.epsilon) == (2, 200)
+    dprelease.run(toy)
+    rows = next((toy.parent / "out").rglob("*.csv")).read_text().splitlines()
+    assert rows[0] == "g,pairs,pairs_noise_moe,pairs_flag"
+    assert [row.split(",")[1] for row in rows[1:]] == ["80", "30"]
+    report = json.loads((toy.parent / "out" / "report.json").read_text())
+    (query,) = report["queries"]
+    assert query["statistic"] == "count_twice"
+    assert query["expected_error"].endswith("pairs")
+    for file in ("report.html", "report.md"):
+        text = (toy.parent / "out" / file).read_text()
+        for words in (
+            "count_twice",
+            "Each value is counted twice",
+            "A value counts twice",
+            "no value makes one by itself: pairs",
+            "Halve a number of pairs",
+        ):
+            assert words in text
+
+
+def test_the_schema_of_the_spec_has_a_new_statistic(registered: None) -> None:
+    query = spec_schema()["$defs"]["query"]
+    assert "count_twice" in query["properties"]["statistic"]["enum"]
+    (rule,) = [each for each in query["allOf"] if "count_twice" in json.dumps(each["if"])]
+    assert rule["then"]["required"] == ["column"]
