@@ -23,14 +23,7 @@ from dprelease.output.tables import RecordFile, file_name, write_table
 from dprelease.postprocess.estimate_columns import blank_tables
 from dprelease.release.payload import Sealed
 from dprelease.report.facts.json_form import report_json
-from dprelease.report.facts.model import (
-    Cap,
-    Charge,
-    ComposedTotal,
-    ComposedTotals,
-    Ledger,
-    Spent,
-)
+from dprelease.report.facts.model import Cap, Charge, ComposedTotal, ComposedTotals, Ledger, Spent
 from dprelease.report.facts.release_facts import Outcome, build, table_facts
 from dprelease.report.formats import file_of, media_types, rendered
 from dprelease.report.numbers import upward

@@ -15,7 +15,8 @@ from dprelease.cli.console import answer, folded
 from dprelease.cli.views.formats import new_table, rendered, rounded_up
 from dprelease.cli.views.ledger import ledger_lines
 from dprelease.report.facts.json_form import from_json
-from dprelease.report.facts.model import ListFile, RecordColumn, RecordTable
+from dprelease.report.facts.model import ListFile
+from dprelease.report.facts.record_model import RecordColumn, RecordTable
 from dprelease.report.sections.data import list_rows
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from math import floor
 
 from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
 from dprelease.report.charts.scales import Scale, linear, ticks_of
-from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query, RecordTable
+from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query
+from dprelease.report.facts.record_model import RecordTable
 from dprelease.report.numbers import shortened, written
 
 MOST_BARS = 12

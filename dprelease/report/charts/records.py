@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut, isolated
 from dprelease.report.charts.scales import linear, ticks_of
-from dprelease.report.facts.model import Frequencies, RecordColumn, RecordTable
+from dprelease.report.facts.record_model import Frequencies, RecordColumn, RecordTable
 from dprelease.report.facts.record_words import error_of
 
 MOST_BARS = 12

@@ -18,7 +18,7 @@ from dprelease.model import PerturbedColumn, RecordStep, Response
 from dprelease.model.local_tables import LaplaceLaw, Law, StoredTable, SubsetLaw
 from dprelease.model.plan_json import exact, law_json
 from dprelease.report.facts.json_form import from_json
-from dprelease.report.facts.model import (
+from dprelease.report.facts.record_model import (
     AnswerError,
     Asked,
     Estimates,

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dprelease.model import Mechanism, Plan, RecordStep
 from dprelease.postprocess.number_text import listing
-from dprelease.report.facts.model import (
+from dprelease.report.facts.record_model import (
     Labels,
     LaplaceResponse,
     NumberGrid,

@@ -33,12 +33,12 @@ from dprelease.report.facts.model import (
     Provenance,
     PublishedTable,
     Query,
-    RecordTable,
     ReportFacts,
     Spent,
     TableColumn,
 )
 from dprelease.report.facts.model import Column as ColumnFacts
+from dprelease.report.facts.record_model import RecordTable
 from dprelease.report.facts.record_words import record_words, table_words
 from dprelease.report.facts.units import (
     beliefs,

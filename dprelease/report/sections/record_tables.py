@@ -20,14 +20,14 @@ from dprelease.report.document import (
     Section,
     Table,
 )
-from dprelease.report.facts.model import (
+from dprelease.report.facts.model import PlanFacts
+from dprelease.report.facts.record_model import (
     AnswerError,
     CrossCell,
     Estimates,
     LabelEstimate,
     MeanEstimate,
     Number,
-    PlanFacts,
     RecordColumn,
     RecordTable,
 )

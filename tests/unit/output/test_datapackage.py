@@ -78,7 +78,7 @@ def test_frictionless_accepts_package_and_data(tmp_path: Path) -> None:
     written = [write_table(a_table(), "csv"), write_table(a_table("Again!"), "csv")]
     files = {each.file: each.content for each in written} | OTHERS
     made = datapackage_bytes(
-        release(title="Pay", purpose="Report", curator="Agency"), written, OTHERS
+        release(title="Pay", purpose="Report", curator="Agency"), written, OTHERS, media_types()
     )
     for name, content in {**files, "datapackage.json": made}.items():
         (tmp_path / name).write_bytes(content)

@@ -31,7 +31,7 @@ from dprelease.report.facts.model import (
     Shares,
     Spent,
     Threshold,
-)  # fmt: skip
+)
 from dprelease.report.facts.release_facts import planned_facts
 from dprelease.report.facts.units import posterior
 from dprelease.report.sections.figures import first_rows

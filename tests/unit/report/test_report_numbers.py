@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dprelease.model import Loss
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed, places_for
 from dprelease.postprocess.number_text import number, plus_minus
+from dprelease.report.facts.model import Belief
 from dprelease.report.facts.units import beliefs, group_privacy, posterior
 from dprelease.report.markdown.page import cell
 from dprelease.report.numbers import root, text, upward, written
@@ -96,7 +97,7 @@ def test_what_epsilon_means() -> None:
     assert (round(low, 3), round(high, 3)) == (0.039, 0.232)
     table: Any = beliefs("whether the row is there", Loss(Fraction(1)), 1)
     half = next(row for row in table.rows if row.prior == 0.5)
-    assert half == {"prior": 0.5, "posterior_low": 0.2689, "posterior_high": 0.7311}
+    assert half == Belief(prior=0.5, posterior_low=0.2689, posterior_high=0.7311)
     # another content is two steps away under add-remove: e^2 / (1 + e^2)
     table = beliefs("what the row says", Loss(Fraction(1), Fraction(1, 10**6)), 2)
     half = next(row for row in table.rows if row.prior == 0.5)
