@@ -101,7 +101,7 @@ def test_what_epsilon_means() -> None:
     # another content is two steps away under add-remove: e^2 / (1 + e^2)
     table = beliefs("what the row says", Loss(Fraction(1), Fraction(1, 10**6)), 2)
     half = next(row for row in table.rows if row.prior == 0.5)
-    assert half == {"prior": 0.5, "posterior_low": 0.1192, "posterior_high": 0.8808}
+    assert half == Belief(prior=0.5, posterior_low=0.1192, posterior_high=0.8808)
     assert table.epsilon == 2
     assert table.delta == pytest.approx(1e-6 * (1 + math.e))
     assert posterior(0.5, 1e6) == (pytest.approx(0), 1.0)
