@@ -76,10 +76,10 @@ class Failure(Exception):
     """
 
     def __init__(self, exit_code: ExitCode, complaints: Complaint | list[Complaint]) -> None:
-        found = [complaints] if isinstance(complaints, Complaint) else list(complaints)
-        super().__init__("\n".join(str(each) for each in found))
+        listed = [complaints] if isinstance(complaints, Complaint) else list(complaints)
+        super().__init__("\n".join(str(complaint) for complaint in listed))
         self.exit_code = exit_code
-        self.complaints = found
+        self.complaints = listed
 
 
 class InternalError(Exception):

@@ -43,7 +43,7 @@ def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> O
     interval = plan.release.output.interval
     groups = reads[0].query.groups
     private = reads[0].query.private
-    columns = list(_selected_columns(groups, noisy.keys[name]) if private else _key_columns(groups))
+    columns = list(_selected_columns(groups, noisy.keys[name]) if private else key_columns(groups))
     for read in reads:
         columns.extend(columns_of(read, plan.step(read), noisy.values[read.step], interval))
     about = plan.release.about
@@ -65,7 +65,7 @@ def _selected_columns(
         )
 
 
-def _key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
+def key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
     """Columns of the cross product of the labels: the last group moves fastest."""
     rows = prod(len(group.labels) for group in groups)
     inner = rows

@@ -13,24 +13,13 @@ from dprelease.spec.schema.structure import read_sections
 from dprelease.spec.toml.tree import OddKey, TooDeep, plain_tree
 
 
-def load(
+def load_release(
     spec: str | os.PathLike[str] | Mapping[str, object],
-    *,
-    period: str | None = None,
-    base: str | None = None,
-    allow_outside_lists: bool = False,
+    period: str | None,
+    base: str | None,
+    allow_outside_lists: bool,
 ) -> Release:
-    """Read and check a spec completely, before any data is opened.
-
-    ``spec`` is the path of a TOML file, or its content as a mapping (then complaints have no
-    places). ``period`` fills ``{period}`` in the paths and the snapshot. Relative paths start at
-    ``base``; by default at the directory of the file, for a mapping at the current directory.
-    Neither the data nor the ledger is opened. Each keys_file and candidates_file is read; unread is
-    refused what is a part of the data, another period or the ledger (told by names, devices and
-    inodes), and what lies outside of that directory, unless ``allow_outside_lists``.
-
-    Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
-    """
+    """Load a spec; see ``dprelease.spec.load``."""
     if isinstance(spec, Mapping):
         tree, reporter, folder = _tree_of(spec), Reporter("(mapping)", None), os.curdir
     else:

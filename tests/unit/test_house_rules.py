@@ -170,7 +170,7 @@ def test_only_the_command_line_writes_to_streams() -> None:
 def test_only_the_lazy_doors_import_by_name() -> None:
     doors = {"__init__.py", "cli/app.py", "engines/__init__.py", "report/formats.py"}
     assert found(hidden_imports, [file for file in FILES if name_of(file) not in doors]) == []
-    homes = {home.split(".")[0] for home in dprelease._HOMES.values()}
+    homes = {home.split(".")[0] for home in dprelease.HOMES.values()}
     assert homes == {"release"}
     assert all(module.startswith("dprelease.engines.") for module in ENGINES.values())
 

@@ -32,11 +32,11 @@ _PLACES = {MeasureKind.VALUES: 0, MeasureKind.SUM: 1, MeasureKind.SQUARES: 2}
 def corners(step: Step) -> frozenset[Effect]:
     """Give the corners for a row in a cell. Without a filter or nulls none of them may be 0."""
     quantities = tuple(dict.fromkeys(m.quantity for m in step.measures if m.quantity is not None))
-    switches = tuple(dict.fromkeys(each for m in step.measures for each in _switches(m, step)))
+    switches = tuple(dict.fromkeys(part for m in step.measures for part in _switches(m, step)))
     squared = any(measure.kind is MeasureKind.SQUARES for measure in step.measures)
     return frozenset(
         _effect(step, dict(zip(quantities, values, strict=True)), set(switches) - set(on))
-        for values in product(*(tuple(_powers(each, squared)) for each in quantities))
+        for values in product(*(tuple(_powers(part, squared)) for part in quantities))
         for on in _subsets(switches)
     )
 
@@ -51,7 +51,7 @@ def _switches(measure: Measure, step: Step) -> Iterator[Switch]:
 
 def _subsets(switches: tuple[Switch, ...]) -> Iterator[tuple[Switch, ...]]:
     for chosen in product((False, True), repeat=len(switches)):
-        yield tuple(each for each, taken in zip(switches, chosen, strict=True) if taken)
+        yield tuple(part for part, taken in zip(switches, chosen, strict=True) if taken)
 
 
 def _powers(quantity: Quantity, squared: bool) -> Iterator[Powers]:
@@ -66,8 +66,8 @@ def _powers(quantity: Quantity, squared: bool) -> Iterator[Powers]:
 
 def _effect(step: Step, values: Mapping[Quantity, Powers], off: set[Switch]) -> Effect:
     amounts = [
-        Fraction(0) if off.intersection(_switches(each, step)) else _amount(each, values)
-        for each in step.measures
+        Fraction(0) if off.intersection(_switches(part, step)) else _amount(part, values)
+        for part in step.measures
     ]
     return tuple(
         sum((f * amount for f, amount in zip(row, amounts, strict=True)), Fraction(0))

@@ -68,7 +68,7 @@ def _l1(change: Effect) -> Fraction:
 
 
 def _l2_squared(change: Effect) -> Fraction:
-    return sum((each * each for each in change), Fraction(0))
+    return sum((entry * entry for entry in change), Fraction(0))
 
 
 def _first(change: Effect) -> Fraction:
@@ -93,11 +93,11 @@ class _Cell:
         def moved(entering: int, leaving: int) -> Fraction:
             # what enters or leaves nowhere has no corners to try
             entered = self.effects if entering else list(self.effects)[:1]
-            left = self.effects if leaving else list(self.effects)[:1]
+            leavers = self.effects if leaving else list(self.effects)[:1]
             return max(
                 norm(tuple(entering * y - leaving * x for y, x in zip(one, other, strict=True)))
                 for one in entered
-                for other in left
+                for other in leavers
             )
 
         return moved

@@ -46,15 +46,15 @@ def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
     if bound == 1:
         return np.zeros(size, dtype=np.uint32)
     bits = next((b for b in (16, 32) if bound << _SPARE <= 1 << b), 64)
-    values, again = _propose(bound, bits, size, entropy)
+    values, again = propose(bound, bits, size, entropy)
     while again.size:
-        fresh, rejected = _propose(bound, bits, again.size, entropy)
+        fresh, rejected = propose(bound, bits, again.size, entropy)
         values[again] = fresh
         again = again[rejected]
     return values
 
 
-def _propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Lanes]:
+def propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Lanes]:
     """Values, uniform on the lanes that aren't listed; those listed are to be drawn again."""
     drawn = words(entropy, f"<u{bits // 8}", size)
     if bits == 64:  # no room for products: the value is the rest of the word, below a multiple
@@ -79,12 +79,12 @@ def chance(probability: Fraction, size: int, entropy: Entropy) -> Bools:
         return np.full(size, probability == 1)
     top, rest = divmod(scaled.numerator, 1 << _REST)
     drawn = words(entropy, "<u2", size)
-    found: Bools = drawn < np.uint16(top)
+    heads: Bools = drawn < np.uint16(top)
     open_lanes = np.flatnonzero(drawn == np.uint16(top))
     if rest and open_lanes.size:
         more = words(entropy, "<u8", open_lanes.size).astype(np.uint64) >> np.uint64(_FIRST)
-        found[open_lanes] = more < np.uint64(rest)
-    return found
+        heads[open_lanes] = more < np.uint64(rest)
+    return heads
 
 
 def parts(share: Lanes, whole: int, entropy: Entropy) -> Bools:
@@ -101,23 +101,23 @@ def parts(share: Lanes, whole: int, entropy: Entropy) -> Bools:
     if whole >= _WIDEST_SHIFTED:
         return below(whole, share.size, entropy) < share
     divisor = np.uint64(whole)
-    found, left = _compare(share.astype(np.uint64), divisor, entropy)
-    lanes = np.flatnonzero(left)
-    rest = left[lanes]
+    heads, undecided = compare_digits(share.astype(np.uint64), divisor, entropy)
+    lanes = np.flatnonzero(undecided)
+    rest = undecided[lanes]
     while lanes.size:
-        found[lanes], left = _compare(rest, divisor, entropy)
-        again = np.flatnonzero(left)
-        lanes, rest = lanes[again], left[again]
-    return found
+        heads[lanes], undecided = compare_digits(rest, divisor, entropy)
+        again = np.flatnonzero(undecided)
+        lanes, rest = lanes[again], undecided[again]
+    return heads
 
 
-def _compare(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bools, Words]:
+def compare_digits(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bools, Words]:
     """One round: which lanes are True, and what is left to compare; 0 where it's decided."""
     scaled = share << np.uint64(_FIRST)
     cut = scaled // whole
     drawn = words(entropy, "<u2", share.size)
     narrow = cut.astype(np.uint16)  # below 2^16, as share < whole
-    left = np.zeros_like(share)
+    undecided = np.zeros_like(share)
     ties = np.flatnonzero(drawn == narrow)
-    left[ties] = scaled[ties] - cut[ties] * whole
-    return drawn < narrow, left
+    undecided[ties] = scaled[ties] - cut[ties] * whole
+    return drawn < narrow, undecided

@@ -138,24 +138,24 @@ def _quantiles(
         raise ValueError("quantiles need a scheme and a quantity")
     places, points, counts = measures
     grid, public = step.points.grid, step.query.points
-    found = []
+    choices = []
     for cell in cells:
         start, end = bisect_left(places, cell), bisect_left(places, cell + 1)
         inside = points[start:end], counts[start:end]
-        found.append(release(*inside, grid.lower, grid.upper, step.scheme, entropy, public))
-    return _by_rank(found, len(step.scheme.quantiles))
+        choices.append(release(*inside, grid.lower, grid.upper, step.scheme, entropy, public))
+    return _by_rank(choices, len(step.scheme.quantiles))
 
 
-def _by_rank(found: Sequence[Sequence[int]], ranks: int) -> Values:
+def _by_rank(choices: Sequence[Sequence[int]], ranks: int) -> Values:
     """From ``[cell][rank]`` to ``[rank][cell]``; of no cells too, which private keys may leave."""
-    return tuple(tuple(each[rank] for each in found) for rank in range(ranks))
+    return tuple(tuple(each[rank] for each in choices) for rank in range(ranks))
 
 
 # --- private keys -------------------------------------------------------------------------------
 
 
 def _privatize_keys(
-    exact: ExactTable, job: Job, entropy: Entropy, known: Mapping[str, tuple[Key, ...]]
+    exact: ExactTable, job: Job, entropy: Entropy, selected_keys: Mapping[str, tuple[Key, ...]]
 ) -> Drawn:
     """Select the keys of the table, unless that is done; then release the cells of these alone.
 
@@ -166,7 +166,7 @@ def _privatize_keys(
     _check_keys(measures, occurring, job)
     values: dict[str, Values] = {}
     steps = list(zip(job.steps, job.positions, strict=True))
-    keys = known.get(table)
+    keys = selected_keys.get(table)
     if keys is None:
         (first, where), *steps = steps
         counted = _asked(measures, where)
@@ -198,8 +198,8 @@ def _select(
     order = sorted(range(len(occurring)), key=occurring.__getitem__)
     counts = _combined(step.transform[0], measures)
     noisy = _noisy([counts[at] for at in order], step, entropy)
-    kept = selected([occurring[at] for at in order], noisy, step.threshold, query.groups)
-    return tuple(key for key, _ in kept), (tuple(count for _, count in kept),)
+    selected_cells = selected([occurring[at] for at in order], noisy, step.threshold, query.groups)
+    return tuple(key for key, _ in selected_cells), (tuple(count for _, count in selected_cells),)
 
 
 def _check_keys(measures: Sequence[Integers], occurring: Sequence[Key], job: Job) -> None:

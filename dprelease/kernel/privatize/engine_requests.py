@@ -119,15 +119,15 @@ def _bound(release: Release, leading: int, salt: int) -> Bound | None:
 
 def record_request(release: Release, step: RecordStep, salt: int = 0) -> RecordRequest:
     """Ask for the codes of all records that a record-level table is made of."""
-    domains = [each.column.group or each.column.quantity for each in step.responses]
+    domains = [entry.column.group or entry.column.quantity for entry in step.responses]
     bound = _bound(release, 0, salt)
     if bound is not None:  # all records lie in one cell, and only their number is bounded
         bound = replace(bound, groups=1, per_group=bound.rows)
-    wanted = {each.column.name for each in step.responses}
+    wanted = {entry.column.name for entry in step.responses}
     return RecordRequest(
         release.data.source,
         _read(release, wanted if bound is None else wanted | {bound.column}),
-        tuple(each for each in domains if each is not None),
+        tuple(entry for entry in domains if entry is not None),
         bound,
     )
 
@@ -160,7 +160,7 @@ def _read(release: Release, wanted: set[str]) -> tuple[InputColumn, ...]:
         column = release.columns.get(name)
         if column is not None and column.expression is not None:
             more.update(column.expression.columns)
-    return tuple(each for each in all_inputs(release) if each.name in more)
+    return tuple(entry for entry in all_inputs(release) if entry.name in more)
 
 
 def all_inputs(release: Release) -> tuple[InputColumn, ...]:

@@ -33,7 +33,7 @@ def perturb(exact: ExactRecords, step: RecordStep, entropy: Entropy) -> Iterator
     Nothing is left out, added or put in another order.
     """
     for codes in ahead(exact.reveal()):
-        if len(codes) != len(step.responses) or len({len(each) for each in codes}) != 1:
+        if len(codes) != len(step.responses) or len({len(array) for array in codes}) != 1:
             raise ValueError("a batch with a missing or spare column is not released")
         yield tuple(
             respond(

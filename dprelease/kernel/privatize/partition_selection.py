@@ -62,7 +62,7 @@ def selected(
 
     Public labels come as declared, private ones as numbers or texts sort.
     """
-    kept = [(key, count) for key, count in zip(keys, noisy, strict=True) if count >= threshold]
+    reaching = [(key, count) for key, count in zip(keys, noisy, strict=True) if count >= threshold]
     ranks = [{label: rank for rank, label in enumerate(group.labels)} for group in groups]
 
     def order(found: tuple[Key, int]) -> list[tuple[int, Fraction, str]]:
@@ -71,7 +71,7 @@ def selected(
             for label, group, known in zip(found[0], groups, ranks, strict=True)
         ]
 
-    return sorted(kept, key=order)
+    return sorted(reaching, key=order)
 
 
 def _rank(label: str, group: Group, known: Mapping[str, int]) -> tuple[int, Fraction, str]:

@@ -51,18 +51,21 @@ def confirms(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
     both = selection.adjacency is Adjacency.REPLACE_ONE
     # kept[m]: at most m new keys all stay hidden with at least this chance.
     hidden = [_hidden(noise, selection.threshold, rows, new, most) for new in range(1, groups + 1)]
-    kept = list(accumulate(hidden, min, initial=Fraction(1)))
+    least_hidden = list(accumulate(hidden, min, initial=Fraction(1)))
     if noise.family is NoiseFamily.LAPLACE:
         l1 = 2 * rows if both else rows
-        return witness.laplace_epsilon(noise.parameter, l1) <= epsilon and kept[-1] >= 1 - delta
+        return (
+            witness.laplace_epsilon(noise.parameter, l1) <= epsilon
+            and least_hidden[-1] >= 1 - delta
+        )
 
     @cache
     def noisy(new: int) -> Fraction:
-        left = _counts(rows - new, groups - new, most)
-        shift = _apart(left, _counts(rows, groups, most)) if both else left
+        remaining = _counts(rows - new, groups - new, most)
+        shift = _apart(remaining, _counts(rows, groups, most)) if both else remaining
         return witness.gaussian_delta_upper(noise.parameter, shift, epsilon)
 
-    return _every_number_holds(noisy, kept, 1 - delta)
+    return _every_number_holds(noisy, least_hidden, 1 - delta)
 
 
 # --- new keys -----------------------------------------------------------------------------------
@@ -73,21 +76,21 @@ def _hidden(noise: Noise, threshold: int, rows: int, new: int, most: int) -> Fra
 
     At the worst as many as possible are full, while one row is left for every other.
     """
-    left, chance = rows, numbers.ONE
+    remaining, chance = rows, numbers.ONE
     full = new
     if most > 1:
         full = min(new, (rows - new) // (most - 1))
     chance = _power(noise, threshold - most, full)
-    left -= full * most + (new - full)
+    remaining -= full * most + (new - full)
     if full < new:
-        chance = chance * _power(noise, threshold - 1 - left, 1) >> numbers.BITS
+        chance = chance * _power(noise, threshold - 1 - remaining, 1) >> numbers.BITS
         chance = chance * _power(noise, threshold - 1, new - full - 1) >> numbers.BITS
     return Fraction(chance, numbers.ONE)
 
 
 def _power(noise: Noise, start: int, times: int) -> int:
     """P(Z < start)^times from below, times 2^512, by squaring."""
-    square = max(0, math.floor((1 - _tail(noise, start)) * numbers.ONE))
+    square = max(0, math.floor((1 - noise_tail(noise, start)) * numbers.ONE))
     product = numbers.ONE
     while times:
         if times % 2:
@@ -98,7 +101,7 @@ def _power(noise: Noise, start: int, times: int) -> int:
 
 
 @cache
-def _tail(noise: Noise, start: int) -> Fraction:
+def noise_tail(noise: Noise, start: int) -> Fraction:
     """Upper bound of P(Z >= start), start >= 1."""
     if noise.family is NoiseFamily.LAPLACE:
         high = numbers.exp_minus(start / noise.parameter)[1]
@@ -163,17 +166,17 @@ def _apart(one: Shift, other: Shift) -> Shift:
 
 
 def _every_number_holds(
-    noisy: Callable[[int], Fraction], kept: Sequence[Fraction], least: Fraction
+    noisy: Callable[[int], Fraction], least_hidden: Sequence[Fraction], least: Fraction
 ) -> bool:
     """Whether (1 - noisy(m)) kept[m] >= least for every m.
 
     Both factors are monotone in m (one rises, the other falls), so a stretch holds if its first
     noise goes with its last keys; stretches are halved until they hold or are a single number.
     """
-    first, last = 0, len(kept) - 1
-    while first < len(kept):
-        if (1 - noisy(first)) * kept[last] >= least:
-            first, last = last + 1, len(kept) - 1
+    first, last = 0, len(least_hidden) - 1
+    while first < len(least_hidden):
+        if (1 - noisy(first)) * least_hidden[last] >= least:
+            first, last = last + 1, len(least_hidden) - 1
         elif last == first:
             return False
         else:

@@ -35,7 +35,7 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
         return draw_lanes(noise, size, entropy)
     one = discrete_laplace if noise.family is NoiseFamily.LAPLACE else discrete_gaussian
     draws = [one(noise.parameter, entropy) for _ in range(size)]
-    if all(abs(each) < 1 << 62 for each in draws):
+    if all(abs(draw) < 1 << 62 for draw in draws):
         return np.array(draws, dtype=np.int64)
     return np.array(draws, dtype=object)
 

@@ -117,14 +117,14 @@ class Sampler:
             fine = int(head[lane]) << self.fine - self._first | int(rest[lane])
             return self._exponent(int(tops[lane]), fine)
 
-        kept = keep_lanes(low, high, exponent, entropy)
+        accepted = keep_lanes(low, high, exponent, entropy)
         magnitude = self._join(tops, head, rest)
         sign = sign.astype(magnitude.dtype)
         signed: npt.NDArray[Any] = magnitude ^ sign
         if self.noise.family is NoiseFamily.GAUSSIAN:
-            kept &= (sign == 0) | (magnitude != 0)
+            accepted &= (sign == 0) | (magnitude != 0)
             signed = signed - sign
-        return signed[kept]
+        return signed[accepted]
 
     @property
     def _first(self) -> int:

@@ -106,7 +106,7 @@ def _laplace_sum(scale: Fraction, count: int, alpha: Fraction) -> int:
     v = Fraction(best, 20)
     bits = _GUARD + 2 * _size(scale) + count.bit_length()
     middle, outer, inner = (
-        exp_negative(each / scale, bits) for each in (Fraction(1), 1 - v, 1 + v)
+        exp_negative(exponent / scale, bits) for exponent in (Fraction(1), 1 - v, 1 + v)
     )
     one = 1 << bits
     moment = Fraction((one - middle.low) ** 2, (one - outer.high) * (one - inner.high))
@@ -129,13 +129,15 @@ def _gaussian_sum(sigma2: Fraction, count: int, alpha: Fraction) -> int:
     """
     need = logarithm(2 / alpha, _GUARD + _size(1 / alpha)).high
     square = 2 * count * sigma2 * Fraction(need, 1 << _GUARD + _size(1 / alpha))
-    found = isqrt(-(-square.numerator // square.denominator))  # t = found + 1 has t^2 >= square
+    halfwidth_bound = isqrt(
+        -(-square.numerator // square.denominator)
+    )  # t is one more has t^2 >= square
     if sigma2 < Fraction(1, 5):
-        return found
+        return halfwidth_bound
     q = Fraction(exp_negative(sigma2 * 98 / 10, _GUARD).high, 1 << _GUARD)
     ratio = ((1 + q) / ((1 - q) * (1 - 2 * q))) ** (count - 1)
     wide = Noise(NoiseFamily.GAUSSIAN, count * sigma2)
-    return min(found, halfwidth(wide, _round_down(alpha / ratio)))
+    return min(halfwidth_bound, halfwidth(wide, _round_down(alpha / ratio)))
 
 
 def _find_least(holds: Callable[[int], bool], guess: int) -> int:

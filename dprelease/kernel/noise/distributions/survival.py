@@ -61,12 +61,12 @@ class SignedGeometric:
             work,
         )
         power = Interval(one, one)
-        found: list[Interval] = []
-        while not found or found[-1].high > 1:
-            found.append(multiply(power, odd, work).shifted(_GUARD))
+        enclosures: list[Interval] = []
+        while not enclosures or enclosures[-1].high > 1:
+            enclosures.append(multiply(power, odd, work).shifted(_GUARD))
             power = multiply(power, ratio, work)
-            found.append(power.shifted(_GUARD))
-        return found
+            enclosures.append(power.shifted(_GUARD))
+        return enclosures
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +84,21 @@ class SignedGaussian:
         """See the module: suffix sums of the weights over the sum of all."""
         work = bits + _GUARD
         weights, rest = gaussian_weights(self.sigma2, work)
-        ordered = [each for each in weights for _ in range(2)]
+        ordered = [weight for weight in weights for _ in range(2)]
         if not self.two_zeros:
             del ordered[0]
         low, high = 0, 2 * rest
         suffix: list[Interval] = []
-        for each in reversed(ordered):
-            low, high = low + each.low, high + each.high
+        for weight in reversed(ordered):
+            low, high = low + weight.low, high + weight.high
             suffix.append(Interval(low, high))
         total = suffix.pop()
-        found: list[Interval] = []
-        for each in reversed(suffix):
-            found.append(divide(each, total, work).shifted(_GUARD))
-            if found[-1].high <= 1:
+        enclosures: list[Interval] = []
+        for weight in reversed(suffix):
+            enclosures.append(divide(weight, total, work).shifted(_GUARD))
+            if enclosures[-1].high <= 1:
                 break
-        return found
+        return enclosures
 
 
 @lru_cache(maxsize=32)

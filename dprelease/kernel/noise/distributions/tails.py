@@ -117,7 +117,7 @@ def enclose_triple_outside(scale: Fraction, halfwidth: int, bits: int) -> Interv
         Interval(beyond.low + crossed.low, beyond.high + crossed.high),
         bits,
     )
-    found = multiply(
+    enclosure = multiply(
         power,
         Interval(
             2 * one + 8 * square.low + 2 * first.low + 3 * second.low + third.low,
@@ -126,8 +126,8 @@ def enclose_triple_outside(scale: Fraction, halfwidth: int, bits: int) -> Interv
         bits,
     )
     for _ in range(5):
-        found = divide(found, plus, bits)
-    return found
+        enclosure = divide(enclosure, plus, bits)
+    return enclosure
 
 
 @lru_cache(maxsize=32)
@@ -135,8 +135,8 @@ def _enclose_total(sigma2: Fraction, bits: int) -> Interval:
     """The sum of all weights exp(-k^2/(2 sigma2))."""
     if sigma2 <= SUMMED:
         weights, rest = gaussian_weights(sigma2, bits)
-        low = 2 * sum(each.low for each in weights) - weights[0].low
-        high = 2 * sum(each.high for each in weights) - weights[0].high
+        low = 2 * sum(interval.low for interval in weights) - weights[0].low
+        high = 2 * sum(interval.high for interval in weights) - weights[0].high
         return Interval(low, high + 2 * rest)
     root = square_root(multiply(pi(bits), enclose(2 * sigma2, bits), bits), bits)
     return Interval(root.low, multiply(root, _poisson_excess(sigma2, bits), bits).high)
@@ -148,10 +148,10 @@ def _sum_outside(sigma2: Fraction, bits: int) -> tuple[Interval, ...]:
     work = bits + _GUARD
     total = _enclose_total(sigma2, work)
     weights, rest = gaussian_weights(sigma2, work)
-    lows = accumulate((2 * each.low for each in reversed(weights[1:])), initial=0)
-    highs = accumulate((2 * each.high for each in reversed(weights[1:])), initial=2 * rest)
+    lows = accumulate((2 * interval.low for interval in reversed(weights[1:])), initial=0)
+    highs = accumulate((2 * interval.high for interval in reversed(weights[1:])), initial=2 * rest)
     suffixes = [Interval(low, high) for low, high in zip(lows, highs, strict=True)]
-    return tuple(divide(each, total, work).shifted(_GUARD) for each in reversed(suffixes))
+    return tuple(divide(interval, total, work).shifted(_GUARD) for interval in reversed(suffixes))
 
 
 def _compare_normal(sigma2: Fraction, halfwidth: int, bits: int) -> Interval:

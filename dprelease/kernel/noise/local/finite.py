@@ -79,8 +79,8 @@ class FiniteTable:
             prefix = prefix << _SECOND | read_bits(entropy, _SECOND)
             bits += _SECOND
             floors, ceilings = _round_cuts(self.cuts, bits)
-            least = sum(each <= prefix for each in ceilings)
-            if least == sum(each <= prefix for each in floors):
+            least = sum(number <= prefix for number in ceilings)
+            if least == sum(number <= prefix for number in floors):
                 return least
 
 
@@ -93,10 +93,10 @@ def build_finite(probabilities: Sequence[Fraction]) -> FiniteTable:
         raise ValueError("a finite law has too many outcomes, or none")
     if min(probabilities) < 0 or sum(probabilities) != 1:
         raise ValueError("the probabilities of a finite law are not negative and add up to 1")
-    possible = [place for place, each in enumerate(probabilities) if each]
+    possible = [place for place, number in enumerate(probabilities) if number]
     outcomes = np.array(possible, dtype=np.int16)
     cuts = tuple(accumulate(probabilities[place] for place in possible))[:-1]
-    floors, ceilings = (np.array(each, dtype=np.int64) for each in _round_cuts(cuts, _FIRST))
+    floors, ceilings = (np.array(number, dtype=np.int64) for number in _round_cuts(cuts, _FIRST))
     prefixes: npt.NDArray[Any] = np.arange(1 << _FIRST)
     least = np.searchsorted(ceilings, prefixes, side="right")
     most = np.searchsorted(floors, prefixes, side="right")
@@ -107,12 +107,12 @@ def build_finite(probabilities: Sequence[Fraction]) -> FiniteTable:
         cuts,
         guide,
         np.array(floors64, dtype=np.uint64),
-        np.array([each - 1 for each in ceilings64], dtype=np.uint64),
+        np.array([number - 1 for number in ceilings64], dtype=np.uint64),
     )
 
 
 def _round_cuts(cuts: Sequence[Fraction], bits: int) -> tuple[list[int], list[int]]:
     """The cuts times 2^bits, rounded down and rounded up."""
-    floors = [(each.numerator << bits) // each.denominator for each in cuts]
-    ceilings = [-((-each.numerator << bits) // each.denominator) for each in cuts]
+    floors = [(number.numerator << bits) // number.denominator for number in cuts]
+    ceilings = [-((-number.numerator << bits) // number.denominator) for number in cuts]
     return floors, ceilings

@@ -109,8 +109,8 @@ def build_windows(law: WindowLaw) -> WindowTable:
 def _probabilities(window: Window, share: Fraction) -> list[Fraction]:
     """Of each level inside, counted from below, then of each outside."""
     outside = window.levels - window.width
-    each = share / (outside + window.ratio * window.width)
-    return [each * window.ratio] * window.width + [each] * outside
+    chance_outside = share / (outside + window.ratio * window.width)
+    return [chance_outside * window.ratio] * window.width + [chance_outside] * outside
 
 
 def _levels(window: Window, starts: int) -> npt.NDArray[Any]:

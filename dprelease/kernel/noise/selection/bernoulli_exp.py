@@ -39,27 +39,27 @@ def keep_lanes(
     says that no upper bound is known. ``exponent(i)`` is the exact x of lane i.
     """
     draws = words(entropy, "<u4", low.size).astype(np.uint64)
-    kept = draws >= high
-    lanes = np.flatnonzero(~kept)
+    heads = draws >= high
+    lanes = np.flatnonzero(~heads)
     if not lanes.size:
-        return kept
+        return heads
     accepted, rejected = bound_lanes(draws[lanes], low[lanes], high[lanes])
-    kept[lanes] = accepted
+    heads[lanes] = accepted
     for lane in lanes[~(accepted | rejected)]:
-        kept[lane] = keep_exactly(int(draws[lane]), _BITS, exponent(int(lane)), entropy)
-    return kept
+        heads[lane] = keep_exactly(int(draws[lane]), _BITS, exponent(int(lane)), entropy)
+    return heads
 
 
 def bound_lanes(
     draws: Words, low: Words, high: Words
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Lanes that are certainly kept, and lanes that are certainly dropped; see the module."""
-    known = high < ONE
-    above = np.where(known, high, ONE - np.uint64(1))  # squares must fit 64 bits
+    bounded = high < ONE
+    above = np.where(bounded, high, ONE - np.uint64(1))  # squares must fit 64 bits
     square = above * above
     cube = ((square >> np.uint64(32)) + np.uint64(1)) * above >> np.uint64(32)
     sixth = (cube + np.uint64(1)) // np.uint64(6) + np.uint64(1)
-    accepted = known & (draws >= above - (square >> np.uint64(33)) + sixth)
+    accepted = bounded & (draws >= above - (square >> np.uint64(33)) + sixth)
     below = np.minimum(low, ONE - np.uint64(1))
     half = (below * below >> np.uint64(33)) + np.uint64(1)
     rejected = draws + np.uint64(1) + half <= below

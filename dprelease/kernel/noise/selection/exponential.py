@@ -95,7 +95,7 @@ def draw_permute_and_flip(rungs: Rungs, entropy: Entropy) -> Candidate:
         if candidate in out or not keep(rungs.rest(candidate[0]), entropy):
             continue
         exponent = rungs.exponent(candidate[0], best)
-        if _is_silent(exponent, pieces, lambda bits: rungs.total(best, bits), entropy):
+        if is_silent(exponent, pieces, lambda bits: rungs.total(best, bits), entropy):
             return candidate
         out.add(candidate)
 
@@ -118,7 +118,7 @@ def happens(chance: Callable[[int], Interval], entropy: Entropy) -> bool:
             return False
 
 
-def _is_silent(
+def is_silent(
     exponent: Fraction,
     pieces: list[list[Fraction]],
     proposals: Callable[[int], Interval],
@@ -180,11 +180,11 @@ def peel(  # noqa: PLR0913, PLR0917 - a selection, and how often
     if k < 1:
         raise ValueError("at least one candidate is selected")
     rungs = Rungs(distances_of(scores), rate, sizes)
-    found: list[Candidate] = []
+    selected: list[Candidate] = []
     for _ in range(min(k, rungs.left)):
-        found.append(draw(rungs, entropy))
-        rungs.take(found[-1])
-    return found
+        selected.append(draw(rungs, entropy))
+        rungs.take(selected[-1])
+    return selected
 
 
 def distances_of(scores: Integers) -> npt.NDArray[Any]:

@@ -101,25 +101,25 @@ def release(  # noqa: PLR0913, PLR0917 - a histogram, what may come out, how
     mass = gather(points, counts, outputs, slots)
     if mass.points.size and not lower <= mass.points[0] <= mass.points[-1] <= upper:
         raise ValueError("the values of a histogram lie within the bounds")
-    found: dict[int, int] = {}
+    selected: dict[int, int] = {}
     for step in scheme.steps:
-        part = part_of(mass, scheme, step, found)
-        found[step.index] = select(mass, part, entropy) * part.size
-    return tuple(outputs[found[index + 1] // slots] for index in range(len(found)))
+        part = part_of(mass, scheme, step, selected)
+        selected[step.index] = select(mass, part, entropy) * part.size
+    return tuple(outputs[selected[index + 1] // slots] for index in range(len(selected)))
 
 
 def part_of(
-    mass: Mass, scheme: QuantileScheme, step: QuantileStep, found: Mapping[int, int]
+    mass: Mass, scheme: QuantileScheme, step: QuantileStep, selected: Mapping[int, int]
 ) -> Part:
     """What a step selects from, given the (first) slots of the quantiles selected before it."""
     is_end = any(step.index in {other.left, other.right} for other in scheme.steps)
     size = 1 if is_end else mass.slots
-    first, last = found.get(step.left, 0), found.get(step.right)
+    first, last = selected.get(step.left, 0), selected.get(step.right)
     return Part(
         first // size,
         (len(mass.outputs) * mass.slots - 1 if last is None else last) // size,
         size,
-        mass.below(first) if step.left in found else 0,
+        mass.below(first) if step.left in selected else 0,
         mass.total if last is None else mass.below(last),
         step.target.numerator,
         step.target.denominator,
@@ -172,7 +172,7 @@ def cut(mass: Mass, part: Part) -> Blocks:
     if units > 1:  # a value's slots differ by b times its count, which is to be below 1/rate
         unit_rate = part.rate * slots * part.b
         steep[1::2] = mass.counts[start:stop] > unit_rate.denominator // unit_rate.numerator
-    kept = (sizes > 0) & ~steep
+    occupied = (sizes > 0) & ~steep
     pieces = [
         piece
         for place in np.flatnonzero((sizes > 0) & steep)
@@ -182,9 +182,9 @@ def cut(mass: Mass, part: Part) -> Blocks:
     ]
     more = np.array(pieces, dtype=np.int64).reshape(-1, 3)
     return Blocks(
-        np.concatenate((starts[kept], more[:, 0])),
-        np.concatenate((sizes[kept], more[:, 1])),
-        np.concatenate((bounds[kept], more[:, 2])),
+        np.concatenate((starts[occupied], more[:, 0])),
+        np.concatenate((sizes[occupied], more[:, 1])),
+        np.concatenate((bounds[occupied], more[:, 2])),
     )
 
 

@@ -45,20 +45,20 @@ def confirms(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) -> b
         return False
     bounded: Counter[Bounded] = Counter()
     gaussians: Counter[Gaussian] = Counter()
-    kept = _ONE  # at most the chance that no mechanism fails whose delta is given
+    success = _ONE  # at most the chance that no mechanism fails whose delta is given
     for event, count in events:
         if isinstance(event, Gaussian):
             gaussians[event] += count if event.shift.l2_squared else 0
             continue
         if isinstance(event, Approximate):
-            kept *= _power(1 - event.delta, count)
-            kept = _short(kept)
+            success *= _power(1 - event.delta, count)
+            success = _short(success)
         alone, reach = _finite(event), _reach(event)
         bounded[alone if reach > _LEAST else Pure(_LEAST)] += count if reach else 0
     # What fails adds 1 - kept; the others have to do with the rest, which counts kept times.
-    if delta < 1 - kept or kept == 0:
+    if delta < 1 - success or success == 0:
         return False
-    target = (delta - (1 - kept)) / kept
+    target = (delta - (1 - success)) / success
     bounded, gaussians = +bounded, +gaussians  # without what never occurs
     reaches = {event: _reach(event) for event in bounded}
     top = sum((count * reaches[event] for event, count in bounded.items()), Fraction(0))

@@ -164,10 +164,10 @@ def trimmed(scale: Scale, law: Law, above: float, below: float) -> Law:
     if skip + drop >= len(mass):
         drop, skip = 0, 0
     lost = law.lost + (float(from_top[drop - 1]) if drop else 0.0)
-    kept = mass[skip : len(mass) - drop].copy()
+    remaining_mass = mass[skip : len(mass) - drop].copy()
     if skip:
-        kept[0] += from_bottom[skip - 1]
-    law = Law(law.level, law.first + skip, kept, lost, law.error + len(mass))
+        remaining_mass[0] += from_bottom[skip - 1]
+    law = Law(law.level, law.first + skip, remaining_mass, lost, law.error + len(mass))
     while len(law.mass) > scale.points:
         law = coarser(scale, law)
     return law
@@ -188,10 +188,10 @@ def delta_of(scale: Scale, law: Law, epsilon: Fraction) -> Fraction:
         return Fraction(1)
     step = scale.step(law.level)
     start = max(math.floor(epsilon / step) + 1, law.first)
-    kept = law.mass[max(0, start - law.first) :]
-    distances: Floats = up(start * step - epsilon) + steps(len(kept)) * float(step)
+    remaining_mass = law.mass[max(0, start - law.first) :]
+    distances: Floats = up(start * step - epsilon) + steps(len(remaining_mass)) * float(step)
     # 2 relative: (1 + 2^-52)^error; 2^-30: the sum over fewer than 2^21 points, and products.
-    total = float(kept @ rise(distances)) * (1 + 2 * relative + 2.0**-30)
+    total = float(remaining_mass @ rise(distances)) * (1 + 2 * relative + 2.0**-30)
     return Fraction(total + law.lost * (1 + 2.0**-9))
 
 

@@ -117,11 +117,11 @@ def _laplace(noise: Laplace, scale: Scale) -> Law:
     level = scale.level(float(2 * n / s))
     per_place, per_step = float(1 / s), float(1 / (s * scale.step(level)))
     size = max(1, n // (2 * scale.points))
-    count, left = divmod(n - 1, size)
+    count, remainder = divmod(n - 1, size)
     starts = 1 + steps(count) * size
     sizes = np.full(count, float(size))
-    if left:
-        starts, sizes = np.append(starts, n - left), np.append(sizes, left)
+    if remainder:
+        starts, sizes = np.append(starts, n - remainder), np.append(sizes, remainder)
     one, all_n = fall(np.array([per_place, n * per_place]))
     shrunk = fall((sizes - 1) * per_place)
     crowds = fall(starts * per_place) * rise(sizes * per_place) / ((1 + one) * (1 + shrunk))
@@ -197,9 +197,9 @@ def _at(scale: Scale, law: Law, level: int) -> Law:
 def _above(law: Law, size: int) -> Floats:
     """The mass above 0, 1, ..., ``size`` - 1 steps."""
     places = law.first + np.arange(len(law.mass))
-    kept = places > 0
+    positive = places > 0
     mass: Floats = np.zeros(size)
-    mass[places[kept] - 1] = law.mass[kept]
+    mass[places[positive] - 1] = law.mass[positive]
     return np.cumsum(mass[::-1])[::-1]
 
 
