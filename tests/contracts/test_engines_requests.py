@@ -218,6 +218,7 @@ def test_what_bounds_keep_is_what_the_oracle_keeps(
     assert found == dict.fromkeys(found, expected)
 
 
+@pytest.mark.thorough
 def test_what_does_not_fit_is_asked_in_parts_each_counted_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
