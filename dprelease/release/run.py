@@ -37,7 +37,7 @@ from dprelease.release.plan import certified_plan
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
-from dprelease.report.formats import ready
+from dprelease.report import formats
 from dprelease.report.query_json import query_facts
 from dprelease.spec import load
 from dprelease.spec.checks.paths import relocated
@@ -223,8 +223,7 @@ def _prepare(plan: Plan, problems: list[Exception]) -> None:
     try:
         prepare(plan.steps)
         versions()
-        if "html" in plan.release.report_formats:
-            ready()
+        formats.prepare(plan.release.report_formats)
         for read in plan.reads:
             query_facts(plan, read)
     except Exception as problem:  # handed on, whatever it is
