@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Complaint", "ExitCode", "Failure", "Place", "Result", "load", "plan", "run"]
 
-_HOMES = {
+HOMES = {
     "load": "release.plan",
     "plan": "release.plan",
     "run": "release.run",
@@ -32,8 +32,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     """Import the heavier parts when they are first asked for: start-up stays quick."""
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module 'dprelease' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"dprelease.{_HOMES[name]}"), name)
+    return getattr(import_module(f"dprelease.{HOMES[name]}"), name)

@@ -127,14 +127,15 @@ class StatusLine:
         self._told: set[str] = set()
 
     def __enter__(self) -> Callable[[str], None]:
-        return self._show
+        return self.show_step
 
     def __exit__(self, *_: object) -> None:
         if self._shown:
             sys.stderr.write(_CLEAR_LINE)
             sys.stderr.flush()
 
-    def _show(self, step: str) -> None:
+    def show_step(self, step: str) -> None:
+        """Show a step in place of the last one, once."""
         if self._shown and step not in self._told:
             self._told.add(step)
             step = step[: (width_of(sys.stderr) or len(step)) - len(" ... ")]

@@ -107,11 +107,12 @@ def _ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
 def _selection(step: QuantileStep, ends: set[int], outputs: int) -> Selection:
     """One selection; where it ends parts, it is among the slots of all values."""
     rate = step.rate * step.target.denominator
-    slots = _slots(outputs) if step.index in ends else 1
+    slots = slots_for(outputs) if step.index in ends else 1
     return Selection(outputs * slots - 1, rate, step.index in ends)
 
 
-def _slots(outputs: int) -> int:
+def slots_for(outputs: int) -> int:
+    """How many slots each of so many outputs has."""
     return max(1, min(SLOTS, 1 << max(0, _ROOM - outputs.bit_length())))
 
 

@@ -131,7 +131,8 @@ def _shown(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
-def _key(name: str) -> str:
+def key_text(name: str) -> str:
+    """A key as TOML takes it: bare where it may be, else quoted."""
     return name if _BARE.fullmatch(name) else quoted(name)
 
 
@@ -155,7 +156,7 @@ def _columns(columns: Sequence[Named] | None) -> Iterator[str]:
     yield "# keys = [...], of what is grouped by: the public list of its values; or bins = [...]\n"
     yield '# source = "public: ...", the rule that bounds or keys come from\n'
     for column in columns if columns is not None else (Named("NAME"),):
-        yield f"\n# [columns.{_key(column.name)}]\n"
+        yield f"\n# [columns.{key_text(column.name)}]\n"
         if column.unread:
             yield f"# can't be used: {column.unread}\n"
             continue

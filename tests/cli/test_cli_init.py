@@ -13,7 +13,7 @@ from dprelease.engines.common.files import lay_out
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
 from dprelease.scaffold.columns import Csv, csv_columns, first_line, parquet_columns
-from dprelease.scaffold.template import MARK, _key, quoted
+from dprelease.scaffold.template import MARK, key_text, quoted
 
 CANARY = "KANARIENVOGEL"
 HEADER = 'region,days,"a ""quoted"", name",Größe\n'
@@ -207,7 +207,7 @@ def test_a_header_falls_into_the_names_that_a_run_finds(tmp_path, line, names, s
     dialect = Dialect(encoding="latin-1")
     wanted = [InputColumn(name, ColumnType.STRING) for name in names]
     assert lay_out(Source(str(file), "csv", dialect), wanted).width == 2
-    assert tomli.loads("\n".join(f"[{_key(each)}]" for each in names)).keys() == set(names)
+    assert tomli.loads("\n".join(f"[{key_text(each)}]" for each in names)).keys() == set(names)
 
 
 def test_what_no_header_may_be_comes_with_what_to_do(cli, folder):

@@ -233,6 +233,7 @@ def worst(release: Release, adjacency: str, limits: tuple[int, int, int], epsilo
     return largest
 
 
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize("what", STATISTICS)
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("limits", LIMITS)

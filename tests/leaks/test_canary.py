@@ -113,7 +113,7 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         steps.append(step)
         assert found_on_disk(folder) == [], step
 
-    monkeypatch.setattr(StatusLine, "_show", look)
+    monkeypatch.setattr(StatusLine, "show_step", look)
     return steps
 
 

@@ -151,7 +151,7 @@ def test_wrong_laws_are_caught() -> None:
     assert misfit(drawn(1), law_of_two(table, upper, 1, scheme)) < CAUGHT
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.thorough
 @pytest.mark.parametrize("count", [1, 4, 10])
 def test_slots_of_one_value_follow_their_law(count: int) -> None:
     """Where d differs within a block, a place is kept by its own d, not by the bound of the block.

@@ -85,7 +85,7 @@ def test_randomised_response_follows_its_law(
     labels: int, keep: F, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if way == "coins":
-        monkeypatch.setattr(subsets, "_is_small", lambda law: False)
+        monkeypatch.setattr(subsets, "is_small", lambda law: False)
     truths = np.arange(MILLION, dtype=np.int64) % (labels + 1) - 1
     drawn = respond(SubsetLaw(labels, 1, keep), truths, None, Hashed(f"{way} {labels} {keep}"))
     assert responses(labels, keep, truths, drawn) > PASSED
@@ -161,7 +161,7 @@ def test_every_set_is_as_frequent_as_it_should(
     law: SubsetLaw, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if way == "floyd":
-        monkeypatch.setattr(subsets, "_is_small", lambda law: False)
+        monkeypatch.setattr(subsets, "is_small", lambda law: False)
     truths = np.arange(MILLION, dtype=np.int64) % law.labels
     drawn = respond(law, truths, None, Hashed(f"{way} {law}"))
     assert sets(law, truths, drawn) > PASSED

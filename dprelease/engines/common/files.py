@@ -32,7 +32,7 @@ def resolve(source: Source) -> tuple[str, ...]:
         if not paths:
             raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
         for path in paths:
-            _check_file(path, pattern, may_be_empty)
+            check_file(path, pattern, may_be_empty)
     except OSError:
         raise bad_data(
             "E402", f"{pattern} can't be read", "check that the file exists and may be read"
@@ -50,7 +50,7 @@ def _matches(pattern: str, suffix: str) -> list[str]:
     return sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []
 
 
-def _check_file(path: str, pattern: str, may_be_empty: bool) -> None:
+def check_file(path: str, pattern: str, may_be_empty: bool) -> None:
     """Follows links (a loop is an OSError); refuses what is not a plain file with content."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")

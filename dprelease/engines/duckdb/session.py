@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # The optimizer must not put the data on the side of a join that is held in memory, and must not
 # believe the statistics in a Parquet file: they leave out NaN, and they may be wrong. And it must
 # not hand TRY_CAST to the CSV reader, which would fail where null is meant (DuckDB issue 23818).
-_NEVER = (
+NEVER = (
     "join_order",
     "build_side_probe_side",
     "statistics_propagation",
@@ -62,10 +62,10 @@ def _disable(connection: DuckDBPyConnection) -> None:
     import duckdb
 
     try:
-        connection.execute(f"SET disabled_optimizers = {quote(','.join(_NEVER))}")
+        connection.execute(f"SET disabled_optimizers = {quote(','.join(NEVER))}")
     except (duckdb.ParserException, duckdb.InvalidInputException):
         optimizers = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
-        never = ",".join(name for name in _NEVER if (name,) in optimizers)
+        never = ",".join(name for name in NEVER if (name,) in optimizers)
         connection.execute(f"SET disabled_optimizers = {quote(never)}")
 
 

@@ -46,15 +46,15 @@ def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
     if bound == 1:
         return np.zeros(size, dtype=np.uint32)
     bits = next((b for b in (16, 32) if bound << _SPARE <= 1 << b), 64)
-    values, again = _propose(bound, bits, size, entropy)
+    values, again = propose(bound, bits, size, entropy)
     while again.size:
-        fresh, rejected = _propose(bound, bits, again.size, entropy)
+        fresh, rejected = propose(bound, bits, again.size, entropy)
         values[again] = fresh
         again = again[rejected]
     return values
 
 
-def _propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Lanes]:
+def propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Lanes]:
     """Values, uniform on the lanes that aren't listed; those listed are to be drawn again."""
     drawn = words(entropy, f"<u{bits // 8}", size)
     if bits == 64:  # no room for products: the value is the rest of the word, below a multiple
@@ -101,17 +101,17 @@ def parts(share: Lanes, whole: int, entropy: Entropy) -> Bools:
     if whole >= _WIDEST_SHIFTED:
         return below(whole, share.size, entropy) < share
     divisor = np.uint64(whole)
-    heads, undecided = _compare(share.astype(np.uint64), divisor, entropy)
+    heads, undecided = compare_digits(share.astype(np.uint64), divisor, entropy)
     lanes = np.flatnonzero(undecided)
     rest = undecided[lanes]
     while lanes.size:
-        heads[lanes], undecided = _compare(rest, divisor, entropy)
+        heads[lanes], undecided = compare_digits(rest, divisor, entropy)
         again = np.flatnonzero(undecided)
         lanes, rest = lanes[again], undecided[again]
     return heads
 
 
-def _compare(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bools, Words]:
+def compare_digits(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bools, Words]:
     """One round: which lanes are True, and what is left to compare; 0 where it's decided."""
     scaled = share << np.uint64(_FIRST)
     cut = scaled // whole

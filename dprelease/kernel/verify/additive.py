@@ -70,7 +70,7 @@ def zcdp_delta_upper(rho: Fraction, epsilon: Fraction) -> Fraction:
         return Fraction(0)
     if rho >= epsilon:
         return _ONE
-    above = Fraction(_stationary(float(rho), float(epsilon)))
+    above = Fraction(stationary_order(float(rho), float(epsilon)))
     alpha = 1 + above
     try:
         exponent = above * (alpha * rho - epsilon)
@@ -80,7 +80,7 @@ def zcdp_delta_upper(rho: Fraction, epsilon: Fraction) -> Fraction:
     return min(_ONE, numbers.exp(exponent)[1]) if exponent < 0 else _ONE
 
 
-def _stationary(rho: float, epsilon: float) -> float:
+def stationary_order(rho: float, epsilon: float) -> float:
     """Where b(b+1) rho - b epsilon + b ln b - (b+1) ln(b+1) is stationary, by bisection.
 
     Its derivative (2b+1) rho - epsilon + ln(b/(b+1)) rises in b.
@@ -108,7 +108,7 @@ def gaussian_delta_upper(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> F
     longest = max((len(shape) for shape in shift.shapes), default=0)
     if sigma2 <= _DIRECT.get(longest, 0):
         depth = 60 + min(150, -_log(bound)) + math.ceil(epsilon)
-        summed = max(_summed(sigma2, shape, epsilon, depth) for shape in shift.shapes)
+        summed = max(summed_delta(sigma2, shape, epsilon, depth) for shape in shift.shapes)
         bound = min(bound, summed)
     return bound
 
@@ -122,7 +122,7 @@ def _log(value: Fraction) -> int:
 
 
 @lru_cache(maxsize=4)
-def _weights(sigma2: Fraction, depth: int) -> tuple[list[int], list[int], int]:
+def lattice_weights(sigma2: Fraction, depth: int) -> tuple[list[int], list[int], int]:
     """Lower and upper weights of 0, 1, ..., r times 2^448, and a bound of all those beyond r."""
     last = math.isqrt(int(2 * depth * sigma2)) + 2
     cut = numbers.BITS - 448
@@ -135,9 +135,11 @@ def _weights(sigma2: Fraction, depth: int) -> tuple[list[int], list[int], int]:
     return low[: last + 1], high[: last + 1], beyond
 
 
-def _summed(sigma2: Fraction, shape: tuple[int, ...], epsilon: Fraction, depth: int) -> Fraction:
+def summed_delta(
+    sigma2: Fraction, shape: tuple[int, ...], epsilon: Fraction, depth: int
+) -> Fraction:
     """The sum of max(0, p(x) - e^epsilon p(x - v)) over lattice points, rounded up."""
-    low, high, beyond = _weights(sigma2, depth)
+    low, high, beyond = lattice_weights(sigma2, depth)
     reach = len(low) - 1
     growth = int(numbers.exp(epsilon)[0] * _SCALE)
     upper = [high[abs(k)] for k in range(-reach, reach + 1)]
@@ -171,16 +173,16 @@ def _positive(factor: int, upper: list[int], other: int, lower: list[int]) -> in
 def _smoothed(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
     bounds = [_ONE]
     for width in _WIDTHS:
-        toll = _toll(width, shift.coordinates)
+        toll = smoothing_toll(width, shift.coordinates)
         if width < sigma2 and toll is not None:
             factor, kappa = toll
             ratio = Fraction(shift.l2_squared) / (sigma2 - width)
-            bounds.append(factor * _continuous(ratio, epsilon - kappa))
+            bounds.append(factor * continuous_delta(ratio, epsilon - kappa))
     return min(bounds)
 
 
 @lru_cache(maxsize=64)
-def _toll(width: Fraction, coordinates: int) -> tuple[Fraction, Fraction] | None:
+def smoothing_toll(width: Fraction, coordinates: int) -> tuple[Fraction, Fraction] | None:
     """(1+eta)^d and d ln((1+eta)/(1-eta)), from above; None where they are out of range."""
     power = numbers.exp(-(numbers.TWO_PI[0] ** 2) * width / 2)[1]
     eta = 2 * power / (1 - power)
@@ -196,7 +198,7 @@ def _short(value: Fraction) -> Fraction:
     return Fraction(math.ceil(value * _SCALE), _SCALE)
 
 
-def _continuous(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
+def continuous_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     """P(N > epsilon/mu - mu/2) - e^epsilon P(N > epsilon/mu + mu/2) from above."""
     mu = numbers.sqrt(mu_squared)[1]
     first, second = epsilon / mu - mu / 2, epsilon / mu + mu / 2

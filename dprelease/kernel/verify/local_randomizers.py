@@ -38,8 +38,8 @@ def law_holds(law: Law, grid_width: int | None, loss: Loss) -> bool:
     if grid_width is None or grid_width < 1:
         return False
     if isinstance(law, LaplaceLaw):
-        return law.scale > 0 and _laplace_delta(law.scale, grid_width, loss.epsilon) <= loss.delta
-    return _is_window_law(law, grid_width) and _windows_delta(law, loss.epsilon) <= loss.delta
+        return law.scale > 0 and laplace_delta(law.scale, grid_width, loss.epsilon) <= loss.delta
+    return _is_window_law(law, grid_width) and windows_delta(law, loss.epsilon) <= loss.delta
 
 
 def _rho_holds(loss: Loss) -> bool:
@@ -99,7 +99,7 @@ def _excess(outcomes: list[tuple[int, Fraction, Fraction]], epsilon: Fraction) -
 # --- Laplace ------------------------------------------------------------------------------------
 
 
-def _laplace_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
+def laplace_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
     """Upper bound of the sum of p(x) - e^epsilon p(x - K) over the x where it is positive.
 
     With a = e^(-1/s), times (1 + a)/(1 - a) the terms are a^-x - e^epsilon a^(K-x) for x <= 0 and
@@ -160,7 +160,7 @@ def _levels_from(window: Window, start: int) -> list[Fraction]:
     return [high if start <= j < start + window.width else low for j in range(window.levels)]
 
 
-def _windows_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
+def windows_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
     """Which window was used is part of the answer: outcomes of both, each pair of starts of each.
 
     The places in the two windows belong to one number, so the largest of each is an upper bound,

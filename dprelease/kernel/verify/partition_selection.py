@@ -90,7 +90,7 @@ def _hidden(noise: Noise, threshold: int, rows: int, new: int, most: int) -> Fra
 
 def _power(noise: Noise, start: int, times: int) -> int:
     """P(Z < start)^times from below, times 2^512, by squaring."""
-    square = max(0, math.floor((1 - _tail(noise, start)) * numbers.ONE))
+    square = max(0, math.floor((1 - noise_tail(noise, start)) * numbers.ONE))
     product = numbers.ONE
     while times:
         if times % 2:
@@ -101,7 +101,7 @@ def _power(noise: Noise, start: int, times: int) -> int:
 
 
 @cache
-def _tail(noise: Noise, start: int) -> Fraction:
+def noise_tail(noise: Noise, start: int) -> Fraction:
     """Upper bound of P(Z >= start), start >= 1."""
     if noise.family is NoiseFamily.LAPLACE:
         high = numbers.exp_minus(start / noise.parameter)[1]

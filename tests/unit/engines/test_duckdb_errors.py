@@ -89,20 +89,20 @@ class Rigged:
     def __init__(self, real: Any, raised: dict[str, type[duckdb.Error]]) -> None:
         self.real, self.raised, self.stage = real, raised, ""
 
-    def _enter(self, stage: str) -> None:
+    def enter(self, stage: str) -> None:
         if stage in self.raised:
             raise self.raised[stage](f"{SECRET} is no number")
 
     def execute(self, sql: str, *more: object) -> Rigged:
         self.stage = stage_of(sql)
-        self._enter(self.stage)
+        self.enter(self.stage)
         if not sql.startswith("SET "):  # the database is that of all tests
             self.real.execute(sql, *more)
         return self
 
     def _fetch(self, how: str, *more: int) -> Any:
         if self.stage == "read":
-            self._enter("fetch")
+            self.enter("fetch")
         return getattr(self.real, how)(*more)
 
     def fetchall(self) -> Any:
@@ -213,14 +213,14 @@ def test_a_file_that_goes_while_the_session_is_opened_is_no_bug(
     asked = request(tmp_path, form)
     rig["read" if form == "csv" else "records"] = duckdb.PermissionException
     assert outcome(asked) == BUG
-    honest = Rigged._enter
+    honest = Rigged.enter
 
     def vanish(self: Rigged, stage: str) -> None:
         Path(asked.source.pattern).unlink(missing_ok=True)
         honest(self, stage)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Rigged, "_enter", vanish)
+        patch.setattr(Rigged, "enter", vanish)
         assert outcome(asked) == DATA
         if form == "parquet":
             assert outcome(asked, inspects=True) == "E401"
@@ -327,9 +327,9 @@ def short(*_: object) -> None:
 def test_a_mistake_of_ours_is_no_interruption(
     form: str, broken: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dprelease.engines.duckdb import execute as duckdb_asking
+    from dprelease.engines.duckdb import execute as duckdb_execute
 
-    monkeypatch.setattr(duckdb_asking, "ask", broken)
+    monkeypatch.setattr(duckdb_execute, "exact_answer", broken)
     with pytest.raises(InternalError) as caught:
         get("duckdb").aggregate(request(tmp_path, form))
     assert caught.value.kind == kind

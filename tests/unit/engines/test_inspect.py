@@ -127,7 +127,7 @@ def test_an_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def deny(*_: object) -> None:
         raise PermissionError(CANARY)
 
-    monkeypatch.setattr(files, "_check_file", deny)
+    monkeypatch.setattr(files, "check_file", deny)
     assert refused("duckdb", Source(str(tmp_path / "n.csv"), "csv")) == "E402"
 
 

@@ -81,8 +81,8 @@ def test_a_duckdb_without_the_narrow_sum(path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_optimizer_that_this_duckdb_lacks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duckdb_session, "_NEVER", (*duckdb_session._NEVER, "telepathy"))
+    monkeypatch.setattr(duckdb_session, "NEVER", (*duckdb_session.NEVER, "telepathy"))
     with duckdb_session.session([str(path)]) as connection:
         setting = "SELECT current_setting('disabled_optimizers')"
         ((names,),) = connection.execute(setting).fetchall()
-    assert set(names.split(",")) == set(duckdb_session._NEVER) - {"telepathy"}
+    assert set(names.split(",")) == set(duckdb_session.NEVER) - {"telepathy"}

@@ -182,4 +182,4 @@ def test_half_widths_add_up_over_the_tree() -> None:
 def test_slots_are_counted_as_the_draw_counts_them() -> None:
     for bits in (1, 8, 40, 47, 48, 49, 55, 59, 60, 61):
         for outputs in ((1 << bits) - 1, 1 << bits, (1 << bits) + 1):
-            assert errors._slots(outputs) == slots_of(outputs, parted=True)
+            assert errors.slots_for(outputs) == slots_of(outputs, parted=True)

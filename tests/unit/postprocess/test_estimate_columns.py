@@ -9,7 +9,7 @@ import pytest
 
 from dprelease.model import ColumnType, Group
 from dprelease.postprocess.estimate_columns import UNRELIABLE_AT, Layout, estimate_columns
-from dprelease.release.bundle import _key_columns
+from dprelease.release.bundle import key_columns
 
 LAYOUT = Layout("q", 0, "a figure", Fraction(95, 100))
 
@@ -28,6 +28,6 @@ def test_one_half_width_for_all_gives_the_flags_of_many(half: int) -> None:
 def test_keys_are_the_cross_product_of_the_labels() -> None:
     labels = [("a", "b"), ("x", "y", "z"), ("1",), ("k", "l")]
     groups = [Group(f"g{at}", ColumnType.STRING, each) for at, each in enumerate(labels)]
-    columns = [column.values for column in _key_columns(groups)]
+    columns = [column.values for column in key_columns(groups)]
     assert list(zip(*columns, strict=True)) == list(product(*labels))
-    assert list(_key_columns([])) == []
+    assert list(key_columns([])) == []

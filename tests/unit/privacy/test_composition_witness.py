@@ -297,7 +297,7 @@ def test_many_different_events() -> None:
 
 
 def test_a_curve_lowered_by_a_hundredth_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = search._law
+    honest = search.event_law
 
     def lowered(*arguments: object) -> Law:
         law = honest(*arguments)  # type: ignore[arg-type]
@@ -310,7 +310,7 @@ def test_a_curve_lowered_by_a_hundredth_is_noticed(monkeypatch: pytest.MonkeyPat
     ]
     for events, truth in truths:
         check(events, truth, 1e-3)
-    monkeypatch.setattr(search, "_law", lowered)
+    monkeypatch.setattr(search, "event_law", lowered)
     for events, truth in truths:
         with pytest.raises(AssertionError):
             check(events, truth, 1e-3)

@@ -291,8 +291,8 @@ def test_what_merging_costs_is_paid() -> None:
     """A factor multiplies delta, and an offset is taken off epsilon."""
 
     def value(merged: normal.Merged, epsilon: F) -> float:
-        claim = search._Claim({}, merged, None, epsilon, F("1e-6"))
-        return float(search._delta(claim, Scale(F(1), 1024)))
+        claim = search.Claim({}, merged, None, epsilon, F("1e-6"))
+        return float(search.delta_bound(claim, Scale(F(1), 1024)))
 
     plain = value(normal.Merged(F(1), F(1), F(0)), F(3))
     assert value(normal.Merged(F(1), F(2), F(0)), F(3)) == pytest.approx(2 * plain, rel=1e-9)

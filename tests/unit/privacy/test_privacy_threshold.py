@@ -331,7 +331,7 @@ def test_tails_of_little_noise_are_bounded_from_above(sigma2: str, start: int) -
         s2 = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
         weights = [mpmath.exp(-k * k / (2 * s2)) for k in range(400)]
         truth = mpmath.fsum(weights[start:]) / (2 * mpmath.fsum(weights) - 1)
-        for bound in (tail(noise, start), threshold_witness._tail(noise, start)):
+        for bound in (tail(noise, start), threshold_witness.noise_tail(noise, start)):
             above = mpmath.mpf(bound.numerator) / bound.denominator - truth
             assert 0 <= above <= truth * mpmath.mpf("1e-30")
 
@@ -349,7 +349,7 @@ def test_tails_of_much_noise_are_bounded_from_above(sigma2: str, deviations: int
         sigma = mpmath.sqrt(mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator)
         inner = start - mpmath.mpf(1 if deviations == 0 else 0.5)
         normal = mpmath.erfc(inner / sigma / mpmath.sqrt(2)) / 2
-        for bound in (tail(noise, start), threshold_witness._tail(noise, start)):
+        for bound in (tail(noise, start), threshold_witness.noise_tail(noise, start)):
             above = mpmath.mpf(bound.numerator) / bound.denominator - normal
             assert 0 <= above <= normal * mpmath.mpf("1e-25")
 

@@ -407,7 +407,7 @@ def test_looking_for_the_data_has_an_end_that_does_not_depend_on_the_spec(
 ) -> None:  # fmt: skip
     files("k.txt", *(f"in/{number}/a.csv" for number in range(20)))(tmp_path)
     load_text(text("k.txt", data))
-    monkeypatch.setattr(list_places, "_MOST_LOOKS", 20, raising=False)
+    monkeypatch.setattr(list_places, "MOST_LOOKS", 20, raising=False)
     (found,) = of(key, complaints(text("k.txt", data)))
     message = f"whether the {key} is the data can't be told: that may be any of more than 20 files"
     assert (found.code, found.message) == ("E227", message)

@@ -168,6 +168,7 @@ def test_candidates_can_be_texts(query):
     assert (found.candidates.texts, found.candidates.type) == (("b", "ä"), ColumnType.STRING)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["whole", "decimal", "float", "text"])
 def test_a_million_candidates_are_checked_in_seconds(simple, kind):
     tree = tomli.loads(simple, parse_float=Decimal)

@@ -83,6 +83,7 @@ def test_files_that_cannot_be_read(tmp_path, name):
     assert [each.code for each in caught.value.complaints] == ["E007"]
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "text",
     [

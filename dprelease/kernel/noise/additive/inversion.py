@@ -30,7 +30,7 @@ from dprelease.kernel.noise.entropy import Entropy, read_bits, read_exactly
 Lanes = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
-_UNDECIDED = np.iinfo(np.int16).min
+UNDECIDED = np.iinfo(np.int16).min
 _STEP = 64
 
 
@@ -60,7 +60,7 @@ class CutTable:
         """``size`` independent integers of the law."""
         prefix = words(entropy, "<u2", size)
         values = self.guide.take(prefix).astype(np.int64)
-        lanes = np.flatnonzero(values == _UNDECIDED)
+        lanes = np.flatnonzero(values == UNDECIDED)
         if lanes.size:
             values[lanes] = self._decide(prefix[lanes].astype(np.uint64), entropy)
         return values
@@ -94,7 +94,7 @@ def build_table(law: Survivals) -> CutTable:
     under = _per_prefix(highs).cumsum() - _per_prefix(highs)
     least, most = lows.size - below, lows.size - under
     values = _decode_lanes(least)
-    values[(least != most) | (most == lows.size)] = _UNDECIDED
+    values[(least != most) | (most == lows.size)] = UNDECIDED
     return CutTable(law, values.astype(np.int16), lows, highs)
 
 

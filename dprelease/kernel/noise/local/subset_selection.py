@@ -67,10 +67,10 @@ def check_subset(law: SubsetLaw) -> None:
 def prepare_subset(law: SubsetLaw) -> None:
     """Build the tables of a law before there is anything to answer."""
     check_subset(law)
-    if _is_small(law):
-        _numbers(law)
+    if is_small(law):
+        numbers_of_sets(law)
         if law.size > 1:
-            _sets(law.labels, law.size)
+            sets_of_numbers(law.labels, law.size)
 
 
 def _kind(law: SubsetLaw) -> npt.DTypeLike:
@@ -89,21 +89,23 @@ def _settle(codes: Lanes, labels: int, entropy: Entropy) -> Lanes:
 
 def _draw(law: SubsetLaw, truth: Lanes, entropy: Entropy) -> Labels:
     """The sets of one chunk; every truth is a label."""
-    if _is_small(law):
-        number = _numbers(law).draw(truth.size, entropy).astype(np.int64)
+    if is_small(law):
+        number = numbers_of_sets(law).draw(truth.size, entropy).astype(np.int64)
         if law.size == 1:
             label = truth + number
             label -= law.labels * (label >= law.labels)
             return label[:, None]
-        rows: Labels = _sets(law.labels, law.size).take(number * law.labels + truth, axis=0)
+        rows: Labels = sets_of_numbers(law.labels, law.size).take(
+            number * law.labels + truth, axis=0
+        )
         return rows
     truthful = chance(law.keep, truth.size, entropy)
     if law.size == 1:
-        return _draw_label(law.labels, truthful, truth, entropy)
-    return _draw_set(law, truthful, truth, entropy)
+        return draw_label(law.labels, truthful, truth, entropy)
+    return draw_set(law, truthful, truth, entropy)
 
 
-def _is_small(law: SubsetLaw) -> bool:
+def is_small(law: SubsetLaw) -> bool:
     """Whether all sets are few enough for tables."""
     if law.labels > _FEW_SETS:
         return False
@@ -112,7 +114,7 @@ def _is_small(law: SubsetLaw) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _numbers(law: SubsetLaw) -> FiniteTable:
+def numbers_of_sets(law: SubsetLaw) -> FiniteTable:
     """The law of the number of a set, in the order of ``combinations``; label 0 is the truth."""
     others = law.labels - 1
     within, without = comb(others, law.size - 1), comb(others, law.size)
@@ -122,7 +124,7 @@ def _numbers(law: SubsetLaw) -> FiniteTable:
 
 
 @lru_cache(maxsize=16)
-def _sets(labels: int, size: int) -> Labels:
+def sets_of_numbers(labels: int, size: int) -> Labels:
     """Row number * labels + truth: the set of this number, its labels counted from the truth on."""
     numbered = np.array(list(combinations(range(labels), size)), dtype=np.uint16)
     truths = np.arange(labels, dtype=np.uint16)
@@ -131,7 +133,7 @@ def _sets(labels: int, size: int) -> Labels:
     return rows
 
 
-def _draw_label(labels: int, truthful: Bools, truth: Lanes, entropy: Entropy) -> Labels:
+def draw_label(labels: int, truthful: Bools, truth: Lanes, entropy: Entropy) -> Labels:
     """The truth where it is kept, elsewhere a uniform one of the other labels: shape (n, 1)."""
     answer = truth.copy()
     lanes = np.flatnonzero(~truthful)
@@ -141,7 +143,7 @@ def _draw_label(labels: int, truthful: Bools, truth: Lanes, entropy: Entropy) ->
     return answer[:, None]
 
 
-def _draw_set(law: SubsetLaw, truthful: Bools, truth: Lanes, entropy: Entropy) -> Labels:
+def draw_set(law: SubsetLaw, truthful: Bools, truth: Lanes, entropy: Entropy) -> Labels:
     """Sets by Floyd's algorithm: one column of all rows after the other."""
     others, size = law.labels - 1, law.size
     kind = _kind(law)

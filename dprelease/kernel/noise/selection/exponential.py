@@ -95,7 +95,7 @@ def draw_permute_and_flip(rungs: Rungs, entropy: Entropy) -> Candidate:
         if candidate in out or not keep(rungs.rest(candidate[0]), entropy):
             continue
         exponent = rungs.exponent(candidate[0], best)
-        if _is_silent(exponent, pieces, lambda bits: rungs.total(best, bits), entropy):
+        if is_silent(exponent, pieces, lambda bits: rungs.total(best, bits), entropy):
             return candidate
         out.add(candidate)
 
@@ -118,7 +118,7 @@ def happens(chance: Callable[[int], Interval], entropy: Entropy) -> bool:
             return False
 
 
-def _is_silent(
+def is_silent(
     exponent: Fraction,
     pieces: list[list[Fraction]],
     proposals: Callable[[int], Interval],

@@ -32,7 +32,7 @@ _NONE = Merged(Fraction(0), Fraction(1), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class Claim:
     """A claim about laws of single losses, and many Gaussian events as one.
 
     No loss is above ``top``, unless it is None.
@@ -71,11 +71,11 @@ def below(
     if merged is None:
         return False
     top = sum((count * reaches[event] for event, count in bounded.items()), Fraction(0))
-    claim = _Claim(singles, merged, None if gaussians else top, epsilon, delta)
+    claim = Claim(singles, merged, None if gaussians else top, epsilon, delta)
     return _search(claim, common_unit(reaches.values()))
 
 
-def _search(claim: _Claim, unit: Fraction) -> bool:
+def _search(claim: Claim, unit: Fraction) -> bool:
     if sum(claim.singles.values()) > _MANY:
         return False
     effort = work([*claim.singles.values(), 1])
@@ -83,7 +83,7 @@ def _search(claim: _Claim, unit: Fraction) -> bool:
     for points in _POINTS:
         if last is not None and effort * points**2 > _WORK:
             return False
-        value = _delta(claim, Scale(unit, points))
+        value = delta_bound(claim, Scale(unit, points))
         if value <= claim.delta:
             return True
         # The error falls to about a quarter from grid to grid, so what is left to gain is about a
@@ -96,7 +96,7 @@ def _search(claim: _Claim, unit: Fraction) -> bool:
     return False
 
 
-def _delta(claim: _Claim, scale: Scale) -> Fraction:
+def delta_bound(claim: Claim, scale: Scale) -> Fraction:
     """Upper bound of the curve of all events at epsilon, by one grid."""
     share = _SPARE * (_POINTS[0] / scale.points) ** 2
     spare = max(_LEAST, float(claim.delta) * share)
@@ -105,14 +105,17 @@ def _delta(claim: _Claim, scale: Scale) -> Fraction:
         lattice, merged = normal.back_to_lattice(merged, scale.points // 2)
         counts[lattice] = counts.get(lattice, 0) + 1
     far = spare / (8 * sum(counts.values()))
-    law = together(scale, [(_law(single, scale, far), n) for single, n in counts.items()], spare)
+    law = together(
+        scale, [(event_law(single, scale, far), n) for single, n in counts.items()], spare
+    )
     value = delta_of(scale, law, claim.epsilon - merged.offset) * merged.factor
     if claim.top is not None and value > claim.delta:
         value = min(value, chord(scale, law, claim.epsilon, claim.top))
     return value
 
 
-def _law(single: Single, scale: Scale, spare: float) -> Law:
+def event_law(single: Single, scale: Scale, spare: float) -> Law:
+    """The privacy loss of one event, on a grid; of one of several, the largest of theirs."""
     if isinstance(single, AnyOf):
         return largest(single, scale, spare)
     return law_of(single, scale, spare)

@@ -27,7 +27,7 @@ Barred = tuple[str, str]  # what it is, and the pattern of its absolute path
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # O_PATH, where there is one: a folder on the way need not be readable.
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
-_MOST_LOOKS = 1_000_000  # at files and folders, for all lists of a spec: seconds
+MOST_LOOKS = 1_000_000  # at files and folders, for all lists of a spec: seconds
 _LOOSE = re.compile(re.escape(PERIOD) + r"|\[.*\]")
 
 
@@ -79,10 +79,10 @@ class Lists:
                     )
                     raise Refused(f"the {key} is {what}", hint, "E227")
                 self._looks += 1
-                if self._looks > _MOST_LOOKS:
+                if self._looks > MOST_LOOKS:
                     message = f"whether the {key} is {what} can't be told: that may be any of"
                     hint = "name the folder that the data have for themselves, without **"
-                    raise Refused(f"{message} more than {_MOST_LOOKS} files", hint, "E227")
+                    raise Refused(f"{message} more than {MOST_LOOKS} files", hint, "E227")
         if opened.st_nlink > 1 and not self._outside:
             raise _outside(key, file, "has another name (a hard link), which may lie anywhere")
 

@@ -283,7 +283,7 @@ def test_what_is_known_of_time_is_neither_lost_nor_made_up(
         found = 0
         for more, exponent in zip(gaps, exponents, strict=True):
             pieces.extend([] for _ in range(more))
-            found = 2 * found + choice._is_silent(exponent, pieces, v, None)  # type: ignore[arg-type]
+            found = 2 * found + choice.is_silent(exponent, pieces, v, None)  # type: ignore[arg-type]
         return found
 
     def silent(clocks: tuple[int, ...]) -> float:

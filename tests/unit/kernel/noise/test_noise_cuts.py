@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dprelease.kernel.noise.additive.inversion import (
-    _UNDECIDED,
+    UNDECIDED,
     build_table,
     decide_exactly,
     settle,
@@ -97,7 +97,7 @@ def test_guide_agrees_with_the_exact_inverse_everywhere(law) -> None:
     for prefix in range(65536):
         top = bisect_right(negated, -prefix)
         bottom = bisect_right(negated, -(prefix + 1))
-        if table.guide[prefix] != _UNDECIDED:
+        if table.guide[prefix] != UNDECIDED:
             assert top == bottom
             assert table.guide[prefix] == decode(top)
         else:
@@ -169,6 +169,7 @@ def test_the_tail_goes_on_beyond_64_bits(law, scripted) -> None:
     assert deep == sum(u < s for s in exact_survivals(law, 3000))
 
 
+@pytest.mark.thorough
 def test_loose_enclosures_cost_bits_but_never_the_law(hashed) -> None:
     """Enclosures a thousand units wide: more prefixes stay open, none is decided differently."""
 
@@ -200,8 +201,8 @@ def test_weights_and_rest_enclose_the_theta_sum() -> None:
 def test_values_fit_the_guide() -> None:
     for law in (SignedGeometric(Fraction(32), 1), SignedGaussian(Fraction(4096), True)):
         table = build_table(law)
-        assert np.abs(table.guide[table.guide != _UNDECIDED].astype(int)).max() < 2000
-        assert np.count_nonzero(table.guide == _UNDECIDED) < 1000
+        assert np.abs(table.guide[table.guide != UNDECIDED].astype(int)).max() < 2000
+        assert np.count_nonzero(table.guide == UNDECIDED) < 1000
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -210,5 +211,5 @@ def test_the_guide_says_what_the_searches_say(law) -> None:
     smallest = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     least, most = table._between(smallest, smallest | np.uint64((1 << 48) - 1))
     decided = (least == most) & (most < table.lows.size)
-    assert (decided == (table.guide != _UNDECIDED)).all()
+    assert (decided == (table.guide != UNDECIDED)).all()
     assert table.guide[decided].tolist() == [decode(int(each)) for each in least[decided]]

@@ -13,11 +13,11 @@ import pytest
 from dprelease.kernel.noise.local import subset_selection as subsets
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.kernel.noise.local.subset_selection import (
-    _draw_label,
-    _draw_set,
-    _is_small,
-    _numbers,
-    _sets,
+    draw_label,
+    draw_set,
+    is_small,
+    numbers_of_sets,
+    sets_of_numbers,
 )
 from dprelease.model.local_tables import SubsetLaw
 
@@ -60,7 +60,7 @@ def test_floyd_draws_all_sets_alike(
     bounds = [*first, *range(labels - size + 1, labels)]
     for truth in range(labels):
         rows = walk_uniforms(monkeypatch, bounds)
-        drawn = _draw_set(law, np.full(rows, kept), np.full(rows, truth), None)
+        drawn = draw_set(law, np.full(rows, kept), np.full(rows, truth), None)
         counts = Counter(map(tuple, drawn.tolist()))
         allowed = [s for s in combinations(range(labels), size) if (truth in s) == kept]
         assert set(counts) == set(allowed)  # each rising, as combinations are
@@ -72,7 +72,7 @@ def test_rows_with_and_without_the_truth_stay_apart(hashed) -> None:
     law = SubsetLaw(40, 5, HALF)
     kept = np.arange(30_000) % 3 == 0
     truth = np.arange(30_000, dtype=np.int64) % 40
-    drawn = _draw_set(law, kept, truth, hashed("mixed"))
+    drawn = draw_set(law, kept, truth, hashed("mixed"))
     assert ((drawn == truth[:, None]).any(axis=1) == kept).all()
     assert (np.diff(drawn.astype(int), axis=1) > 0).all()
     assert drawn.max() < 40
@@ -82,9 +82,9 @@ def test_rows_with_and_without_the_truth_stay_apart(hashed) -> None:
 def test_another_label_is_any_of_the_others(labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for truth in range(labels):
         rows = walk_uniforms(monkeypatch, [labels - 1])
-        found = _draw_label(labels, np.zeros(rows, dtype=bool), np.full(rows, truth), None)
+        found = draw_label(labels, np.zeros(rows, dtype=bool), np.full(rows, truth), None)
         assert sorted(found[:, 0].tolist()) == [i for i in range(labels) if i != truth]
-    kept = _draw_label(labels, np.ones(2, dtype=bool), np.array([1, 0]), None)
+    kept = draw_label(labels, np.ones(2, dtype=bool), np.array([1, 0]), None)
     assert kept.tolist() == [[1], [0]]
 
 
@@ -92,8 +92,8 @@ def test_another_label_is_any_of_the_others(labels: int, monkeypatch: pytest.Mon
 def test_tables_of_sets_are_the_law(labels: int, size: int) -> None:
     """Exact probabilities, from the cuts of the number and the rows they lead to."""
     law = SubsetLaw(labels, size, F(1) if size == labels else F(0xDEADBEEF, 1 << 32))
-    assert _is_small(law)
-    table, rows = _numbers(law), _sets(labels, size)
+    assert is_small(law)
+    table, rows = numbers_of_sets(law), sets_of_numbers(labels, size)
     ends = [F(0), *table.cuts, F(1)]
     for truth in range(labels):
         found: Counter[tuple[int, ...]] = Counter()
@@ -107,7 +107,7 @@ def test_tables_of_sets_are_the_law(labels: int, size: int) -> None:
 def test_binary_answers_by_all_words(
     small: bool, scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subsets, "_is_small", lambda law: small)
+    monkeypatch.setattr(subsets, "is_small", lambda law: small)
     for truth in (0, 1):
         codes = np.full(1 << 16, truth, dtype=np.int64)
         drawn = respond(SubsetLaw(2, 1, MOST), codes, None, scripted(ALL16))

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from dprelease.kernel.noise import EntropyError
-from dprelease.kernel.noise.uniforms import _compare, _propose, below, chance, parts
+from dprelease.kernel.noise.uniforms import below, chance, compare_digits, parts, propose
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 7, 10, 255, 256, 1000, 4095, 4096, 50_001, 65_535])
 def test_each_value_has_equally_many_words(bound: int, scripted) -> None:
-    values, again = _propose(bound, 16, 1 << 16, scripted(ALL16))
+    values, again = propose(bound, 16, 1 << 16, scripted(ALL16))
     counts = np.bincount(np.delete(values, again), minlength=bound)
     assert counts.tolist() == [(1 << 16) // bound] * bound
     assert values.max(initial=0) < bound
@@ -32,7 +32,7 @@ def test_wide_words_change_their_value_where_they_should(bits: int, bound: int, 
         {max(0, min(whole - 1, each + step)) for each in near for step in (-2, -1, 0, 1, 2)}
     )
     answer = np.array(drawn, dtype=f"<u{bits // 8}").tobytes()
-    values, again = _propose(bound, bits, len(drawn), scripted(answer))
+    values, again = propose(bound, bits, len(drawn), scripted(answer))
     for lane, word in enumerate(drawn):
         if bits == 64:
             assert (lane in again) == (word >= whole - rest)
@@ -130,7 +130,7 @@ def test_a_coin_of_another_chance_is_none(bad: F, scripted) -> None:
 def test_one_round_of_a_fraction_by_all_its_words(share: int, whole: int, scripted) -> None:
     """What is decided, and what is left to decide, add up to share/whole."""
     lanes = np.full(1 << 16, share, dtype=np.uint64)
-    found, left = _compare(lanes, np.uint64(whole), scripted(ALL16))
+    found, left = compare_digits(lanes, np.uint64(whole), scripted(ALL16))
     assert not (found & (left > 0)).any()
     chances = int(found.sum()) + F(int(left.sum()), whole)
     assert chances / (1 << 16) == F(share, whole)
