@@ -65,10 +65,11 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
             remark(f"saved    {out}")
     if html is not None:
         from dprelease.cli.report import write_file
-        from dprelease.report.facts.release_facts import planned_facts
-        from dprelease.report.html.page import render_plan_html
+        from dprelease.report.facts.release_facts import approval_of, planned_facts
+        from dprelease.report.html.page import render
+        from dprelease.report.sections.contents import plan_document
 
-        write_file(html, render_plan_html(planned_facts(planned), described))
+        write_file(html, render(plan_document(planned_facts(planned), approval_of(described))))
         if not quiet:
             remark(f"written  {html}")
     if as_json:

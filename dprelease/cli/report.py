@@ -9,6 +9,7 @@ import click
 from dprelease.cli.app import QUIET
 from dprelease.cli.console import remark
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.report.formats import FORMATS
 
 EPILOG = """\b
 Example:
@@ -21,7 +22,7 @@ Example:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("html", "md", "json", "registry")),
+    type=click.Choice(tuple(FORMATS)),
     default="md",
     show_default=True,
     help="HTML, Markdown, JSON, or a YAML entry for the OpenDP registry of deployments.",
@@ -49,23 +50,11 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
 def write_file(path: str, content: str) -> None:
     """Write a file that somebody asked for by name. Raises Failure (exit 2)."""
     from dprelease.files.atomic import save_text
+    from dprelease.report.formats import is_rendered
 
-    problem = save_text(path, content, _is_rendered)
+    problem = save_text(path, content, is_rendered)
     if problem is not None:
         raise Failure(
             ExitCode.SPEC,
             Complaint("E823", f"{path} can't be written: {problem}", "choose another FILE"),
         )
-
-
-MARKS = (
-    '<meta name="generator" content="dprelease">',
-    "\nPrivacy report of a release of noisy statistics.\n",
-    '\n  "schema": "dprelease/report/1",\n',
-    "\nurl_slug: ",
-)
-
-
-def _is_rendered(text: str) -> bool:
-    """A report or a page of ours, in whatever format, may be replaced by another."""
-    return any(mark in f"\n{text[:4000]}" for mark in MARKS)

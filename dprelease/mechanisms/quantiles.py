@@ -226,26 +226,26 @@ def _draft(
         raise ValueError("quantiles lie strictly between 0 and 1, and rise")
     steps: list[QuantileStep] = []
 
-    def divide(left: int, right: int, share: Fraction) -> None:
-        levels = (right - left - 1).bit_length()
+    def divide(low_end: int, high_end: int, share: Fraction) -> None:
+        levels = (high_end - low_end - 1).bit_length()
         if not levels:
             return
         most = 1 << (levels - 1)  # the quantiles on either side are fewer than this
 
         def within(index: int) -> Fraction:
-            return (ends[index] - ends[left]) / (ends[right] - ends[left])
+            return (ends[index] - ends[low_end]) / (ends[high_end] - ends[low_end])
 
         index = min(
-            range(max(left + 1, right - most), min(right, left + most + 1)),
+            range(max(low_end + 1, high_end - most), min(high_end, low_end + most + 1)),
             key=lambda k: (abs(within(k) - Fraction(1, 2)), k),
         )
         target = within(index).limit_denominator(FINEST)
         target = min(max(target, Fraction(1, FINEST)), 1 - Fraction(1, FINEST))
-        unit = QuantileStep(index, left, right, target, Fraction(1))
+        unit = QuantileStep(index, low_end, high_end, target, Fraction(1))
         rate = cost_of(share / levels) / cost(unit)
-        steps.append(QuantileStep(index, left, right, target, rate))
-        divide(left, index, share - share / levels)
-        divide(index, right, share - share / levels)
+        steps.append(QuantileStep(index, low_end, high_end, target, rate))
+        divide(low_end, index, share - share / levels)
+        divide(index, high_end, share - share / levels)
 
     divide(0, len(given) + 1, Fraction(1))
     return QuantileScheme(given, tuple(steps))

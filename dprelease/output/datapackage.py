@@ -20,10 +20,6 @@ GENERATOR = "dprelease"  # marks the directories whose files we may replace and 
 _MEDIA = {
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",
-    "json": "application/json",
-    "md": "text/markdown",
-    "html": "text/html",
-    "yaml": "application/yaml",
 }
 _EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")
 
@@ -32,8 +28,11 @@ def datapackage_bytes(
     release: Release,
     tables: Sequence[WrittenTable | RecordFile],
     others: Mapping[str, bytes],
+    media_types: Mapping[str, str],
 ) -> bytes:
     """The descriptor as JSON. ``others`` are the remaining files by name, such as reports.
+
+    ``media_types`` are those of the others, by name.
 
     Holds nothing but spec texts, descriptions and hashes of published bytes; no time, so that
     the same release has the same descriptor.
@@ -41,7 +40,9 @@ def datapackage_bytes(
     names = _unique_names([*(table.table.name for table in tables), *others])
     resources = [_table(name, table) for name, table in zip(names, tables, strict=False)]
     rest = zip(names[len(tables) :], others.items(), strict=True)
-    resources += [_document(name, file, content) for name, (file, content) in rest]
+    resources += [
+        _document(name, file, content, media_types.get(file)) for name, (file, content) in rest
+    ]
     descriptor = {
         "name": _slug(release.about.name),
         "generator": GENERATOR,
@@ -56,7 +57,7 @@ def _table(name: str, written: WrittenTable | RecordFile) -> dict[str, object]:
     table, is_csv = written.table, written.format == "csv"
     dialect = {"delimiter": ",", "lineTerminator": "\n", "quoteChar": '"', "header": True}
     return {
-        **_file(name, written.file, written.size, written.sha256),
+        **_file(name, written.file, written.size, written.sha256, _MEDIA[written.format]),
         **texts(title=table.title),
         "type": "table",
         "profile": "tabular-data-resource" if is_csv else "data-resource",
@@ -67,20 +68,22 @@ def _table(name: str, written: WrittenTable | RecordFile) -> dict[str, object]:
     }
 
 
-def _document(name: str, file: str, content: bytes) -> dict[str, object]:
+def _document(name: str, file: str, content: bytes, media_type: str | None) -> dict[str, object]:
     # Without a type some readers guess one by the name, and take report.json for theirs.
     digest = hashlib.sha256(content).hexdigest()
-    facts = _file(name, file, len(content), digest)
+    facts = _file(name, file, len(content), digest, media_type)
     return {**facts, "type": "file", "profile": "data-resource"}
 
 
-def _file(name: str, file: str, size: int, digest: str) -> dict[str, object]:
+def _file(
+    name: str, file: str, size: int, digest: str, media_type: str | None
+) -> dict[str, object]:
     suffix = file.rpartition(".")[2]
     return {
         "name": name,
         "path": file,
         "format": suffix,
-        **texts(mediatype=_MEDIA.get(suffix)),
+        **texts(mediatype=media_type),
         **({} if suffix == "parquet" else {"encoding": "utf-8"}),
         # of a Parquet file, frictionless counts no bytes, and then takes ours for wrong
         **({} if suffix == "parquet" else {"bytes": size}),

@@ -39,7 +39,7 @@ def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) 
         return choice if all(_met(read, step) for read in draft.reads) else None
 
     low, high = None, Fraction(1)
-    while (found := holds(high)) is None:
+    while (weakest_choice := holds(high)) is None:
         low, high = high, high * 4
         if high > _STRONGEST:
             raise complain(
@@ -55,7 +55,7 @@ def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) 
         if weaker is None or lower < _WEAKEST:
             low = lower
         else:
-            high, found = lower, weaker
+            high, weakest_choice = lower, weaker
     for _ in range(_HALVINGS):
         middle = round_up((low + high) / 2, _DIGITS)
         if not low < middle < high:
@@ -64,8 +64,8 @@ def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) 
         if made is None:
             low = middle
         else:
-            high, found = middle, made
-    return found
+            high, weakest_choice = middle, made
+    return weakest_choice
 
 
 def _met(read: Read, step: Step) -> bool:
@@ -79,29 +79,29 @@ def _met(read: Read, step: Step) -> bool:
 def error_of(read: Read, step: Step, wanted: Accuracy) -> Fraction | None:
     """The half-width at the target's confidence, in the unit of its ``within``."""
     if wanted.records is not None:
-        found = reading.example(read, step, wanted.confidence, wanted.records)
-        return None if found is None else Fraction(found["halfwidth"])
+        noise_example = reading.example(read, step, wanted.confidence, wanted.records)
+        return None if noise_example is None else Fraction(noise_example["halfwidth"])
     return reading.target_half(read, step, wanted.confidence)
 
 
 def chosen(
-    release: Release, together: Sequence[Draft], apart: Sequence[Draft], *, by_rho: bool
+    release: Release, together: Sequence[Draft], separate_drafts: Sequence[Draft], *, by_rho: bool
 ) -> list[Draft]:
     """Take each release that several targets share, or what they are apart, whichever costs less.
 
     By the sum of epsilons, or ``by_rho`` of rhos: how all compose is for the whole plan to tell.
     """
     made: list[Draft] = []
-    left = {read.query.name: draft for draft in apart for read in draft.reads}
+    draft_of_query = {read.query.name: draft for draft in separate_drafts for read in draft.reads}
     for draft in together:
         names = {read.query.name for read in draft.reads}
-        parts = list({left[name].name: left[name] for name in names}.values())
+        parts = list({draft_of_query[name].name: draft_of_query[name] for name in names}.values())
         same = {read.query.name for part in parts for read in part.reads} == names
         if not same or len(parts) == 1 or not draft.demand.targeted:
             made.append(draft)
             continue
         costs = [
-            sum((_cost(release, each, by_rho=by_rho) for each in option), Fraction(0))
+            sum((_cost(release, member, by_rho=by_rho) for member in option), Fraction(0))
             for option in ([draft], parts)
         ]
         made.extend([draft] if costs[0] <= costs[1] else parts)

@@ -46,29 +46,25 @@ def demand_of(queries: Sequence[Query]) -> Demand:
     """Add up what queries of one kind ask for. ValueError where they differ in kind."""
     single = [
         Demand(
-            each.epsilon,
-            each.delta,
-            each.rho,
-            each.weight,
-            targeted=each.accuracy is not None,
+            query.epsilon, query.delta, query.rho, query.weight, targeted=query.accuracy is not None
         )
-        for each in queries
+        for query in queries
     ]
-    if len({each.kind for each in single}) != 1:
+    if len({demand.kind for demand in single}) != 1:
         raise ValueError("demands of different kinds can't be added up")
     first = single[0]
     return Demand(
-        _total([each.epsilon for each in single]),
-        _total([each.delta for each in single]),
-        _total([each.rho for each in single]),
-        sum((each.weight for each in single), _NOTHING),
+        _total([demand.epsilon for demand in single]),
+        _total([demand.delta for demand in single]),
+        _total([demand.rho for demand in single]),
+        sum((demand.weight for demand in single), _NOTHING),
         first.targeted,
     )
 
 
 def _total(stated: Sequence[Fraction | None]) -> Fraction | None:
-    known = [each for each in stated if each is not None]
-    return sum(known, _NOTHING) if known else None
+    stated_amounts = [amount for amount in stated if amount is not None]
+    return sum(stated_amounts, _NOTHING) if stated_amounts else None
 
 
 _UNIT = 10**15

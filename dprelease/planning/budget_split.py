@@ -56,12 +56,12 @@ def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
     """Share epsilon by plain addition: no delta is spent."""
     if total.epsilon is None:
         return None
-    left = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
+    remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
     roots = _roots(drafts, 3)
-    if left <= 0:
+    if remaining_epsilon <= 0:
         return None
-    factor = left / sum(roots.values(), Fraction(0))
-    return _plan(drafts, mix, {name: factor * each for name, each in roots.items()})
+    factor = remaining_epsilon / sum(roots.values(), Fraction(0))
+    return _plan(drafts, mix, {name: factor * draft_root for name, draft_root in roots.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +114,20 @@ class Composed:
 
     def outcome(self, factor: Fraction | None, guess: Fraction) -> Outcome | None:
         """Raise the factor that was found by rho as far as the distributions of losses allow."""
-        found = factor
+        largest_factor = factor
         if self.total.rho is None and self.total.accounting in {"auto", "pld"}:
             used = lru_cache(maxsize=None)(self._epsilon)
             start = round_down(factor or guess, _DIGITS)
             part = used(start)
             if factor is None or (part is not None and part <= 1):
                 more = _largest(used, start, CLOSE)
-                found = max((each for each in (factor, more) if each is not None), default=None)
-        if found is None:
+                largest_factor = max(
+                    (candidate for candidate in (factor, more) if candidate is not None),
+                    default=None,
+                )
+        if largest_factor is None:
             return None
-        intensities = {name: found * each for name, each in self.roots.items()}
+        intensities = {name: largest_factor * draft_root for name, draft_root in self.roots.items()}
         return _plan(self.drafts, self.mix, intensities)
 
     def _choice(self, draft: Draft, factor: Fraction) -> Choice:
@@ -169,14 +172,14 @@ def _error(draft: Draft, family: NoiseFamily, intensity: Fraction) -> float:
     if family is NoiseFamily.EXPONENTIAL:
         # permute-and-flip errs less at the same rate; and each of several picks has its part of the
         # rate, where noisy counts of all candidates (one shot) would have the whole
-        known = draft.sensitivity
-        parts = draft.query.picks * known.choice_l1 / known.l1
+        sensitivity = draft.sensitivity
+        parts = draft.query.picks * sensitivity.choice_l1 / sensitivity.l1
         return spread * 1.5 * max(1.0, 0.7 * parts) ** 2
     if not draft.additive or family is NoiseFamily.NONE:
         return spread
     if family is NoiseFamily.GAUSSIAN:
-        known = draft.sensitivity
-        return spread * known.l2_squared / known.l1**2
+        sensitivity = draft.sensitivity
+        return spread * sensitivity.l2_squared / sensitivity.l1**2
     return 2 * spread
 
 
@@ -294,10 +297,10 @@ def mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
 
 def _kind(draft: Draft) -> tuple[float, float, bool]:
     """What a mix tells drafts apart by: gain in norm, weight, and what it is."""
-    known = draft.sensitivity
+    sensitivity = draft.sensitivity
     if not draft.additive:
         return 1.0, float(draft.demand.weight), False
-    gain = known.l1**2 / known.l2_squared if known.l2_squared else 1.0
+    gain = sensitivity.l1**2 / sensitivity.l2_squared if sensitivity.l2_squared else 1.0
     return round(gain, 2), float(draft.demand.weight), True
 
 

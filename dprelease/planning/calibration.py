@@ -83,20 +83,20 @@ def stated(draft: Draft, choice: Choice, delta: Fraction, *, roughly: bool = Fal
 
 def pure_for_rho(draft: Draft, rho: Fraction) -> Choice:
     """The same, of the largest epsilon whose zCDP loss is at most rho."""
-    known = draft.sensitivity
+    sensitivity = draft.sensitivity
     if draft.released.form is Form.QUANTILES:
         replace, stays = _replacement(draft)
         wanted = draft.query.quantiles
         return _searched(
-            draft, quantiles.plan_levels_rho(wanted, rho, known.l1, replace, stays=stays)
+            draft, quantiles.plan_levels_rho(wanted, rho, sensitivity.l1, replace, stays=stays)
         )
     if draft.released.form is Form.CHOICE:
-        size, picks = known.choice_l1, draft.query.picks
-        rate = exponential.calibrate_rho(rho / picks, size, known.monotone)
-        loss = accounting.repeat(exponential.loss(rate, size, known.monotone), picks)
+        size, picks = sensitivity.choice_l1, draft.query.picks
+        rate = exponential.calibrate_rho(rho / picks, size, sensitivity.monotone)
+        loss = accounting.repeat(exponential.loss(rate, size, sensitivity.monotone), picks)
         return Choice(Noise(NoiseFamily.EXPONENTIAL, rate), loss, Form.CHOICE)
-    noise = laplace.calibrate_rho(known.l1, rho)
-    return Choice(noise, laplace.loss(noise, known.l1))
+    noise = laplace.calibrate_rho(sensitivity.l1, rho)
+    return Choice(noise, laplace.loss(noise, sensitivity.l1))
 
 
 def normal(draft: Draft, epsilon: Fraction, delta: Fraction) -> Choice:
@@ -135,19 +135,20 @@ def narrower(first: Choice, second: Choice) -> Choice:
 
 
 def _chosen(draft: Draft, epsilon: Fraction, *, exponential_only: bool = False) -> Choice:
-    known, query = draft.sensitivity, draft.query
+    sensitivity, query = draft.sensitivity, draft.query
     exponential_only |= query.mechanism == "exponential"
     if query.picks > 1 and not exponential_only:
-        best = method(query.picks, known.choice_l1, known.l1, epsilon, Fraction(0), known.monotone)
+        choice_l1, l1 = sensitivity.choice_l1, sensitivity.l1
+        best = method(query.picks, choice_l1, l1, epsilon, Fraction(0), sensitivity.monotone)
         if best.way is Way.ONE_SHOT or query.mechanism == "laplace":
-            noise = laplace.calibrate(known.l1, epsilon)
-            return Choice(noise, laplace.loss(noise, known.l1))
+            noise = laplace.calibrate(sensitivity.l1, epsilon)
+            return Choice(noise, laplace.loss(noise, sensitivity.l1))
     family = NoiseFamily.PERMUTE_AND_FLIP
     kind = permute_and_flip.loss
     if exponential_only:
         family, kind = NoiseFamily.EXPONENTIAL, exponential.loss
-    rate = exponential.calibrate(epsilon / query.picks, known.choice_l1, known.monotone)
-    loss = accounting.repeat(kind(rate, known.choice_l1, known.monotone), query.picks)
+    rate = exponential.calibrate(epsilon / query.picks, sensitivity.choice_l1, sensitivity.monotone)
+    loss = accounting.repeat(kind(rate, sensitivity.choice_l1, sensitivity.monotone), query.picks)
     return Choice(Noise(family, rate), loss, Form.CHOICE)
 
 

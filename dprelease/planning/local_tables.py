@@ -61,8 +61,8 @@ def _step(release: Release, perturb: Perturb, rows: int) -> RecordStep:
         for column in perturb.columns
     )
     total = Loss(
-        rows * sum((each.loss.epsilon for each in responses), _ZERO),
-        rows * sum((each.loss.delta for each in responses), _ZERO),
+        rows * sum((response.loss.epsilon for response in responses), _ZERO),
+        rows * sum((response.loss.delta for response in responses), _ZERO),
     )
     rho = rho_of_pure(total.epsilon) if total.delta == 0 else None
     return RecordStep(perturb, responses, rows, Loss(total.epsilon, total.delta, rho))

@@ -22,7 +22,7 @@ def selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choic
     """
     paying = [draft for draft in drafts if not draft.free]
     choosing = [draft for draft in paying if draft.selects]
-    found = {
+    choices = {
         draft.name: weakest(release, draft, partial(noises.selecting, draft))
         for draft in choosing
         if draft.demand.targeted
@@ -30,7 +30,7 @@ def selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choic
     asking = [draft for draft in paying if not draft.demand.stated and not draft.demand.targeted]
     whole = sum((root(draft.demand.weight, 3) for draft in asking), Fraction(0))
     owned = sum((draft.demand.epsilon or Fraction(0) for draft in paying), Fraction(0))
-    owned += sum((choice.loss.epsilon for choice in found.values()), Fraction(0))
+    owned += sum((choice.loss.epsilon for choice in choices.values()), Fraction(0))
     for draft in choosing:
         demand = draft.demand
         if demand.targeted:
@@ -46,5 +46,5 @@ def selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choic
                 f'"{draft.name}" selects private keys, and has no epsilon for that',
                 "give it an epsilon, or [privacy] an epsilon that is not yet spent",
             )
-        found[draft.name] = noises.selecting(draft, epsilon)
-    return found
+        choices[draft.name] = noises.selecting(draft, epsilon)
+    return choices

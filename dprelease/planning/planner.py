@@ -34,35 +34,35 @@ def make_plan(release: Release, *, margin: Fraction | None = accounting.MARGINS[
     elif total.accounting == "auto":
         total = replace(total, accounting="plain")
     records = record_steps(release)
-    apart = added(records)
+    table_loss = added(records)
     if not release.queries:
-        _check_total(release, apart, total)
-        notes = _notes(release, total, apart)
-        return Plan(release, (), apart, BASIC, apart, notes, records=records)
-    left = total.without(apart)
-    if (left.epsilon or 0) < 0 or (left.rho or 0) < 0 or left.delta < 0:
-        _check_total(release, apart, total)
+        _check_total(release, table_loss, total)
+        notes = _notes(release, total, table_loss)
+        return Plan(release, (), table_loss, BASIC, table_loss, notes, records=records)
+    remaining = total.without(table_loss)
+    if (remaining.epsilon or 0) < 0 or (remaining.rho or 0) < 0 or remaining.delta < 0:
+        _check_total(release, table_loss, total)
         raise _not_composable(release, total)
-    if left.accounting in {"zcdp", "pld"} and left.delta == 0:
+    if remaining.accounting in {"zcdp", "pld"} and remaining.delta == 0:
         raise _not_composable(release, total)
     try:
-        found = best_of(release, left)
+        solution = best_of(release, remaining)
     except ValueError:
         raise _not_composable(release, total) from None
-    drafts = found.drafts
-    steps = tuple(draft.step(found.choices[draft.name]) for draft in drafts)
-    loss = together(found.loss, apart) if records else found.loss
+    drafts = solution.drafts
+    steps = tuple(draft.step(solution.choices[draft.name]) for draft in drafts)
+    loss = together(solution.loss, table_loss) if records else solution.loss
     _check_total(release, loss, total)
     losses = [step.loss for step in steps]
     basic = accounting.basic([*losses, *(step.loss for step in records)])
     by_name = {read.query.name: read for draft in drafts for read in draft.reads}
     reads = tuple(by_name[query.name] for query in release.queries)
     notes = _notes(release, total, loss)
-    plain = advanced(losses, left.delta) if left.delta else None
+    plain = advanced(losses, remaining.delta) if remaining.delta else None
     if plain is not None and records:
-        plain = together(plain, apart)
+        plain = together(plain, table_loss)
     basic = Loss(basic.epsilon, basic.delta)
-    return Plan(release, steps, loss, found.method, basic, notes, plain, reads, records)
+    return Plan(release, steps, loss, solution.method, basic, notes, plain, reads, records)
 
 
 def _not_composable(release: Release, total: Total) -> Failure:
@@ -139,9 +139,10 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
         for names in asked_twice(release.queries)
     ]
     if total.epsilon is not None and loss.epsilon < total.epsilon:
-        left = total.epsilon - loss.epsilon
+        unused_epsilon = total.epsilon - loss.epsilon
         notes.append(
-            f"{number(left, 3)} of the total epsilon {number(total.epsilon, 6)} is not used."
+            f"{number(unused_epsilon, 3)} of the total epsilon {number(total.epsilon, 6)} "
+            "is not used."
         )
     return tuple(notes)
 

@@ -46,10 +46,10 @@ def units_of(release: Release, neighbours: Neighbours, *, join_targets: bool = T
 
 def _equal(queries: Sequence[Query], selecting: frozenset[str]) -> list[Unit]:
     """Release equal queries once. One that selects keys is released for all that equal it."""
-    found: dict[Hashable, list[Query]] = {}
+    queries_by_request: dict[Hashable, list[Query]] = {}
     for query in queries:
-        found.setdefault((_asked(query), demand_of([query]).kind), []).append(query)
-    return [_alike(members, selecting) for members in found.values()]
+        queries_by_request.setdefault((_asked(query), demand_of([query]).kind), []).append(query)
+    return [_alike(members, selecting) for members in queries_by_request.values()]
 
 
 def _asked(query: Query) -> Query:
@@ -70,19 +70,19 @@ def _asked(query: Query) -> Query:
 
 def asked_twice(queries: Sequence[Query]) -> list[tuple[str, ...]]:
     """The names of equal queries that are released apart: their budgets are in different terms."""
-    found: dict[Query, list[Query]] = {}
+    queries_by_request: dict[Query, list[Query]] = {}
     for query in queries:
-        found.setdefault(_asked(query), []).append(query)
+        queries_by_request.setdefault(_asked(query), []).append(query)
     return [
         tuple(query.name for query in members)
-        for members in found.values()
+        for members in queries_by_request.values()
         if len({demand_of([query]).kind for query in members}) > 1
     ]
 
 
 def _alike(members: Sequence[Query], selecting: frozenset[str]) -> Unit:
-    lead = next((each for each in members if each.name in selecting), members[0])
-    reads = tuple(Read(each, lead.name, ()) for each in members)
+    lead = next((query for query in members if query.name in selecting), members[0])
+    reads = tuple(Read(query, lead.name, ()) for query in members)
     return Unit(lead, reads, demand_of(members), selects=lead.name in selecting)
 
 
@@ -95,7 +95,7 @@ def _of_columns(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> li
     by_rows: dict[Hashable, list[Unit]] = {}
     for unit in sharing:
         by_rows.setdefault(_rows(unit), []).append(unit)
-    made = (each for those in by_rows.values() for each in _columns(those, pure, neighbours))
+    made = (unit for those in by_rows.values() for unit in _columns(those, pure, neighbours))
     return [*(unit for unit in units if unit not in sharing), *made]
 
 
@@ -155,7 +155,7 @@ def _carrier(units: Sequence[Unit], pure: bool) -> Carrier:
         (query for unit in units for query in unit.queries), key=lambda query: query.number
     )
     lead = max(members, key=lambda query: (_lead(query), -query.number))
-    column = next(each.column for each in members if each.column is not None)
+    column = next(query.column for query in members if query.column is not None)
     screens = all(
         part <= SCREENED_FROM
         for query, part in zip(members, _fractions(members, pure), strict=True)
@@ -170,7 +170,7 @@ def _lead(query: Query) -> int:
 
 
 def _fractions(members: Sequence[Query], pure: bool) -> list[Fraction]:
-    return fractions([amount(demand_of([each])) for each in members], pure)
+    return fractions([amount(demand_of([query])) for query in members], pure)
 
 
 def coarser(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[Unit]:
@@ -186,22 +186,22 @@ def coarser(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[U
 
 
 def _merged_units(units: Sequence[Unit], pure: bool) -> list[Unit]:
-    left = list(units)
+    remaining_units = list(units)
     for coarse in sorted(units, key=lambda unit: len(unit.lead.groups)):
-        if not counts_rows(coarse.lead) or coarse not in left:
+        if not counts_rows(coarse.lead) or coarse not in remaining_units:
             continue
         options = [
             (worth, fine)
-            for fine in left
+            for fine in remaining_units
             if len(fine.lead.groups) > len(coarse.lead.groups)
             and (merged := _merged(coarse, fine)) is not None
             and (worth := _worth_merging(coarse, fine, merged, pure)) < 1
         ]
         if options:
             _, fine = min(options, key=lambda option: option[0])
-            left[left.index(fine)] = _added(coarse, fine)
-            left.remove(coarse)
-    return left
+            remaining_units[remaining_units.index(fine)] = _added(coarse, fine)
+            remaining_units.remove(coarse)
+    return remaining_units
 
 
 def _merged(coarse: Unit, fine: Unit) -> tuple[int, ...] | None:
@@ -217,8 +217,8 @@ def _merged(coarse: Unit, fine: Unit) -> tuple[int, ...] | None:
     if any(read.reading is not Reading.OWN for read in coarse.reads) or coarse.carrier:
         return None
     extra = tuple(place for place, group in enumerate(other.groups) if group not in one.groups)
-    kept = [group for place, group in enumerate(other.groups) if place not in extra]
-    if kept != list(one.groups) or not extra:
+    common_groups = [group for place, group in enumerate(other.groups) if place not in extra]
+    if common_groups != list(one.groups) or not extra:
         return None
     return extra if all(_holds_all(other.groups[place]) for place in extra) else None
 
@@ -248,8 +248,10 @@ def _worth_merging(coarse: Unit, fine: Unit, merged: Sequence[int], pure: bool) 
     counted = _count_in(fine)
     rows = len(counted.rows) if counted is not None and counted.rows else 1
     weights = coarse.demand.weight, fine.demand.weight
-    left = weights[0] * rows * _cells(fine, merged) * one * one + weights[1] * other * other
-    return left / sum(weights, Fraction(0))
+    weighted_variance = (
+        weights[0] * rows * _cells(fine, merged) * one * one + weights[1] * other * other
+    )
+    return weighted_variance / sum(weights, Fraction(0))
 
 
 def _added(coarse: Unit, fine: Unit) -> Unit:
@@ -259,7 +261,8 @@ def _added(coarse: Unit, fine: Unit) -> Unit:
     rows = counted.rows or (0,)
     factors = counted.factors or (Fraction(1),)
     reads = tuple(
-        Read(each, fine.lead.name, rows, Reading.LINEAR, factors, merged) for each in coarse.queries
+        Read(query, fine.lead.name, rows, Reading.LINEAR, factors, merged)
+        for query in coarse.queries
     )
     demand = demand_of([*fine.queries, *coarse.queries])
     return Unit(fine.lead, (*fine.reads, *reads), demand, fine.carrier, fine.selects)
@@ -294,15 +297,15 @@ def amount(demand: Demand) -> tuple[str, Fraction]:
     return demand.kind, demand.epsilon or demand.rho or demand.weight
 
 
-def fractions(asked: Sequence[tuple[str, Fraction]], pure: bool) -> list[Fraction]:
+def fractions(requests: Sequence[tuple[str, Fraction]], pure: bool) -> list[Fraction]:
     """What part of the joint intensity (sensitivity over noise) each would have by itself.
 
     Intensities add up where losses are pure, their squares where they are concentrated. Stated
     budgets are these already; weights give cube roots, or square roots: the least weighted
     variance (``budget_split``).
     """
-    kinds = {kind for kind, _ in asked}
-    amounts = [amount for _, amount in asked]
+    kinds = {kind for kind, _ in requests}
+    amounts = [amount for _, amount in requests]
     if kinds == {"rho"}:
         parts = amounts
         return [root(part / sum(parts, Fraction(0)), 2) for part in parts]

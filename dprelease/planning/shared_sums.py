@@ -103,7 +103,7 @@ class Carrier:
 
     def reads(self) -> tuple[Read, ...]:
         """How each member is read."""
-        return tuple(self._read(each) for each in self.members)
+        return tuple(self._read(member) for member in self.members)
 
     def variance(self, member: Query, neighbours: Neighbours) -> Fraction:
         """A member's variance at noise of scale L1 norm (a variance of 1 for each such scale).
@@ -143,9 +143,9 @@ def gain(carrier: Carrier, fractions: Sequence[Fraction], neighbours: Neighbours
 
     ``fractions``: of the joint intensity of noise, what each member would have alone.
     """
-    whole = sum((each.weight for each in carrier.members), Fraction(0))
-    left = Fraction(0)
+    whole = sum((member.weight for member in carrier.members), Fraction(0))
+    remaining_variance = Fraction(0)
     for member, own in zip(carrier.members, fractions, strict=True):
         own_variance = alone(member, neighbours) / (own * own)
-        left += member.weight * carrier.variance(member, neighbours) / own_variance
-    return left / whole
+        remaining_variance += member.weight * carrier.variance(member, neighbours) / own_variance
+    return remaining_variance / whole

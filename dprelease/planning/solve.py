@@ -65,27 +65,33 @@ def best_of(release: Release, total: Total) -> Solution:
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
         return solve(release, drafts, total)
-    apart = drafts_of(release, join_targets=False)
-    found: list[Solution] = []
+    separate_drafts = drafts_of(release, join_targets=False)
+    solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
-    for made in (apart, drafts, chosen(release, drafts, apart, by_rho=total.concentrates)):
+    for made in (
+        separate_drafts,
+        drafts,
+        chosen(release, drafts, separate_drafts, by_rho=total.concentrates),
+    ):
         try:
-            found.append(solve(release, made, total))
+            solutions.append(solve(release, made, total))
         except (Failure, ValueError) as problem:
             failed.append(problem)
-    if not found:
+    if not solutions:
         unmet = [problem for problem in failed if isinstance(problem, Unmet)]
         raise min(unmet, key=lambda problem: problem.needed) if unmet else failed[0]
-    return min(found, key=lambda solution: solution.rank)
+    return min(solutions, key=lambda solution: solution.rank)
 
 
 def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
     """Choose all noise. Raises Failure where the total can't pay for what is asked."""
     fixed: Choices = {draft.name: noises.NOTHING for draft in drafts if draft.free}
     fixed |= selections(release, drafts, total)
-    left = total.delta - sum((choice.loss.delta for choice in fixed.values()), Fraction(0))
+    remaining_delta = total.delta - sum(
+        (choice.loss.delta for choice in fixed.values()), Fraction(0)
+    )
     paying = [draft for draft in drafts if draft.name not in fixed]
-    deltas = free_deltas(paying, max(left, Fraction(0)))
+    deltas = free_deltas(paying, max(remaining_delta, Fraction(0)))
     for draft in paying:
         if draft.demand.stated:
             fixed[draft.name] = own_choice(release, draft, deltas)
@@ -125,17 +131,17 @@ class _Solver:
 
     def targets(self, drafts: Sequence[Draft], shared: Sequence[Draft]) -> Choices:
         """The mix of kinds that meets all targets at the least loss."""
-        found: list[tuple[Loss, Choices]] = []
+        options: list[tuple[Loss, Choices]] = []
         for mix in self._mixes(drafts):
             choices = {draft.name: meets(self.release, draft, mix[draft.name]) for draft in drafts}
             try:
                 loss, _ = self.total.loss_of(costs_of(self.drafts, {**self.fixed, **choices}))
             except ValueError:
                 continue
-            found.append((loss, choices))
-        if not found:
+            options.append((loss, choices))
+        if not options:
             raise ValueError("these targets don't compose")
-        loss, choices = min(found, key=lambda each: (self._amount(each[0]), each[0].delta))
+        loss, choices = min(options, key=lambda option: (self._amount(option[0]), option[0].delta))
         if not self.total.holds(loss) or (shared and self._spent(loss)):
             raise self._unmet(loss, shared)
         return choices
@@ -184,19 +190,19 @@ class _Solver:
     def weights(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """The mixes of kinds, the one with the least weighted error first."""
         fixed = costs_of(self.drafts, self.fixed)
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         pure = pure_mix(drafts)
         if pure is not None and self.total.accounting in {"auto", "plain", "pure"}:
             added_up = added(drafts, fixed, self.total, pure)
             if added_up is not None:
-                found = [added_up]
+                outcomes = [added_up]
         if self.total.concentrates:
             exact = self._alone(drafts, fixed)
-            if exact is not None and (not found or exact.error < found[0].error):
-                found = [exact, *found]
-            if not found or exact is None:
-                found = self._mixed(drafts, fixed, found)
-        return found
+            if exact is not None and (not outcomes or exact.error < outcomes[0].error):
+                outcomes = [exact, *outcomes]
+            if not outcomes or exact is None:
+                outcomes = self._mixed(drafts, fixed, outcomes)
+        return outcomes
 
     def complete(self, choices: Choices, open_ones: Sequence[Draft], error: float) -> Solution:
         """State what each choice costs by itself, and what all cost together."""
@@ -235,10 +241,10 @@ class _Solver:
         ):
             return None
         draft = drafts[0]
-        left = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
-        if not draft.additive or draft.query.mechanism == "laplace" or left <= 0:
+        remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
+        if not draft.additive or draft.query.mechanism == "laplace" or remaining_epsilon <= 0:
             return None
-        choice = noises.normal(draft, left, total.delta)
+        choice = noises.normal(draft, remaining_epsilon, total.delta)
         error = float(choice.noise.parameter) / draft.sensitivity.l1**2
         return Outcome({draft.name: choice}, error * float(draft.demand.weight), {})
 
@@ -247,11 +253,11 @@ class _Solver:
     ) -> list[Outcome]:
         """Mixes composed tightly, and the pure one unless a delta takes something off its error."""
         guess = self._guess(drafts)
-        found = [Composed(drafts, fixed, self.total, mix) for mix in mixes(drafts)]
+        searches = [Composed(drafts, fixed, self.total, mix) for mix in mixes(drafts)]
         if len(drafts) > MANY:
             # so many lose about their rho: that tells the mixes apart
-            found = [min(found, key=lambda each: each.error(each.about(guess)))]
-        outcomes = [each.outcome(each.by_rho(guess), guess) for each in found]
+            searches = [min(searches, key=lambda search: search.error(search.about(guess)))]
+        outcomes = [search.outcome(search.by_rho(guess), guess) for search in searches]
         ranked = [(made.error, made) for made in outcomes if made is not None]
         ranked += [(BETTER * made.error, made) for made in pure]
         return [made for _, made in sorted(ranked, key=lambda pair: pair[0])]

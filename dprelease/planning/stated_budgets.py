@@ -19,14 +19,14 @@ def complain(release: Release, query: Query, code: str, message: str, hint: str)
     return Failure(ExitCode.SPEC, Complaint(code, message, hint, release.place(key), key))
 
 
-def free_deltas(drafts: Sequence[Draft], left: Fraction) -> Mapping[str, Fraction]:
+def free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Mapping[str, Fraction]:
     """Share the delta that no query claims among those that may need some, by weight.
 
     A delta that is stated of Gaussian noise by itself says nothing of the whole: it is what a sum
     of epsilons would be compared at.
     """
     claimed = sum((draft.demand.delta or Fraction(0) for draft in drafts), Fraction(0))
-    spare = max(left - claimed, Fraction(0))
+    spare = max(remaining_delta - claimed, Fraction(0))
     takers = [
         draft
         for draft in drafts

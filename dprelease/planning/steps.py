@@ -81,8 +81,8 @@ class Draft:
     @property
     def shift(self) -> Shift:
         """The changes between neighbours, as the Gaussian calibration wants them."""
-        known = self.sensitivity
-        return Shift(known.l2_squared, known.coordinates, known.shapes)
+        sensitivity = self.sensitivity
+        return Shift(sensitivity.l2_squared, sensitivity.coordinates, sensitivity.shapes)
 
     @property
     def free(self) -> bool:

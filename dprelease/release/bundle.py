@@ -12,8 +12,9 @@ from itertools import chain, repeat
 from math import prod
 from typing import Any
 
-from dprelease.ledger import Reservation, Total
 from dprelease.ledger.entries import Run
+from dprelease.ledger.filters import Total
+from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.totals import running
 from dprelease.model import Group, Loss, NoisyTable, OutputColumn, OutputTable, Plan, Read
 from dprelease.output.datapackage import datapackage_bytes
@@ -22,10 +23,11 @@ from dprelease.output.staging import Content
 from dprelease.output.tables import RecordFile, file_name, write_table
 from dprelease.postprocess.estimate_columns import blank_tables
 from dprelease.release.payload import Sealed
+from dprelease.report.facts.json_form import report_json
+from dprelease.report.facts.model import Cap, Charge, ComposedTotal, ComposedTotals, Ledger, Spent
 from dprelease.report.facts.release_facts import Outcome, build, table_facts
-from dprelease.report.formats import file_of, render
+from dprelease.report.formats import file_of, media_types, rendered
 from dprelease.report.numbers import upward
-from dprelease.report.public import PublicReport
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import columns_of
 
@@ -106,7 +108,7 @@ def assemble(
     outcome = Outcome(
         run_id=reservation.run_id,
         released_at=released_at,
-        ledger=ledger_facts(plan, reservation) | {"history": _history(reservation.run, runs)},
+        ledger=ledger_facts(plan, reservation, _history(reservation.run, runs)),
         versions=sealed.versions,
         files={table.file: table.sha256 for table in written}
         | {table.file: table.sha256 for table in records},
@@ -114,15 +116,16 @@ def assemble(
         remarks=tuple(_remarks(plan, tables)),
         records=sealed.records,
     )
-    report = build(plan, outcome)
+    facts = build(plan, outcome)
     in_files = {table.file: as_in_file(table.table, table.format) for table in written}
-    public = PublicReport(report, in_files)
-    others = {file_of(form): render(public, form) for form in release.report_formats}
+    others = rendered(facts, in_files, release.report_formats)
     files: dict[str, Content] = {table.file: table.content for table in written}
     files |= {table.file: table.stored for table in records}
     files |= others
-    files["datapackage.json"] = datapackage_bytes(release, [*written, *records], others)
-    return Publication(tables, report, files, tuple(records))
+    files["datapackage.json"] = datapackage_bytes(
+        release, [*written, *records], others, media_types()
+    )
+    return Publication(tables, report_json(facts), files, tuple(records))
 
 
 def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
@@ -182,7 +185,7 @@ def file_names(plan: Plan) -> list[str]:
 MOST_CHARGES = 200
 
 
-def _history(run: Run, runs: Iterable[Run]) -> list[dict[str, object]]:
+def _history(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
     """List the dataset's charges up to this one, with the total that was held against the cap.
 
     Of very many the last. Neither names nor numbers of other releases: only when each was charged,
@@ -193,42 +196,42 @@ def _history(run: Run, runs: Iterable[Run]) -> list[dict[str, object]]:
         charge for charge in ordered if charge.dataset == run.dataset and charge.seq <= run.seq
     ]
     totals = running([charge.terms for charge in before], run.caps)
-    charges: list[dict[str, object]] = [
-        {"entry": charge.seq, "at": charge.charged_at, "epsilon": upward(total.epsilon)}
+    charges = [
+        Charge(entry=charge.seq, at=charge.charged_at, epsilon=upward(total.epsilon))
         for charge, (_, total) in zip(before, totals, strict=True)
     ]
-    return charges[-MOST_CHARGES:]
+    return tuple(charges[-MOST_CHARGES:])
 
 
-def ledger_facts(plan: Plan, reservation: Reservation) -> dict[str, object]:
+def ledger_facts(plan: Plan, reservation: Reservation, history: tuple[Charge, ...]) -> Ledger:
     """State where the ledger stood around this release's charge, under the caps of that time.
 
     ``before`` and ``after`` are plain sums, ``composed`` what is held against the caps. ``entry``
     and ``hash`` name the charge in the ledger: ``dprelease budget verify`` looks it up.
     """
     run = reservation.run
-    return {
-        "dataset": plan.release.ledger.dataset,
-        "entry": run.seq,
-        "hash": run.hash,
-        "before": _spent(reservation.before),
-        "after": _spent(reservation.after),
-        "composed": {
-            "before": _total(reservation.total_before),
-            "after": _total(reservation.total_after),
-        },
-        "cap": {"epsilon": _optional(run.caps.epsilon), "delta": _optional(run.caps.delta)},
-        "disjoint_periods": run.terms.disjoint,
-    }
+    return Ledger(
+        dataset=plan.release.ledger.dataset,
+        entry=run.seq,
+        hash=run.hash,
+        before=_spent(reservation.before),
+        after=_spent(reservation.after),
+        composed=ComposedTotals(
+            before=_total(reservation.total_before), after=_total(reservation.total_after)
+        ),
+        cap=Cap(epsilon=_optional(run.caps.epsilon), delta=_optional(run.caps.delta)),
+        disjoint_periods=run.terms.disjoint,
+        history=history,
+    )
 
 
-def _spent(loss: Loss) -> dict[str, object]:
-    return {"epsilon": upward(loss.epsilon), "delta": upward(loss.delta)}
+def _spent(loss: Loss) -> Spent:
+    return Spent(epsilon=upward(loss.epsilon), delta=upward(loss.delta))
 
 
-def _total(total: Total) -> dict[str, object]:
+def _total(total: Total) -> ComposedTotal:
     by = "zCDP" if total.composed else "plain sums"
-    return {"epsilon": upward(total.epsilon), "delta": upward(total.delta), "by": by}
+    return ComposedTotal(epsilon=upward(total.epsilon), delta=upward(total.delta), by=by)
 
 
 def _optional(value: Fraction | None) -> int | float | None:

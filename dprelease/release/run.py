@@ -21,10 +21,12 @@ from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
-from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
+from dprelease.ledger.entries import State
+from dprelease.ledger.filters import Caps
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
-from dprelease.ledger.reservation import terms_of
+from dprelease.ledger.reservation import Reservation, current_run, terms_of
+from dprelease.ledger.store import Ledger
 from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
@@ -35,7 +37,7 @@ from dprelease.release.plan import certified_plan
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
-from dprelease.report.formats import ready
+from dprelease.report import formats
 from dprelease.report.query_json import query_facts
 from dprelease.spec import load
 from dprelease.spec.checks.paths import relocated
@@ -221,8 +223,7 @@ def _prepare(plan: Plan, problems: list[Exception]) -> None:
     try:
         prepare(plan.steps)
         versions()
-        if "html" in plan.release.report_formats:
-            ready()
+        formats.prepare(plan.release.report_formats)
         for read in plan.reads:
             query_facts(plan, read)
     except Exception as problem:  # handed on, whatever it is

@@ -20,11 +20,11 @@ from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.atomic import LARGEST_TEXT, save_text
-from dprelease.ledger import run_id
-from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.identity import canonical_json, run_id
 from dprelease.model import Plan
 from dprelease.model.plan_json import plan_json, step_json
-from dprelease.report.facts.release_facts import approval_facts, list_facts
+from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.release_facts import approval_facts, list_files
 
 SCHEMA = "dprelease/plan/1"
 
@@ -78,7 +78,7 @@ def digest_of(plan: Plan) -> str:
         "epsilon": str(plan.loss.epsilon),
         "delta": str(plan.loss.delta),
         "steps": steps,
-        **list_facts(plan.release),
+        **({"lists": to_json(list_files(plan.release))} if plan.release.lists else {}),
     }
     return hashlib.sha256(canonical_json(body).encode("ascii")).hexdigest()
 

@@ -1,47 +1,82 @@
-"""The renderers by the name of their format. The same facts and tables give the same bytes."""
+"""The formats of a report: one line each, and one file that renders it.
+
+The file has ``render(document, facts)``, which gives the text: the same document and facts give
+the same text. It may have ``prepare()``, which does beforehand what takes long.
+"""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from dprelease.report.markdown.page import render as render_markdown
-from dprelease.report.public import PublicReport
+if TYPE_CHECKING:
+    from dprelease.model import OutputTable
+    from dprelease.report.facts.model import ReportFacts
 
-FILES = {
-    "html": "report.html",
-    "md": "report.md",
-    "json": "report.json",
-    "registry": "registry.yaml",
+
+@dataclass(frozen=True, slots=True)
+class ReportFormat:
+    """A format by its name in a spec: its file, media type, module of this package, and mark.
+
+    By the mark, a text near the beginning, a file of ours is known, which may be replaced.
+    """
+
+    name: str
+    file: str
+    media_type: str
+    module: str
+    mark: str
+
+
+_HTML_MARK = '<meta name="generator" content="dprelease">'
+_MARKDOWN_MARK = "\nPrivacy report of a release of noisy statistics.\n"
+_YAML_MARK = "\nurl_slug: "
+_JSON_MARK = '\n  "schema": "dprelease/report/1",\n'
+FORMATS = {
+    form.name: form
+    for form in (
+        ReportFormat("html", "report.html", "text/html", "html.page", _HTML_MARK),
+        ReportFormat("md", "report.md", "text/markdown", "markdown.page", _MARKDOWN_MARK),
+        ReportFormat("json", "report.json", "application/json", "facts.json_form", _JSON_MARK),
+        ReportFormat(
+            "registry", "registry.yaml", "application/yaml", "opendp_registry", _YAML_MARK
+        ),
+    )
 }
-FORMATS = tuple(FILES)
 
 
-def file_of(form: str) -> str:
+def file_of(name: str) -> str:
     """Name the file of a format."""
-    return FILES[form]
+    return FORMATS[name].file
 
 
-def render(public: PublicReport, form: str) -> bytes:
-    """Render a report in one of ``FORMATS``."""
-    return _text(public, form).encode()
+def media_types() -> dict[str, str]:
+    """Give the media type of each format's file."""
+    return {form.file: form.media_type for form in FORMATS.values()}
 
 
-def _text(public: PublicReport, form: str) -> str:
-    if form == "html":
-        from dprelease.report.html.page import render_html
+def rendered(
+    facts: ReportFacts, tables: Mapping[str, OutputTable], names: Iterable[str]
+) -> dict[str, bytes]:
+    """Render a report in formats, by file; ``tables`` are the published ones by file name."""
+    from dprelease.report.sections.contents import report_document
 
-        return render_html(public)
-    if form == "registry":
-        from dprelease.report.opendp_registry import registry_yaml
-
-        return registry_yaml(public.facts)
-    if form == "json":
-        return json.dumps(public.facts, indent=2, ensure_ascii=False) + "\n"
-    return render_markdown(public.facts, public.tables)
+    document = report_document(facts, tables)
+    return {file_of(name): _module(name).render(document, facts).encode() for name in names}
 
 
-def ready() -> None:
-    """Import and compile what HTML needs, while there is time."""
-    from dprelease.report.html.page import ready_template
+def prepare(names: Iterable[str]) -> None:
+    """Import what formats need, and let them prepare, while there is time."""
+    for name in names:
+        getattr(_module(name), "prepare", bool)()
 
-    ready_template()
+
+def is_rendered(text: str) -> bool:
+    """Whether a text is a report or a page of ours, in whatever format."""
+    return any(form.mark in f"\n{text[:4000]}" for form in FORMATS.values())
+
+
+def _module(name: str) -> Any:
+    return import_module(f"dprelease.report.{FORMATS[name].module}")

@@ -12,42 +12,38 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dprelease.report.markdown.review import statistic_words
+from dprelease.report.facts.model import PrivacyUnit, ReportFacts
+from dprelease.report.facts.record_words import error_of
 from dprelease.report.numbers import written
-from dprelease.report.sections.record_tables import error_of
-
-Facts = Mapping[str, Any]
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 UNSAID = "Not stated"
 
 
-def registry_yaml(report: Facts) -> str:
+def render(_document: object, facts: ReportFacts) -> str:
     """Write the entry."""
-    return "".join(f"{line}\n" for line in _lines(registry_entry(report), 0))
+    return "".join(f"{line}\n" for line in _lines(registry_entry(facts), 0))
 
 
-def registry_entry(report: Facts) -> dict[str, Any]:
+def registry_entry(report: ReportFacts) -> dict[str, Any]:
     """State the release in the registry's terms."""
-    deployment = report["deployment"]
-    basic = deployment["basic"]
-    curator = basic["data_curator"] or UNSAID
+    deployment = report.deployment
+    basic = deployment.basic
+    curator = basic.data_curator or UNSAID
     return {
-        "url_slug": re.sub(r"[^a-z0-9]+", "-", basic["name"].lower()).strip("-") or "release",
+        "url_slug": re.sub(r"[^a-z0-9]+", "-", basic.name.lower()).strip("-") or "release",
         "status": "Draft",
         "tier": 3,
         "deployment": {
             "basic": _basic(report, curator),
             "dp_variant": {
-                "variant_name": "Pure DP"
-                if deployment["dp_variant"] == "pure"
-                else "Approximate DP",
+                "variant_name": "Pure DP" if deployment.dp_variant == "pure" else "Approximate DP",
                 "data_domain": _domain(report),
-                "unprotected_quantities": _list(report["not_protected"]),
+                "unprotected_quantities": _list(report.not_protected),
             },
             "privacy_loss": _loss(report),
             "deployment_model": {
-                **_model(deployment["model"]),
+                **_model(deployment.model),
                 "actors": _list(
                     [
                         f"Curator ({curator}): trusted with the private table.",
@@ -59,7 +55,7 @@ def registry_entry(report: Facts) -> dict[str, Any]:
                 "access_type": "Non-interactive",
             },
             "accounting": {
-                "post_processing": _list(report["processing"]),
+                "post_processing": _list(report.processing),
                 "composition": _composition(report),
             },
             "implementation": {
@@ -68,7 +64,7 @@ def registry_entry(report: Facts) -> dict[str, Any]:
                         "Bounds, groups and budgets were fixed in a spec before any data was read. "
                         "Their sources, as the curator states them:",
                         *_sources(report),
-                        *report["bounding"],
+                        *report.bounding,
                     ]
                 ),
                 "mechanisms": _list(_mechanisms(report)),
@@ -94,118 +90,117 @@ def _model(model: str) -> dict[str, str]:
     }
 
 
-def _basic(report: Facts, curator: str) -> dict[str, Any]:
-    basic = report["deployment"]["basic"]
-    sector = (basic["sector"] or "").capitalize()
+def _basic(report: ReportFacts, curator: str) -> dict[str, Any]:
+    basic = report.deployment.basic
+    sector = (basic.sector or "").capitalize()
     return {
-        "name": basic["title"],
+        "name": basic.title,
         "data_curators": [curator],
-        "intended_use": basic["intended_use"] or UNSAID,
+        "intended_use": basic.intended_use or UNSAID,
         "data_product_type": _product(report),
-        "data_product_region": basic["region"] or UNSAID,
+        "data_product_region": basic.region or UNSAID,
         "description": " ".join(_described(report)),
-        "publication_date": report["provenance"]["released_at"][:10],
+        "publication_date": report.provenance.released_at[:10],
         **({"data_product_sector": sector} if sector in SECTORS else {}),
     }
 
 
-def _product(report: Facts) -> str:
-    if "perturb" not in report:
+def _product(report: ReportFacts) -> str:
+    if not report.perturb:
         return "Summary statistics"
-    return "Summary statistics and microdata" if report["queries"] else "Microdata"
+    return "Summary statistics and microdata" if report.queries else "Microdata"
 
 
-def _described(report: Facts) -> Iterator[str]:
-    if report["queries"]:
+def _described(report: ReportFacts) -> Iterator[str]:
+    if report.queries:
         yield f"Statistics with noise: {_queries(report)}."
-    for part in report.get("perturb", ()):
-        columns = ", ".join(column["name"] for column in part["columns"])
-        yield f"{part['name']}: {part['rows']:,} records, each perturbed on its own: {columns}."
+    for part in report.perturb:
+        columns = ", ".join(column.name for column in part.columns)
+        yield f"{part.name}: {part.rows:,} records, each perturbed on its own: {columns}."
 
 
-def _queries(report: Facts) -> str:
+def _queries(report: ReportFacts) -> str:
     return "; ".join(
-        statistic_words(query) + (f" by {', '.join(query['by'])}" if query["by"] else "")
-        for query in report["queries"]
+        query.title + (f" by {', '.join(query.by)}" if query.by else "") for query in report.queries
     )
 
 
-def _domain(report: Facts) -> str:
-    unit = report["deployment"]["privacy_unit"]
-    columns = ", ".join(f"{column['name']} ({column['type']})" for column in report["columns"])
-    described = f", where a row stands for {unit['description']}" if _rows(unit) else ""
+def _domain(report: ReportFacts) -> str:
+    unit = report.deployment.privacy_unit
+    columns = ", ".join(f"{column.name} ({column.type})" for column in report.columns)
+    described = f", where a row stands for {unit.description}" if _rows(unit) else ""
     return f"Tables with the columns {columns}{described}."
 
 
-def _rows(unit: Facts) -> bool:
-    return unit["unit_column"] is None and unit["description"] is not None
+def _rows(unit: PrivacyUnit) -> bool:
+    return unit.unit_column is None and unit.description is not None
 
 
-def _loss(report: Facts) -> dict[str, Any]:
-    deployment, accounting = report["deployment"], report["accounting"]
-    unit, loss = deployment["privacy_unit"], deployment["privacy_loss"]
-    named = "row" if unit["unit_column"] is None else f"value of {unit['unit_column']}"
-    parameters = {"epsilon": loss["epsilon"]}
-    if loss["delta"]:
-        parameters["delta"] = loss["delta"]
+def _loss(report: ReportFacts) -> dict[str, Any]:
+    deployment, accounting = report.deployment, report.accounting
+    unit, loss = deployment.privacy_unit, deployment.privacy_loss
+    named = "row" if unit.unit_column is None else f"value of {unit.unit_column}"
+    parameters = {"epsilon": loss.epsilon}
+    if loss.delta:
+        parameters["delta"] = loss.delta
     return {
-        "privacy_unit": unit["description"] or f"One {named}",
-        "privacy_unit_details": report["guarantee"],
+        "privacy_unit": unit.description or f"One {named}",
+        "privacy_unit_details": report.guarantee,
         "privacy_parameters": parameters,
         **(
-            {"privacy_parameters_details": f"rho = {written(loss['rho'])} (zero-concentrated)."}
-            if accounting["method"] == "zcdp" and loss["rho"] is not None
+            {"privacy_parameters_details": f"rho = {written(loss.rho)} (zero-concentrated)."}
+            if accounting.method == "zcdp" and loss.rho is not None
             else {}
         ),
     }
 
 
-def _composition(report: Facts) -> str:
-    spent, ledger = report["accounting"], report["ledger"]
+def _composition(report: ReportFacts) -> str:
+    spent, ledger = report.accounting, report.ledger
     return (
-        f"Composition: {spent['method']}; {_parts(report)}. By plain addition "
-        f"epsilon would be {written(spent['basic_epsilon'])}. A ledger adds up all releases of the "
-        f"dataset: epsilon {written(ledger['before']['epsilon'])} before this release, "
-        f"{written(ledger['after']['epsilon'])} after it."
+        f"Composition: {spent.method}; {_parts(report)}. By plain addition "
+        f"epsilon would be {written(spent.basic_epsilon)}. A ledger adds up all releases of the "
+        f"dataset: epsilon {written(ledger.before.epsilon)} before this release, "
+        f"{written(ledger.after.epsilon)} after it."
     )
 
 
-def _parts(report: Facts) -> str:
-    cells = ["the cells of a table are disjoint"] if report["queries"] else []
-    if "perturb" in report:
+def _parts(report: ReportFacts) -> str:
+    cells = ["the cells of a table are disjoint"] if report.queries else []
+    if report.perturb:
         cells.append("the answers about one unit in a record-level table add up")
     return ", and ".join(cells)
 
 
-def _sources(report: Facts) -> Iterator[str]:
-    for column in report["columns"]:
-        if column["source"]:
-            yield f"{column['name']}: {column['source']}"
+def _sources(report: ReportFacts) -> Iterator[str]:
+    for column in report.columns:
+        if column.source:
+            yield f"{column.name}: {column.source}"
 
 
-def _mechanisms(report: Facts) -> Iterator[str]:
-    yield from report["deployment"]["implementation"]["mechanisms"]
-    for query in report["queries"]:
-        shares = query["shares"]
-        cost = f"epsilon {written(query['epsilon'])}"
-        if shares is not None and shares["release"] != query["name"]:
-            cost = f"read from the release of {shares['release']} at no further cost"
+def _mechanisms(report: ReportFacts) -> Iterator[str]:
+    yield from report.deployment.implementation.mechanisms
+    for query in report.queries:
+        shares = query.shares
+        cost = f"epsilon {written(query.epsilon)}"
+        if shares is not None and shares.release != query.name:
+            cost = f"read from the release of {shares.release} at no further cost"
         yield (
-            f"{query['name']}: {statistic_words(query)}, {query['mechanism']}, {cost}, "
-            f"{query['sensitivity']['derivation']}"
+            f"{query.name}: {query.title}, {query.mechanism}, {cost}, "
+            f"{query.sensitivity.derivation}"
         )
-    for part in report.get("perturb", ()):
-        for column in part["columns"]:
-            cost = f"epsilon {written(column['epsilon'])}"
-            if column["delta"]:
-                cost += f", delta {written(column['delta'])}"
+    for part in report.perturb:
+        for column in part.columns:
+            cost = f"epsilon {written(column.epsilon)}"
+            if column.delta:
+                cost += f", delta {written(column.delta)}"
             yield (
-                f"{part['name']}.{column['name']}: {column['mechanism']}, {cost} for one answer, "
-                f"expected error {error_of(column, 'expected')}, least possible "
-                f"{error_of(column, 'floor')}. {' '.join(column['explained'])}"
+                f"{part.name}.{column.name}: {column.mechanism}, {cost} for one answer, "
+                f"expected error {error_of(column, column.error.expected)}, least possible "
+                f"{error_of(column, column.error.floor)}. {' '.join(column.explained)}"
             )
     yield "Floating point: integer noise on a public grid, integer sums."
-    version = report["provenance"]["versions"].get("dprelease")
+    version = report.provenance.versions.get("dprelease")
     yield f"Tool: dprelease{f' {version}' if version else ''}"
 
 

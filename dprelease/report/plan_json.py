@@ -9,8 +9,9 @@ from dprelease.model import Plan
 from dprelease.planning.planner import what_if
 from dprelease.postprocess.number_text import as_budget
 from dprelease.report.facts.explanations import plan_warnings
-from dprelease.report.facts.record_words import record_facts, record_words
-from dprelease.report.facts.release_facts import approval_facts, list_facts
+from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.record_words import record_words
+from dprelease.report.facts.release_facts import approval_facts, list_files, record_tables
 from dprelease.report.facts.units import unit_facts
 from dprelease.report.numbers import text, upward
 from dprelease.report.query_json import accounting_facts, query_facts
@@ -26,7 +27,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "schema": "dprelease/plan/1",
         "release": release.about.name,
         "dataset": release.ledger.dataset,
-        **{key: fact for key, fact in unit_facts(release).items() if key != "description"},
+        **{key: fact for key, fact in to_json(unit_facts(release)).items() if key != "description"},
         "interval": text(release.output.interval),
         "approval": approval_facts(release),
         "declared": {
@@ -36,8 +37,8 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         },
         "total": accounting_facts(plan),
         "steps": [query_facts(plan, read) for read in plan.reads],
-        **record_facts(plan),
-        **list_facts(release),
+        **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
+        **({"lists": to_json(list_files(release))} if release.lists else {}),
         **({"not_protected": list(shown)} if shown else {}),
         "notes": list(plan.notes),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
@@ -77,7 +78,7 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
     ]
 
 
-def _answers(plan: Plan | None) -> dict[str, dict[str, object]] | None:
+def _answers(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
     """The expected error of an answer, by table and column."""
     if plan is None:
         return None
@@ -86,7 +87,7 @@ def _answers(plan: Plan | None) -> dict[str, dict[str, object]] | None:
     interval = plan.release.output.interval
     return {
         step.perturb.name: {
-            name: facts["expected"] for name, facts in error_facts(step, interval).items()
+            name: facts.expected for name, facts in error_facts(step, interval).items()
         }
         for step in plan.records
     }

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import OutputTable
 from dprelease.output.read_back import read_table
 from dprelease.output.released_tables import open_plain
-from dprelease.report.formats import render
-from dprelease.report.public import PublicReport
+from dprelease.report.facts.json_form import SCHEMA, report_from_json, to_json
+from dprelease.report.facts.model import PublishedTable, ReportFacts
+from dprelease.report.facts.record_model import RecordTable
+from dprelease.report.formats import file_of, rendered
 
-SCHEMA = "dprelease/report/1"
+REPORT = "report.json"
 _CHUNK = 1 << 20
 
 
@@ -23,24 +24,27 @@ def rendered_again(directory: str, form: str) -> bytes:
 
     Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
     """
-    facts = _facts(directory)
+    content, facts = _facts(directory)
     try:
-        tables = {each["file"]: _table(directory, each, facts) for each in facts["tables"]}
-        for each in facts.get("perturb", ()):
-            _check_records(directory, each, facts)
-        return render(PublicReport(facts, tables), form)
+        tables = {table.file: _table(directory, table, facts) for table in facts.tables}
+        for records in facts.perturb:
+            _check_records(directory, records, facts)
+        if file_of(form) == REPORT:  # of whatever version it is
+            return content
+        (report,) = rendered(facts, tables, [form]).values()
     except (Failure, MemoryError):
         raise
     except Exception:  # anybody may have written the file, with its hash: what it holds decides
         raise _bad_report(directory, "does not hold what a report holds") from None
+    return report
 
 
-def _facts(directory: str) -> dict[str, Any]:
-    path = os.path.join(directory, "report.json")
+def _facts(directory: str) -> tuple[bytes, ReportFacts]:
+    path = os.path.join(directory, REPORT)
     try:
         with open_plain(path) as source:
             content = source.read()
-        facts = json.loads(content)
+        values = json.loads(content)
     except OSError as problem:
         raise Failure(
             ExitCode.SPEC,
@@ -52,11 +56,14 @@ def _facts(directory: str) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError):
         raise _bad_report(directory, "is not JSON") from None
-    if not isinstance(facts, dict) or facts.get("schema") != SCHEMA or "tables" not in facts:
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA or "tables" not in values:
         raise _bad_report(directory, f"is not of the schema {SCHEMA}")
     if _released(directory) != hashlib.sha256(content).hexdigest():
         raise _bad_report(directory, "is not the file that was released")
-    return facts
+    try:
+        return content, report_from_json(values)
+    except (ValueError, RecursionError):
+        raise _bad_report(directory, "does not hold what a report holds") from None
 
 
 def _released(directory: str) -> str | None:
@@ -64,21 +71,21 @@ def _released(directory: str) -> str | None:
     try:
         with open_plain(os.path.join(directory, "datapackage.json")) as source:
             listed = json.load(source)
-        hashes = {each["path"]: each["hash"] for each in listed["resources"]}
+        hashes = {resource["path"]: resource["hash"] for resource in listed["resources"]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise _bad_report(directory, "has no datapackage.json of its release beside it") from None
-    found = hashes.get("report.json")
-    return found.removeprefix("sha256:") if isinstance(found, str) else None
+    digest = hashes.get(REPORT)
+    return digest.removeprefix("sha256:") if isinstance(digest, str) else None
 
 
 def _bad_report(directory: str, problem: str) -> Failure:
-    path = os.path.join(directory, "report.json")
+    path = os.path.join(directory, REPORT)
     hint = "run the spec again: that is free, and writes the files anew"
     return Failure(ExitCode.SPEC, Complaint("E821", f"{path} {problem}", hint))
 
 
-def _table(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> OutputTable:
-    file = facts["file"]
+def _table(directory: str, facts: PublishedTable, report: ReportFacts) -> OutputTable:
+    file = facts.file
     if os.path.basename(file) != file:
         raise _bad_report(directory, "names a table elsewhere")
     path = os.path.join(directory, file)
@@ -87,17 +94,19 @@ def _table(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> Out
             content = source.read()
     except OSError as problem:
         raise _bad_table(path, f"can't be read: {problem.strerror}") from None
-    if hashlib.sha256(content).hexdigest() != report["provenance"]["files"][file]:
+    if hashlib.sha256(content).hexdigest() != report.provenance.files[file]:
         raise _bad_table(path, "is not the file that was released")
     try:
-        return read_table(content, file.rpartition(".")[2], facts)
+        return read_table(content, file.rpartition(".")[2], to_json(facts))
     except ValueError:
         raise _bad_table(path, "is not the table that the report describes") from None
 
 
-def _check_records(directory: str, facts: dict[str, Any], report: dict[str, Any]) -> None:
+def _check_records(directory: str, facts: RecordTable, report: ReportFacts) -> None:
     """A table of records must be the one that was released; what is said of it is in the report."""
-    file = facts["file"]
+    file = facts.file
+    if file is None:
+        raise _bad_report(directory, "names no file of a table")
     if os.path.basename(file) != file:
         raise _bad_report(directory, "names a table elsewhere")
     path = os.path.join(directory, file)
@@ -108,7 +117,7 @@ def _check_records(directory: str, facts: dict[str, Any], report: dict[str, Any]
                 digest.update(chunk)
     except OSError as problem:
         raise _bad_table(path, f"can't be read: {os.strerror(problem.errno or 0)}") from None
-    if not digest.hexdigest() == facts["sha256"] == report["provenance"]["files"][file]:
+    if not digest.hexdigest() == facts.sha256 == report.provenance.files[file]:
         raise _bad_table(path, "is not the file that was released")
 
 

@@ -21,6 +21,7 @@ from dprelease.model import (
     Release,
 )
 from dprelease.model.periods import nearly_a_date
+from dprelease.report.formats import FORMATS
 from dprelease.spec.checks.columns.column import check_declared, resolve_columns
 from dprelease.spec.checks.columns.list_files import Barred, Lists
 from dprelease.spec.checks.data_source import (
@@ -48,7 +49,6 @@ from dprelease.spec.schema.models import OutputSection, ReportSection
 from dprelease.spec.schema.structure import Part, Parts
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
-FORMATS = ("html", "md", "json", "registry")
 _DEFAULT_FORMATS = ("html", "md", "json")
 
 T = TypeVar("T")
@@ -251,7 +251,7 @@ def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
         path = ("report", "formats", number)
         if name not in FORMATS:
             reporter.complain("E105", f"{show(name)} is no format of a report", path,
-                              f"use {listed(FORMATS)}")  # fmt: skip
+                              f"use {listed(tuple(FORMATS))}")  # fmt: skip
         elif name in formats[:number]:
             reporter.complain("E105", f"{show(name)} is named twice", path, "keep one")
     return formats

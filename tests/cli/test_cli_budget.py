@@ -258,6 +258,7 @@ def test_periods_are_one_data_set_unless_they_are_named_otherwise(cli, spec, fol
 FORMATS = ("html", "md", "json", "registry")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("what", ["small.csv", "small.toml", "dprelease-ledger.sqlite",
                                   "dprelease-ledger.sqlite.witness", "link", "deep"])  # fmt: skip
 def test_nothing_of_value_is_written_over(cli, folder, what):

@@ -26,7 +26,8 @@ from dprelease.model import (
     RecordStep,
     StoredTable,
 )
-from dprelease.report.facts.record_tables import perturb_facts
+from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.record_tables import drawn_table
 
 ROWS = 800
 
@@ -68,7 +69,7 @@ def release(folder: Path, form: str = "csv", rows: int = ROWS) -> Path:
     stored = StoredTable(f"/x/people.{form}", form, digest, len(content), counted.tally())
     report = {
         "schema": "dprelease/report/1",
-        "perturb": [perturb_facts(STEP, stored, Fraction(19, 20))],
+        "perturb": [to_json(drawn_table(STEP, stored, Fraction(19, 20)))],
         "tables": [{"file": "overall.csv"}],
         "provenance": {"interval": "0.95"},
     }

@@ -61,6 +61,7 @@ CAPS = ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndelta_cap = 1e-6")
 PLACES = ("[columns.days]", '[columns.place_of_birth]\ntype = "string"\n\n[columns.days]')
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_people_choices_quantiles_and_private_keys(terminal, spec, columns):
     spec(PEOPLE, SEVERAL, MORE, CAPS, PLACES)

@@ -134,6 +134,7 @@ def test_a_canary_in_every_cell_is_nowhere(cli, folder):
     assert [path for path in left if b"canary" in path.read_bytes()] == []
 
 
+@pytest.mark.thorough
 def test_progress_on_a_terminal_is_wiped_away(terminal):
     code, shown = terminal("run", "small.toml", NO_COLOR="1")
     assert code == 0

@@ -75,7 +75,7 @@ def published(folder):
         (folder / name).mkdir()
         for each in written:
             (folder / name / each.file).write_bytes(each.content)
-        made = datapackage.datapackage_bytes(RELEASE, written, {})
+        made = datapackage.datapackage_bytes(RELEASE, written, {}, {})
         (folder / name / "datapackage.json").write_bytes(made)
         return name
 

@@ -174,6 +174,7 @@ def test_colour_on_a_terminal_only_and_not_with_no_color(terminal, cli):
     assert "\x1b" not in terminal("check", "small.toml", TERM="dumb")[1]
 
 
+@pytest.mark.thorough
 def test_a_plan_on_a_terminal_of_80_columns(terminal, spec):
     spec(('name = "visits"', 'name = "visits_to_any_clinic_in_the_whole_of_the_country"'))
     code, shown = terminal("plan", "small.toml", COLUMNS="80", NO_COLOR="1")

@@ -30,9 +30,10 @@ from dprelease.model import (
     Source,
 )
 
-pytestmark = pytest.mark.one_in(2)  # on one of the engines
-
-pytestmark = pytest.mark.parametrize("engine", ENGINES)
+pytestmark = [
+    pytest.mark.parametrize("engine", ENGINES),
+    pytest.mark.one_in(2),  # on one of the engines
+]
 
 M = MeasureKind
 TYPES = {"g": T.STRING, "x": T.FLOAT, "i": T.INTEGER}

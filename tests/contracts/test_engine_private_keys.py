@@ -29,9 +29,10 @@ from dprelease.model import (
     Source,
 )
 
-pytestmark = pytest.mark.one_in(2)  # on one of the engines
-
-pytestmark = pytest.mark.parametrize("engine", ENGINES)
+pytestmark = [
+    pytest.mark.parametrize("engine", ENGINES),
+    pytest.mark.one_in(2),  # on one of the engines
+]
 
 M = MeasureKind
 COUNT = (Measure(M.RECORDS),)

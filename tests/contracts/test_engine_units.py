@@ -14,9 +14,10 @@ from tables import ENGINES, FORMS, OPAQUE, T, asked, inputs, keyed, written
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import AggregateRequest, Bound, Dialect, Measure, MeasureKind, Source
 
-pytestmark = pytest.mark.one_in(2)  # on one of the engines
-
-pytestmark = pytest.mark.parametrize("engine", ENGINES)
+pytestmark = [
+    pytest.mark.parametrize("engine", ENGINES),
+    pytest.mark.one_in(2),  # on one of the engines
+]
 
 COUNT, UNITS = Measure(MeasureKind.RECORDS), Measure(MeasureKind.UNITS)
 ONE_ROW = Bound("p", 1, 1, 1, leading=0)
@@ -52,6 +53,7 @@ SAME_UNIT = [
 ]
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize(("kind", "texts", "units", "unread"), SAME_UNIT)
 def test_units_are_told_apart_by_their_typed_values(
     engine: str, tmp_path: Path, kind: T, texts: list[str], units: int, unread: bool

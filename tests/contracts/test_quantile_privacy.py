@@ -132,6 +132,7 @@ CASES = [
 ]
 
 
+@pytest.mark.one_in(14)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("quantiles", "upper", "most", "slots"), CASES)
 @pytest.mark.parametrize("rows", [1, 2])

@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import dprelease
-from dprelease.report.html.page import render_html
-from dprelease.report.public import PublicReport
+from dprelease.report.facts.json_form import report_from_json
+from dprelease.report.formats import rendered
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "docs" / "pictures"
@@ -91,7 +91,9 @@ def page(picture: Picture) -> str:
     ]
     files = [each["file"] for each in report["tables"]]
     tables = dict(zip(files, result.output_tables, strict=True))
-    return part(render_html(PublicReport(report, tables)), picture)
+    return part(
+        rendered(report_from_json(report), tables, ["html"])["report.html"].decode(), picture
+    )
 
 
 def part(html: str, picture: Picture) -> str:

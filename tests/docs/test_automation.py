@@ -156,6 +156,7 @@ def test_the_hook_checks_the_files_that_it_is_given(shell):
     assert shell(shlex.join([*entry, "release_specs/a.toml", "release_specs/b.toml"])).returncode
 
 
+@pytest.mark.thorough
 def test_the_line_for_cron_publishes_once(shell):
     (line,) = [each for block in blocks("text") for each in block.text.splitlines()
                if re.match(r"[0-9*]+ [0-9*]+ ", each)]  # fmt: skip

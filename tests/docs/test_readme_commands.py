@@ -83,6 +83,7 @@ def test_what_is_not_run_as_written_is_in_the_readme():
     assert set(WITHOUT_INSTALLING) == {text for text in shown if text.startswith("pip ")}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("block", blocks("python"), ids=lambda block: f"line {block.line}")
 def test_every_python_block_runs(block, checkout):
     done = run(["python", "-W", "error", "-c", block.text], checkout)

@@ -17,6 +17,7 @@ def test_specs(tmp_path: Path) -> None:
     assert run_for(3, 1, fuzz_spec.check, fuzz_spec.CASES) > 0
 
 
+@pytest.mark.thorough
 def test_csv_files(tmp_path: Path) -> None:
     fuzz_csv.use_folder(tmp_path)
     assert run_for(3, 1, fuzz_csv.check, fuzz_csv.CASES) > 0

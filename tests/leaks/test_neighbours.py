@@ -21,8 +21,8 @@ import tomli
 from world import HEADER, ROWS, Rows, Traces, World
 
 from dprelease.output.read_back import read_table
-from dprelease.report.formats import render
-from dprelease.report.public import PublicReport
+from dprelease.report.facts.json_form import report_from_json
+from dprelease.report.formats import rendered
 from dprelease.statistics.registry import STATISTICS
 
 SPECS = ["every_statistic_rows", "every_statistic_people"]
@@ -80,7 +80,7 @@ def page_of(files: Mapping[str, bytes]) -> bytes:
         name: read_table(files[f"out/{name}"], name.rpartition(".")[2], each)
         for name, each in zip(names, facts["tables"], strict=True)
     }
-    return render(PublicReport(facts, tables), "html")
+    return rendered(report_from_json(facts), tables, ["html"])["report.html"]
 
 
 def same_but_for_noise(one: Traces, other: Traces) -> None:

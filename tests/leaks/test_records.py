@@ -101,6 +101,7 @@ def test_the_order_of_records_changes_nothing(
     assert found[0] == found[1]
 
 
+@pytest.mark.one_in(2)
 @given(rows=st.lists(ROW, min_size=1, max_size=12), chance=st.randoms(use_true_random=False))
 @SETTINGS
 @pytest.mark.parametrize("kind", ["public", "people"])

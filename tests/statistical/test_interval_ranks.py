@@ -175,6 +175,7 @@ def weights(below: Floats, upto: Floats, target: float, step: QuantileStep) -> F
     return found
 
 
+@pytest.mark.thorough
 def test_two_quantiles_of_any_records_of_a_small_grid() -> None:
     rng = np.random.default_rng(3)
     for quantiles in ((Fraction(1, 4), Fraction(1, 2)), (Fraction(3, 10), Fraction(4, 5))):

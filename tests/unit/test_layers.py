@@ -56,6 +56,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.engines.registry",
         "dprelease.expressions",
+        "dprelease.report.formats",  # their names
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
     ),

@@ -49,6 +49,7 @@ def test_nothing_reads_docstrings_but_the_help() -> None:
     assert found == []
 
 
+@pytest.mark.thorough
 def test_a_run_under_the_option(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("n\n1\n2\n")
     (tmp_path / "spec.toml").write_text(

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 from dprelease.cli.console import answer, folded
 from dprelease.cli.views.formats import new_table, rendered, rounded_up
 from dprelease.cli.views.ledger import ledger_lines
-from dprelease.report.facts.release_facts import list_rows
+from dprelease.report.facts.json_form import from_json
+from dprelease.report.facts.model import ListFile
+from dprelease.report.facts.record_model import RecordColumn, RecordTable
+from dprelease.report.sections.data import list_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,7 +32,7 @@ def write_plan(plan: Facts) -> None:
     percent = float(100 * Fraction(plan["interval"]))
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
     tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
-    perturbs = plan.get("perturb", ())
+    perturbs = [from_json(RecordTable, table) for table in plan.get("perturb", ())]
     if perturbs:
         tables += _record_tables(perturbs, percent)
     if plan.get("what_if"):
@@ -40,7 +43,7 @@ def write_plan(plan: Facts) -> None:
         answer(_folded(_why(steps), 2) + "\n")
     if perturbs:
         answer("What one unit loses in tables of records")
-        said = [f"{part['name']}: {' '.join(part['explained'])}" for part in perturbs]
+        said = [f"{table.name}: {' '.join(table.explained)}" for table in perturbs]
         answer(_folded(said, 2) + "\n")
         answer("What tables of records show without noise")
         answer(_folded(plan["not_protected"], 2) + "\n")
@@ -121,7 +124,9 @@ def _how(steps: Sequence[Facts]) -> Table:
     return table
 
 
-def _what_if(options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[Facts]) -> Table:
+def _what_if(
+    options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[RecordTable]
+) -> Table:
     """The expected errors at other totals: one column for each."""
     kind = str(options[0]["total"]).split()[0]
     table = new_table(
@@ -194,9 +199,10 @@ def _keys(steps: Sequence[Facts]) -> list[str]:
 
 def _lists(plan: Facts) -> list[str]:
     """Name the files whose lines are published."""
+    lists = [from_json(ListFile, facts) for facts in plan.get("lists", ())]
     return [
         f"list     {file} ({named}): of its lines {lines}; SHA-256 {digest}"
-        for file, named, lines, digest in list_rows(plan)
+        for file, named, lines, digest in list_rows(lists)
     ]
 
 
@@ -234,7 +240,9 @@ def _approval(approval: Facts) -> list[str]:
 _CAPTION = "Error of one answer, where it is largest; least: of any mechanism that loses as little."
 
 
-def _record_tables(perturbs: Sequence[Facts], percent_kept: float) -> Iterator[tuple[Table, str]]:
+def _record_tables(
+    perturbs: Sequence[RecordTable], percent_kept: float
+) -> Iterator[tuple[Table, str]]:
     """What is published of each record, how it is protected, and what estimates will be worth."""
     yield _answers(perturbs), _CAPTION
     yield _record_protection(perturbs), ""
@@ -244,50 +252,56 @@ def _record_tables(perturbs: Sequence[Facts], percent_kept: float) -> Iterator[t
     )
 
 
-def _answers(perturbs: Sequence[Facts]) -> Table:
-    from dprelease.report.sections.record_tables import amount, answer_of, error_of
+def _answers(perturbs: Sequence[RecordTable]) -> Table:
+    from dprelease.report.facts.record_words import amount, answer_of, error_of
 
     table = new_table("What is published record by record")
     for heading in ("table and column", "an answer is", "expected error", "least"):
         table.add_column(heading, overflow="fold")
     for part in perturbs:
-        table.add_row(part["name"], "", "", "")
-        for column in part["columns"]:
-            least = amount(column, column["error"]["floor"])
+        table.add_row(part.name, "", "", "")
+        for column in part.columns:
+            least = amount(column, column.error.floor)
             table.add_row(
-                f"  {column['name']}", answer_of(column), error_of(column, "expected"), least
+                f"  {column.name}",
+                answer_of(column),
+                error_of(column, column.error.expected),
+                least,
             )
     return table
 
 
-def _record_protection(perturbs: Sequence[Facts]) -> Table:
+def _record_protection(perturbs: Sequence[RecordTable]) -> Table:
     from dprelease.report.facts.record_words import percent
 
-    with_delta = any(part["delta"] for part in perturbs)
+    with_delta = any(part.delta for part in perturbs)
     table = new_table("How each record is protected")
     for heading in ("table and column", "mechanism"):
         table.add_column(heading, overflow="fold")
-    losses = ["epsilon", *(["delta"] if with_delta else [])]
-    for heading in ("truth", "scale", *losses):
+    for heading in ("truth", "scale", "epsilon", *(["delta"] if with_delta else [])):
         table.add_column(heading, justify="right", overflow="fold")
     for part in perturbs:
-        most = part["rows_per_unit"]
+        most = part.rows_per_unit
         bound = "" if most == 1 else f"at most {most:,} rows of one person"
-        table.add_row(part["name"], bound, "", "", *(rounded_up(part[loss]) for loss in losses))
-        for column in part["columns"]:
-            scale = column["error"]["scale"]
+        table.add_row(part.name, bound, "", "", *_losses(part, with_delta))
+        for column in part.columns:
+            scale = column.error.scale
             table.add_row(
-                f"  {column['name']}",
-                column["mechanism"],
-                "" if column["truth"] is None else percent(column["truth"]["own"]),
+                f"  {column.name}",
+                column.mechanism,
+                "" if column.truth is None else percent(column.truth.own),
                 "" if scale is None else rounded_up(scale),
-                *(rounded_up(column[loss]) for loss in losses),
+                *_losses(column, with_delta),
             )
     return table
 
 
-def _estimate_widths(perturbs: Sequence[Facts]) -> Table:
-    from dprelease.report.sections.record_tables import halfwidth_head, halfwidth_rows
+def _losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[str]:
+    return list(map(rounded_up, (facts.epsilon, facts.delta) if with_delta else (facts.epsilon,)))
+
+
+def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
+    from dprelease.report.facts.record_words import halfwidth_head, halfwidth_rows
 
     table = new_table("What estimates are worth")
     head = halfwidth_head(perturbs[0])
@@ -297,23 +311,23 @@ def _estimate_widths(perturbs: Sequence[Facts]) -> Table:
         table.add_column(heading, justify="right", overflow="fold")
     for part in perturbs:
         for name, *rest in halfwidth_rows(part):
-            table.add_row(f"{part['name']}: {name}" if len(perturbs) > 1 else name, *rest)
+            table.add_row(f"{part.name}: {name}" if len(perturbs) > 1 else name, *rest)
     return table
 
 
 def _record_errors(
-    options: Sequence[Facts], perturbs: Sequence[Facts]
+    options: Sequence[Facts], perturbs: Sequence[RecordTable]
 ) -> Iterator[tuple[str, list[str]]]:
     """What an answer errs at other totals: a row for each column."""
-    from dprelease.report.sections.record_tables import amount
+    from dprelease.report.facts.record_words import amount
 
     for part in perturbs:
-        for column in part["columns"]:
+        for column in part.columns:
             cells = []
             for option in options:
                 errors = option["perturb"]
                 if errors is None:
                     cells.append("too little")
                     continue
-                cells.append(amount(column, errors[part["name"]][column["name"]]))
-            yield f"{part['name']}: {column['name']}", cells
+                cells.append(amount(column, errors[part.name][column.name]))
+            yield f"{part.name}: {column.name}", cells

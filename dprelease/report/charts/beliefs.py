@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 from textwrap import wrap
-from typing import Any
 
-from dprelease.report.charts.drawing import WIDTH, Chart, Drawing
-from dprelease.report.charts.people import SIDE, hundred
+from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, near
 from dprelease.report.charts.scales import Scale
+from dprelease.report.facts.model import Beliefs
 from dprelease.report.numbers import written
 
 STEP, REACH = 0.25, 6.0
 """Points lie so far apart in log odds, and so far out from where a belief is one half."""
 LEGEND = 50  # letters in a line
+SIDE = 10.4  # from one person to the next
 STYLES = ("band-1", "band-2")
 
 
@@ -25,14 +25,13 @@ def percent(share: float) -> str:
     return f"{share * 100:.4g}%"
 
 
-def band_chart(tables: Sequence[Mapping[str, Any]]) -> Chart:
+def band_chart(tables: Sequence[Beliefs]) -> Chart:
     """Draw for every belief before how far it can move; one band for each table."""
     left, top, side = 46.0, 12.0, 290.0
     across, up = Scale(0, 1, left, left + side), Scale(0, 1, top + side * 0.8, top)
     bottom = up.start
     legend = [
-        wrap(f"epsilon {written(table['epsilon'])}: {table['about']}", LEGEND)
-        for table in tables[:2]
+        wrap(f"epsilon {written(table.epsilon)}: {table.about}", LEGEND) for table in tables[:2]
     ]
     drawing = Drawing(bottom + 44 + 15 * sum(map(len, legend)))
     for tenth in (0, 25, 50, 75, 100):
@@ -41,7 +40,7 @@ def band_chart(tables: Sequence[Mapping[str, Any]]) -> Chart:
         drawing.text(left - 6, up.at(share) + 4, f"{tenth}%", "t s", "end")
         drawing.text(across.at(share), bottom + 14, f"{tenth}%", "t s", "middle")
     for place, table in reversed(list(enumerate(tables[:2]))):
-        drawing.path(_band(across, up, float(table["epsilon"])), STYLES[place], closed=True)
+        drawing.path(_band(across, up, float(table.epsilon)), STYLES[place], closed=True)
     drawing.path([(across.at(0), up.at(0)), (across.at(1), up.at(1))], "rule dash")
     drawing.text(
         left + side / 2, bottom + 29, "belief before (across), after (up)", "t s", "middle"
@@ -56,20 +55,20 @@ def band_chart(tables: Sequence[Mapping[str, Any]]) -> Chart:
     description = (
         "For each belief before the release, the least and the greatest belief after it. "
         + " ".join(
-            f"Of {table['about']}: from 50% to between {percent(_at(table, 0.5)[0])} and "
+            f"Of {table.about}: from 50% to between {percent(_at(table, 0.5)[0])} and "
             f"{percent(_at(table, 0.5)[1])}."
             for table in tables
         )
     )
     rows = tuple(
         (
-            str(table["about"]),
-            percent(row["prior"]),
-            percent(row["posterior_low"]),
-            percent(row["posterior_high"]),
+            str(table.about),
+            percent(row.prior),
+            percent(row.posterior_low),
+            percent(row.posterior_high),
         )
         for table in tables
-        for row in table["rows"]
+        for row in table.rows
     )
     head = ("belief about", "before", "least after", "greatest after")
     name = "chart-beliefs"
@@ -107,9 +106,9 @@ def _ceil(place: float) -> float:
     return math.ceil(place * 10 - 1e-6) / 10
 
 
-def _at(table: Mapping[str, Any], prior: float) -> tuple[float, float]:
-    row = next(row for row in table["rows"] if row["prior"] == prior)
-    return row["posterior_low"], row["posterior_high"]
+def _at(table: Beliefs, prior: float) -> tuple[float, float]:
+    row = next(row for row in table.rows if row.prior == prior)
+    return row.posterior_low, row.posterior_high
 
 
 def _hundred(share: float) -> Fraction:
@@ -117,7 +116,7 @@ def _hundred(share: float) -> Fraction:
     return Fraction(str(share)) * 100
 
 
-def people_chart(table: Mapping[str, Any], number: int, prior: float = 0.1) -> Chart:
+def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     """Draw one belief before, and the bounds of it after, as people out of a hundred."""
     low, high = _at(table, prior)
     marked = (round(prior * 100), math.floor(_hundred(low)), math.ceil(_hundred(high)))
@@ -129,8 +128,8 @@ def people_chart(table: Mapping[str, Any], number: int, prior: float = 0.1) -> C
         hundred(drawing, (x, 4), count)
         drawing.text(x + 5 * SIDE, 10 * SIDE + 20, f"{count} of 100", "t b", "middle")
         drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, "t s", "middle")
-    title = f"In people: {table['about']}"
-    said = "but for rare outcomes (delta)" if table["delta"] else "whatever it says"
+    title = f"In people: {table.about}"
+    said = "but for rare outcomes (delta)" if table.delta else "whatever it says"
     description = (
         f"Somebody holds a statement about this for true in {marked[0]} of 100 such cases. After "
         f"the release, {said}, they hold it for true in at least {marked[1]} and at most "
@@ -140,3 +139,24 @@ def people_chart(table: Mapping[str, Any], number: int, prior: float = 0.1) -> C
     name = f"chart-people-{number}"
     svg = drawing.finish(name, title, description)
     return Chart(name, title, description, svg, ("belief", "in 100"), rows)
+
+
+def hundred(drawing: Drawing, corner: tuple[float, float], marked: int) -> None:
+    """Draw a hundred people, row by row; the first ``marked`` stand out, by size too."""
+    left, top = corner
+    for style, places in (("p-on", range(marked)), ("p-off", range(marked, 100))):
+        outlines = [
+            _person(left + SIDE * (place % 10), top + SIDE * (place // 10), style == "p-on")
+            for place in places
+        ]
+        if outlines:
+            drawing.shape("".join(outlines), style)
+
+
+def _person(x: float, y: float, marked: bool) -> str:
+    """Draw a head and shoulders, or a dot of the same place."""
+    cx, cy = near(x + SIDE / 2), y + 2.8
+    if not marked:
+        return f"M{cx} {near(cy + 2.2)}m-1.6 0a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0z"
+    head = f"M{cx} {near(cy)}m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0z"
+    return f"{head}M{near(x + SIDE / 2 - 3.6)} {near(y + 9.6)}v-1.4a3.6 2.8 0 0 1 7.2 0v1.4z"

@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
 from dprelease.report.charts.scales import Scale, short
+from dprelease.report.facts.model import Column, Query
 from dprelease.report.numbers import shortened, written
 from dprelease.statistics.registry import statistic_of
-
-Facts = Mapping[str, Any]
 
 DOTS = 20
 MOST_STRIPS = 6
 WIDE = 30  # from so many steps of the grid on, a bell is that of the continuous law
 
 
-def has_dots(query: Facts) -> bool:
+def has_dots(query: Query) -> bool:
     """Whether a figure is one released number: the truth, and one draw of noise."""
     return (
-        statistic_of(query["statistic"]).one_number
-        and query["shares"] is None
-        and query["threshold"] is None
-        and query["mechanism"] in {"laplace", "gaussian"}
-        and query["scale"] > 0
+        statistic_of(query.statistic).one_number
+        and query.shares is None
+        and query.threshold is None
+        and query.mechanism in {"laplace", "gaussian"}
+        and query.scale > 0
     )
 
 
-def twenty(query: Facts) -> list[float]:
+def twenty(query: Query) -> list[float]:
     """Give the noise at the middles of twenty equally likely parts of its law, rising.
 
     A value is a multiple of the query's granularity, and the quantile of the discrete law.
     """
-    unit, scale = float(query["granularity"]), float(query["scale"]) / float(query["granularity"])
-    upper = [
-        _quantile(query["mechanism"], scale, (2 * i + 1) / (2 * DOTS)) for i in range(10, DOTS)
-    ]
+    unit, scale = float(query.granularity), float(query.scale) / float(query.granularity)
+    upper = [_quantile(query.mechanism, scale, (2 * i + 1) / (2 * DOTS)) for i in range(10, DOTS)]
     return [-each * unit for each in reversed(upper)] + [each * unit for each in upper]
 
 
@@ -60,7 +56,7 @@ def _quantile(mechanism: str, scale: float, share: float) -> int:
     return k
 
 
-def dots_chart(queries: Sequence[Facts], level: float) -> Chart | None:
+def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     """Draw twenty equally likely results of the same truth; None where no query has any."""
     found = [query for query in queries if has_dots(query)]
     if not found:
@@ -76,7 +72,7 @@ def dots_chart(queries: Sequence[Facts], level: float) -> Chart | None:
         f"dots, each as likely as any other. The noise interval holds {level:g} of 100 results."
     )
     rows = tuple(
-        (str(query["name"]), ", ".join(_signed(each) for each in twenty(query))) for query in found
+        (str(query.name), ", ".join(_signed(each) for each in twenty(query))) for query in found
     )
     rest = len(found) - len(shown)
     note = f"{description} {rest} more queries are in the table of numbers." if rest else ""
@@ -86,12 +82,12 @@ def dots_chart(queries: Sequence[Facts], level: float) -> Chart | None:
     return Chart(name, title, description, svg, head, rows, note)
 
 
-def _strip(drawing: Drawing, top: float, query: Facts) -> None:
+def _strip(drawing: Drawing, top: float, query: Query) -> None:
     values = twenty(query)
-    reach = max(abs(each) for each in (values[0], values[-1])) or float(query["granularity"])
+    reach = max(abs(each) for each in (values[0], values[-1])) or float(query.granularity)
     across = Scale(-reach, reach, 14, WIDTH - 14)
     base, size = top + 58, 8.6
-    drawing.text(0, top + 12, cut(str(query["name"]), 44), "t")
+    drawing.text(0, top + 12, cut(str(query.name), 44), "t")
     drawing.line((0, base + 5), (WIDTH, base + 5), "rule")
     drawing.line((WIDTH / 2, top + 18), (WIDTH / 2, base + 8), "zero")
     heights: dict[int, int] = {}
@@ -122,31 +118,31 @@ class Falling:
 
 
 def falling(
-    queries: Sequence[Facts], columns: Sequence[Facts], units: str = "people"
+    queries: Sequence[Query], columns: Sequence[Column], units: str = "people"
 ) -> list[Falling]:
     """Find the relative error of each query that has one; equal ones together, largest first."""
-    sizes = {column["name"]: _middle(column) for column in columns}
+    sizes = {column.name: _middle(column) for column in columns}
     found: dict[tuple[float, str, str], list[str]] = {}
     for query in queries:
-        many = statistic_of(query["statistic"]).counts.format(units=units) or "records"
-        known = _share(query, sizes.get(query["column"]), units)
+        many = statistic_of(query.statistic).counts.format(units=units) or "records"
+        known = _share(query, sizes.get(query.column or ""), units)
         if known is not None and known[0] > 0:
-            found.setdefault((*known, many), []).append(str(query["name"]))
+            found.setdefault((*known, many), []).append(str(query.name))
     lines = [Falling(tuple(names), *known) for known, names in found.items()]
     return sorted(lines, key=lambda line: -line.share)
 
 
-def _middle(column: Facts) -> float | None:
-    if column["lower"] is None:
+def _middle(column: Column) -> float | None:
+    if column.lower is None or column.upper is None:
         return None
-    return max(abs(float(column["lower"])), abs(float(column["upper"]))) / 2
+    return max(abs(float(column.lower)), abs(float(column.upper))) / 2
 
 
-def _share(query: Facts, middle: float | None, units: str) -> tuple[float, str] | None:
-    half, example = query["noise_halfwidth"], query["example_halfwidth"]
-    return statistic_of(query["statistic"]).relative_error(
+def _share(query: Query, middle: float | None, units: str) -> tuple[float, str] | None:
+    half, example = query.noise_halfwidth, query.example_halfwidth
+    return statistic_of(query.statistic).relative_error(
         None if half is None else float(half),
-        None if example is None else float(example["halfwidth"]) * float(example["values"]),
+        None if example is None else float(example.halfwidth) * float(example.values),
         middle,
         units,
     )
@@ -190,7 +186,7 @@ def drawn_lines(lines: Sequence[Falling]) -> tuple[list[Drawn], list[str]]:
     return shown, [name for share in together if share not in chosen for name in together[share]]
 
 
-def error_chart(queries: Sequence[Facts], columns: Sequence[Facts], units: str) -> Chart | None:
+def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str) -> Chart | None:
     """Draw relative error against group size, both by powers of ten; None where none is known.
 
     ``units``: what ``count_units`` counts.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dprelease.model import NoiseFamily, Plan, Release
+from dprelease.report.facts.model import Hazard
 from dprelease.report.numbers import upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views
@@ -19,7 +20,7 @@ HIGH_DELTA_DENOMINATOR = 100_000
 
 def hazards(
     release: Release, plan: Plan, records: Sequence[tuple[str, str, str]] = ()
-) -> list[dict[str, str]]:
+) -> list[Hazard]:
     """Go through the hazards for this release; ``records`` are those of record-level tables."""
     return [
         *_parameters(release, plan),
@@ -30,11 +31,11 @@ def hazards(
     ]
 
 
-def _row(hazard: str, status: str, note: str) -> dict[str, str]:
-    return {"hazard": hazard, "status": status, "note": note}
+def _row(hazard: str, status: str, note: str) -> Hazard:
+    return Hazard(hazard=hazard, status=status, note=note)
 
 
-def _unit(release: Release) -> dict[str, str]:
+def _unit(release: Release) -> Hazard:
     described, column = release.privacy.unit_description, release.privacy.unit_column
     if column is None:
         said = f"the curator says a row is: {described}"
@@ -53,7 +54,7 @@ def _unit(release: Release) -> dict[str, str]:
     )
 
 
-def _keys(plan: Plan) -> dict[str, str]:
+def _keys(plan: Plan) -> Hazard:
     hazard = "groups that appear only when non-empty"
     thresholds = [
         f"{step.query.table} from {step.threshold:,} on (delta {written(upward(selection.delta))})"
@@ -78,7 +79,7 @@ def _keys(plan: Plan) -> dict[str, str]:
     )
 
 
-def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
+def _parameters(release: Release, plan: Plan) -> list[Hazard]:
     capped = release.ledger.epsilon_cap is not None and (
         plan.loss.delta == 0 or release.ledger.delta_cap is not None
     )
@@ -111,7 +112,7 @@ def _parameters(release: Release, plan: Plan) -> list[dict[str, str]]:
     ]
 
 
-def _declared(release: Release, plan: Plan) -> list[dict[str, str]]:
+def _declared(release: Release, plan: Plan) -> list[Hazard]:
     """Say whether what the spec declares comes with the source that it was taken from."""
     silent = [
         column.name
@@ -147,7 +148,7 @@ def _declared(release: Release, plan: Plan) -> list[dict[str, str]]:
     ]
 
 
-def _built_in(plan: Plan) -> list[dict[str, str]]:
+def _built_in(plan: Plan) -> list[Hazard]:
     exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
     exact += [f"the number of rows of {step.perturb.name}" for step in plan.records]
     return [
@@ -178,7 +179,7 @@ def _built_in(plan: Plan) -> list[dict[str, str]]:
     ]
 
 
-def _attested() -> list[dict[str, str]]:
+def _attested() -> list[Hazard]:
     return [
         _row("side channels", "attested", "how long a run takes is not hidden from its operator"),
         _row("security and access", "attested", "who can read the private table and the machine"),

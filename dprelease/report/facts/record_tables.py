@@ -7,119 +7,146 @@ people and programs, losses rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from dprelease.local.cells import LabelCells, cells_of
-from dprelease.local.errors import Expected, expected
+from dprelease.local.errors import expected
 from dprelease.local.estimates import chances, estimate_facts, estimates, rounded
 from dprelease.local.intervals import quantile
-from dprelease.model import Grid, Loss, PerturbedColumn, RecordStep, Response
-from dprelease.model.local_tables import Law, StoredTable, SubsetLaw
+from dprelease.model import PerturbedColumn, RecordStep, Response
+from dprelease.model.local_tables import LaplaceLaw, Law, StoredTable, SubsetLaw
 from dprelease.model.plan_json import exact, law_json
+from dprelease.report.facts.json_form import from_json
+from dprelease.report.facts.record_model import (
+    AnswerError,
+    Asked,
+    Estimates,
+    Labels,
+    LaplaceResponse,
+    NumberGrid,
+    RecordColumn,
+    RecordsHalfwidth,
+    RecordTable,
+    ResponseLaw,
+    SubsetResponse,
+    Truth,
+    WindowsResponse,
+)
+from dprelease.report.facts.record_words import column_words
 from dprelease.report.numbers import upward
-
-Facts = dict[str, object]
-
-
-def perturb_facts(step: RecordStep, stored: StoredTable, interval: Fraction) -> Facts:
-    """Describe a table that was drawn: its laws, its file, and what it tells."""
-    return {
-        **planned_perturb_facts(step, interval),
-        "file": stored.path.rpartition("/")[2],
-        "format": stored.format,
-        "sha256": stored.sha256,
-        "bytes": stored.size,
-        "rows": stored.tally.rows,
-        "estimates": estimate_facts(estimates(step, stored.tally, interval)),
-    }
-
-
-def planned_perturb_facts(step: RecordStep, interval: Fraction) -> Facts:
-    """What is known of a table before any data is opened."""
-    asked = step.perturb
-    errors = error_facts(step, interval)
-    return {
-        "name": asked.name,
-        "model": "local",
-        "rows_per_unit": step.rows,
-        **loss_facts(step.loss),
-        "asked": {
-            "epsilon": None if asked.epsilon is None else exact(asked.epsilon),
-            "delta": exact(asked.delta),
-            "truth": None if asked.truth is None else exact(asked.truth),
-        },
-        "columns": [column_facts(each, errors[each.column.name]) for each in step.responses],
-    }
-
-
-def column_facts(response: Response, error: Mapping[str, object]) -> Facts:
-    """One column: how it is perturbed, exactly, how its cells are written, and what they err."""
-    column = response.column
-    return {
-        "name": column.name,
-        "mechanism": str(response.mechanism),
-        **loss_facts(response.loss),
-        "weight": exact(column.weight),
-        "null_chosen": column.null_chosen,
-        "labels": _labels(response),
-        "grid": _grid(column),
-        "law": law_json(response.law),
-        "truth": _truth(response.law),
-        "error": dict(error),
-    }
-
-
-def loss_facts(loss: Loss) -> Facts:
-    """A loss: rounded up, and exactly."""
-    return {
-        "epsilon": upward(loss.epsilon),
-        "epsilon_exact": exact(loss.epsilon),
-        "delta": upward(loss.delta),
-        "delta_exact": exact(loss.delta),
-    }
-
-
-def _labels(response: Response) -> Facts | None:
-    group, cells = response.column.group, cells_of(response)
-    if group is None or not isinstance(cells, LabelCells):
-        return None
-    return {
-        "type": str(group.type),
-        "labels": list(group.labels),
-        "keys": None if group.keys is None else len(group.keys),
-        "bins": None if group.edges is None else list(group.edges),
-        "other": group.other,
-        "null_label": group.null_label,
-        "separator": cells.separator,
-    }
-
-
-def _grid(column: PerturbedColumn) -> Facts | None:
-    if column.quantity is None:
-        return None
-    grid: Grid = column.quantity.grid
-    return {
-        "step": exact(grid.step),
-        "lower": grid.lower,
-        "upper": grid.upper,
-        "null_fill": column.quantity.null_fill,
-    }
-
-
-def _truth(law: Law) -> Facts | None:
-    """Of an answer with labels: the chance that it holds the true one, and a given other one."""
-    if not isinstance(law, SubsetLaw):
-        return None
-    own, other = chances(law)
-    return {"own": float(own), "given_other": float(other), "labels_in_answer": law.size}
-
 
 SIZES = (100, 1_000, 10_000, 100_000)
 """Numbers of records at which the half-width of an estimate's interval is stated."""
 
 
-def error_facts(step: RecordStep, interval: Fraction) -> dict[str, Facts]:
+def drawn_table(
+    step: RecordStep, stored: StoredTable, interval: Fraction, explained: tuple[str, ...] = ()
+) -> RecordTable:
+    """State a table that was drawn: its laws, its file, and what it tells."""
+    return replace(
+        planned_table(step, interval, explained),
+        file=stored.path.rpartition("/")[2],
+        format=stored.format,
+        sha256=stored.sha256,
+        bytes=stored.size,
+        rows=stored.tally.rows,
+        estimates=from_json(Estimates, estimate_facts(estimates(step, stored.tally, interval))),
+    )
+
+
+def planned_table(
+    step: RecordStep, interval: Fraction, explained: tuple[str, ...] = ()
+) -> RecordTable:
+    """State what is known of a table before any data is opened."""
+    perturb = step.perturb
+    errors = error_facts(step, interval)
+    return RecordTable(
+        name=perturb.name,
+        model="local",
+        rows_per_unit=step.rows,
+        epsilon=upward(step.loss.epsilon),
+        epsilon_exact=exact(step.loss.epsilon),
+        delta=upward(step.loss.delta),
+        delta_exact=exact(step.loss.delta),
+        asked=Asked(
+            epsilon=None if perturb.epsilon is None else exact(perturb.epsilon),
+            delta=exact(perturb.delta),
+            truth=None if perturb.truth is None else exact(perturb.truth),
+        ),
+        columns=tuple(
+            _column(response, errors[response.column.name]) for response in step.responses
+        ),
+        explained=explained,
+    )
+
+
+def _column(response: Response, error: AnswerError) -> RecordColumn:
+    """One column: how it is perturbed, exactly, how its cells are written, and what they err."""
+    column, loss = response.column, response.loss
+    facts = RecordColumn(
+        name=column.name,
+        mechanism=str(response.mechanism),
+        epsilon=upward(loss.epsilon),
+        epsilon_exact=exact(loss.epsilon),
+        delta=upward(loss.delta),
+        delta_exact=exact(loss.delta),
+        weight=exact(column.weight),
+        null_chosen=column.null_chosen,
+        labels=_labels(response),
+        grid=_grid(column),
+        law=_law(response.law),
+        truth=_truth(response.law),
+        error=error,
+        explained=(),
+    )
+    return replace(facts, explained=tuple(column_words(facts)))
+
+
+def _labels(response: Response) -> Labels | None:
+    group, cells = response.column.group, cells_of(response)
+    if group is None or not isinstance(cells, LabelCells):
+        return None
+    return Labels(
+        type=str(group.type),
+        labels=tuple(group.labels),
+        keys=None if group.keys is None else len(group.keys),
+        bins=group.edges,
+        other=group.other,
+        null_label=group.null_label,
+        separator=cells.separator,
+    )
+
+
+def _grid(column: PerturbedColumn) -> NumberGrid | None:
+    if column.quantity is None:
+        return None
+    grid = column.quantity.grid
+    return NumberGrid(
+        step=exact(grid.step),
+        lower=grid.lower,
+        upper=grid.upper,
+        null_fill=column.quantity.null_fill,
+    )
+
+
+def _law(law: Law) -> ResponseLaw:
+    if isinstance(law, SubsetLaw):
+        return from_json(SubsetResponse, law_json(law))
+    if isinstance(law, LaplaceLaw):
+        return from_json(LaplaceResponse, law_json(law))
+    return from_json(WindowsResponse, law_json(law))
+
+
+def _truth(law: Law) -> Truth | None:
+    """Of an answer with labels: the chance that it holds the true one, and a given other one."""
+    if not isinstance(law, SubsetLaw):
+        return None
+    own, other = chances(law)
+    return Truth(own=float(own), given_other=float(other), labels_in_answer=law.size)
+
+
+def error_facts(step: RecordStep, interval: Fraction) -> dict[str, AnswerError]:
     """State of each column, by name, what its answers err, and what estimates from them do.
 
     ``expected`` and ``floor`` are of one answer, the worst over all true values: with "chance" the
@@ -129,23 +156,23 @@ def error_facts(step: RecordStep, interval: Fraction) -> dict[str, Facts]:
     worst over all records; from n records it is that over the square root of n. ``halfwidths`` are
     those of its interval, about.
     """
-    return {each.column.name: _column(each, interval) for each in step.responses}
+    return {response.column.name: _error(response, interval) for response in step.responses}
 
 
-def _column(response: Response, interval: Fraction) -> Facts:
-    known: Expected = expected(response)
-    deviation = math.sqrt(known.variance)
+def _error(response: Response, interval: Fraction) -> AnswerError:
+    error = expected(response)
+    deviation = math.sqrt(error.variance)
     z = quantile(interval)
-    return {
-        "of": "chance" if response.column.group is not None else "distance",
-        "expected": rounded(known.error),
-        "floor": rounded(known.floor),
-        "deviation": rounded(deviation),
-        "typical_deviation": rounded(math.sqrt(known.typical)),
-        "halfwidths": [
-            {"records": size, "halfwidth": rounded(z * deviation / math.sqrt(size))}
+    return AnswerError(
+        of="chance" if response.column.group is not None else "distance",
+        expected=rounded(error.error),
+        floor=rounded(error.floor),
+        deviation=rounded(deviation),
+        typical_deviation=rounded(math.sqrt(error.typical)),
+        halfwidths=tuple(
+            RecordsHalfwidth(records=size, halfwidth=rounded(z * deviation / math.sqrt(size)))
             for size in SIZES
-        ],
-        "scale": None if known.scale is None else rounded(known.scale),
-        "classical_scale": None if known.classical is None else rounded(known.classical),
-    }
+        ),
+        scale=None if error.scale is None else rounded(error.scale),
+        classical_scale=None if error.classical is None else rounded(error.classical),
+    )

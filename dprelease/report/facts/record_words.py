@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
 
-from dprelease.model import Mechanism, Plan, RecordStep, StoredTable
+from dprelease.model import Mechanism, Plan, RecordStep
 from dprelease.postprocess.number_text import listing
+from dprelease.report.facts.record_model import (
+    Labels,
+    LaplaceResponse,
+    NumberGrid,
+    RecordColumn,
+    RecordTable,
+    ResponseWindow,
+    SubsetResponse,
+    Truth,
+    WindowsResponse,
+)
 from dprelease.report.numbers import shortened, text, upward, written
 
-Facts = dict[str, Any]
 Row = tuple[str, str, str]
 
 MECHANISM_WORDS = {
@@ -23,34 +32,13 @@ MECHANISM_WORDS = {
 }
 
 
-def perturb_parts(plan: Plan, records: Mapping[str, StoredTable] | None = None) -> list[Facts]:
-    """State every record-level table; with what was drawn of it, its estimates too."""
-    return [_part(plan, step, records) for step in plan.records]
-
-
-def _part(plan: Plan, step: RecordStep, records: Mapping[str, StoredTable] | None) -> Facts:
-    # Imported here for start-up: most releases have no table of records.
-    from dprelease.report.facts.record_tables import perturb_facts, planned_perturb_facts
-
-    interval = plan.release.output.interval
-    found: Facts = planned_perturb_facts(step, interval)
-    if records is not None:
-        kept = records[step.perturb.name]
-        published = replace(kept, path=f"{step.perturb.name}.{kept.format}")
-        found |= perturb_facts(step, published, interval)
-    found["explained"] = list(_table_words(plan, step))
-    for column in cast("list[Facts]", found["columns"]):
-        column["explained"] = column_words(column)
-    return found
-
-
 def mechanism_words(plan: Plan) -> tuple[str, ...]:
     """Name the mechanisms of records."""
     used = {each.mechanism for step in plan.records for each in step.responses}
     return tuple(sorted(MECHANISM_WORDS[each] for each in used))
 
 
-def _table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
+def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
     """How what one unit's cells lose adds up."""
     cells = "that of its one answer"
     if len(step.responses) > 1:
@@ -229,11 +217,19 @@ def _loss(value: Fraction) -> str:
     return written(upward(value))
 
 
-def column_words(column: Facts) -> list[str]:
+def column_words(column: RecordColumn) -> list[str]:
     """Explain one column: the answer, what delta means of it, and what stands for no value."""
-    law = column["law"]["law"]
-    words = {"subset": _labels, "laplace": _laplace, "windows": _windows}[law]
-    return [*words(column), *_without_value(column)]
+    grid, law = column.grid, column.law
+    if column.labels is not None and column.truth is not None:
+        return [*_labels(column, column.labels, column.truth), *_unlabelled(column.labels)]
+    if grid is None:
+        raise ValueError("a column has labels or a grid")
+    nulls = _nulls(grid, column.null_chosen)
+    if isinstance(law, LaplaceResponse):
+        return [*_laplace(column, grid, law), nulls]
+    if isinstance(law, WindowsResponse):
+        return [*_windows(column, grid, law), nulls]
+    raise ValueError("an answer of labels to a number")
 
 
 def percent(share: float) -> str:
@@ -241,10 +237,45 @@ def percent(share: float) -> str:
     return f"{share * 100:.4g}%"
 
 
-def _labels(column: Facts) -> Iterator[str]:
-    truth, labels = column["truth"], column["labels"]["labels"]
-    own, other = percent(truth["own"]), percent(truth["given_other"])
-    size, delta = truth["labels_in_answer"], Fraction(column["delta_exact"])
+def answer_of(column: RecordColumn) -> str:
+    """Say what kind of thing an answer is."""
+    if column.labels is None or not isinstance(column.law, SubsetResponse):
+        return "a number" if isinstance(column.law, LaplaceResponse) else "a level"
+    size, labels = column.law.size, len(column.labels.labels)
+    return f"{'one' if size == 1 else size} of {labels:,} labels"
+
+
+def error_of(column: RecordColumn, value: float) -> str:
+    """Say an error of an answer: a chance, or a distance."""
+    said = amount(column, value)
+    return f"wrong in {said}" if column.error.of == "chance" else f"{said} off"
+
+
+def amount(column: RecordColumn, value: float) -> str:
+    """Write an error of a column without words, in few digits."""
+    return percent(value) if column.error.of == "chance" else written(float(f"{value:.5g}"))
+
+
+def halfwidth_head(table: RecordTable) -> tuple[str, ...]:
+    """Name the columns of ``halfwidth_rows``."""
+    sizes = [half.records for half in table.columns[0].error.halfwidths]
+    return ("column", "estimate", *(f"n = {size:,}" for size in sizes))
+
+
+def halfwidth_rows(table: RecordTable) -> Iterator[tuple[str, ...]]:
+    """Say for each column how far estimates are off, by the number of records."""
+    for column in table.columns:
+        is_share = column.error.of == "chance"
+        write = percent if is_share else written
+        halves = [shortened(half.halfwidth, 3) for half in column.error.halfwidths]
+        estimate = "share of a label" if is_share else "mean"
+        yield column.name, estimate, *(f"± {write(half)}" for half in halves)
+
+
+def _labels(column: RecordColumn, domain: Labels, truth: Truth) -> Iterator[str]:
+    labels = domain.labels
+    own, other = percent(truth.own), percent(truth.given_other)
+    size, delta = truth.labels_in_answer, Fraction(column.delta_exact)
     if len(labels) == 1:
         yield "There is one label, so that every answer is that one and tells nothing."
         return
@@ -260,7 +291,7 @@ def _labels(column: Facts) -> Iterator[str]:
                 "the true label outright, and else what it would be with a delta of 0."
             )
         return
-    between = column["labels"]["separator"]
+    between = domain.separator
     form = (
         f'in the order of the spec with "{between}" between them'
         if between is not None
@@ -280,26 +311,24 @@ def _labels(column: Facts) -> Iterator[str]:
         )
 
 
-def _laplace(column: Facts) -> Iterator[str]:
-    grid, law = column["grid"], column["law"]
-    step, scale = Fraction(grid["step"]), Fraction(law["scale"])
+def _laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceResponse) -> Iterator[str]:
+    step, scale = Fraction(grid.step), Fraction(law.scale)
     yield (
         f"Discrete Laplace noise of scale {_rough(scale * step)} on the record's number, which is "
         f"rounded to a multiple of {_rough(step)} and held within {_bounds(grid)} first. The "
         "answer isn't held there: it may lie far outside."
     )
-    error = column["error"]
-    if error is not None:
+    classical = column.error.classical_scale
+    if classical is not None:
         yield (
             "The classical bound, the distance of the bounds over epsilon - ln(1 - delta), would "
-            f"take a scale of {written(shortened(error['classical_scale'], 6))}."
+            f"take a scale of {written(shortened(classical, 6))}."
         )
-    yield from _no_outright(column, (grid["upper"] - grid["lower"]) / scale)
+    yield from _no_outright(column, (grid.upper - grid.lower) / scale)
 
 
-def _windows(column: Facts) -> Iterator[str]:
-    law, grid = column["law"], column["grid"]
-    share, windows = Fraction(law["share"]), law["windows"]
+def _windows(column: RecordColumn, grid: NumberGrid, law: WindowsResponse) -> Iterator[str]:
+    share, windows = Fraction(law.share), law.windows
     yield (
         "Piecewise response (Duchi, Jordan and Wainwright 2018; Wang et al. 2019): an answer is "
         + _levels(share, windows)
@@ -307,39 +336,39 @@ def _windows(column: Facts) -> Iterator[str]:
         "likelier ones, so that the answer is right on average. Answers lie between "
         f"{_ends(windows, grid)}."
     )
-    yield from _no_outright(column, _log_up(max(Fraction(each["ratio"]) for each in windows)))
+    yield from _no_outright(column, _log_up(max(Fraction(window.ratio) for window in windows)))
 
 
-def _levels(share: Fraction, windows: list[Facts]) -> str:
+def _levels(share: Fraction, windows: Sequence[ResponseWindow]) -> str:
     first, *rest = map(_window, windows)
     if not rest:
         return first
     return f"with a chance of {percent(float(share))} {first}; else {rest[0]}"
 
 
-def _window(window: Facts) -> str:
-    ratio = _rough(Fraction(window["ratio"]))
-    some = "one" if window["width"] == 1 else f"{window['width']} neighbours"
+def _window(window: ResponseWindow) -> str:
+    ratio = _rough(Fraction(window.ratio))
+    some = "one" if window.width == 1 else f"{window.width} neighbours"
     return (
-        f"one of {window['levels']} levels, of which {some} {'is' if some == 'one' else 'are'} "
+        f"one of {window.levels} levels, of which {some} {'is' if some == 'one' else 'are'} "
         f"{ratio} times as likely as the others"
     )
 
 
-def _ends(windows: list[Facts], grid: Facts) -> str:
+def _ends(windows: Sequence[ResponseWindow], grid: NumberGrid) -> str:
     """What the outermost levels stand for."""
-    step = Fraction(grid["step"])
-    middle = Fraction(grid["lower"] + grid["upper"], 2)
+    step = Fraction(grid.step)
+    middle = Fraction(grid.lower + grid.upper, 2)
     reach = max(
-        (each["levels"] - 1) * Fraction(each["gap"]) * (grid["upper"] - grid["lower"]) / 4
-        for each in windows
+        (window.levels - 1) * Fraction(window.gap) * (grid.upper - grid.lower) / 4
+        for window in windows
     )
     return f"{_rough((middle - reach) * step)} and {_rough((middle + reach) * step)}"
 
 
-def _no_outright(column: Facts, pure: Fraction | float) -> Iterator[str]:
+def _no_outright(column: RecordColumn, pure: Fraction | float) -> Iterator[str]:
     """What delta means of noise that never shows a number: ``pure`` is the epsilon without it."""
-    delta, epsilon = Fraction(column["delta_exact"]), Fraction(column["epsilon_exact"])
+    delta, epsilon = Fraction(column.delta_exact), Fraction(column.epsilon_exact)
     if not delta or pure <= epsilon:
         return
     yield (
@@ -355,19 +384,20 @@ def _log_up(ratio: Fraction) -> float:
     return math.log(ratio.numerator) - math.log(ratio.denominator) + 1e-9
 
 
-def _without_value(column: Facts) -> Iterator[str]:
-    labels, grid = column["labels"], column["grid"]
-    if labels is None:
-        middle = ", the middle of the bounds, as the spec says nothing of them"
-        filled = _rough(grid["null_fill"] * Fraction(grid["step"]))
-        yield f"Nulls count as {filled}{middle if column['null_chosen'] else ''}."
-        return
+def _nulls(grid: NumberGrid, chosen: bool) -> str:
+    middle = ", the middle of the bounds, as the spec says nothing of them"
+    value = _rough((grid.null_fill or 0) * Fraction(grid.step))
+    return f"Nulls count as {value}{middle if chosen else ''}."
+
+
+def _unlabelled(labels: Labels) -> Iterator[str]:
+    """Say what stands for a record without a label."""
     without = []
-    if labels["other"] is None and labels["type"] != "boolean":
-        without.append("values outside the bins" if labels["bins"] else "undeclared values")
-    if labels["null_label"] is None:
+    if labels.other is None and labels.type != "boolean":
+        without.append("values outside the bins" if labels.bins else "undeclared values")
+    if labels.null_label is None:
         without += ["nulls", "unreadable values"]
-    if without and len(labels["labels"]) > 1:
+    if without and len(labels.labels) > 1:
         said = listing(without)
         yield (
             f"{said[0].upper()}{said[1:]} are answered as if they had one of the labels, each with "
@@ -375,9 +405,9 @@ def _without_value(column: Facts) -> Iterator[str]:
         )
 
 
-def _bounds(grid: Facts) -> str:
-    step = Fraction(grid["step"])
-    return f"{_rough(grid['lower'] * step)} to {_rough(grid['upper'] * step)}"
+def _bounds(grid: NumberGrid) -> str:
+    step = Fraction(grid.step)
+    return f"{_rough(grid.lower * step)} to {_rough(grid.upper * step)}"
 
 
 def _rough(value: Fraction) -> str:
@@ -413,12 +443,3 @@ def record_words(plan: Plan) -> RecordWords:
         tuple(processing_words(plan)),
         tuple(record_hazards(plan)),
     )
-
-
-def record_facts(
-    plan: Plan, records: Mapping[str, StoredTable] | None = None
-) -> dict[str, list[dict[str, object]]]:
-    """State the record-level tables; with what was drawn of them, their estimates too."""
-    if not plan.records:
-        return {}
-    return {"perturb": perturb_parts(plan, records)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +11,35 @@ from dprelease.mechanisms.registry import words_of
 from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.hazards import hazards
-from dprelease.report.facts.record_words import record_facts, record_words
+from dprelease.report.facts.json_form import from_json
+from dprelease.report.facts.model import (
+    Accounting,
+    Approval,
+    Basic,
+    Beliefs,
+    Cap,
+    ComposedTotal,
+    ComposedTotals,
+    Composition,
+    DataFile,
+    Deployment,
+    Implementation,
+    Ledger,
+    LedgerStanding,
+    ListFile,
+    Meaning,
+    PlanFacts,
+    PrivacyLoss,
+    Provenance,
+    PublishedTable,
+    Query,
+    ReportFacts,
+    Spent,
+    TableColumn,
+)
+from dprelease.report.facts.model import Column as ColumnFacts
+from dprelease.report.facts.record_model import RecordTable
+from dprelease.report.facts.record_words import record_words, table_words
 from dprelease.report.facts.units import (
     beliefs,
     bounding_words,
@@ -32,85 +60,104 @@ class Outcome:
 
     run_id: str
     released_at: str
-    ledger: Mapping[str, object]
+    ledger: Ledger
     versions: Mapping[str, str]
     files: Mapping[str, str]  # table file -> sha256
-    tables: Sequence[Mapping[str, object]]  # of each table its ``table_facts``
+    tables: Sequence[PublishedTable]
     remarks: tuple[str, ...] = ()  # on the published figures
     records: Mapping[str, StoredTable] = field(default_factory=dict)
 
 
-def build(plan: Plan, outcome: Outcome) -> dict[str, object]:
+def build(plan: Plan, outcome: Outcome) -> ReportFacts:
     """Build the report of a release."""
-    release = plan.release
-    return {
-        "schema": "dprelease/report/1",
-        **planned_facts(plan, outcome.records),
-        "tables": [dict(each) for each in outcome.tables],
-        "ledger": dict(outcome.ledger),
-        "notes": [*plan.notes, *outcome.remarks],
-        "warnings": [warning.message for warning in (*release.warnings, *plan_warnings(plan))],
-        "provenance": {
-            "run_id": outcome.run_id,
-            "released_at": outcome.released_at,
-            "snapshot": release.data.snapshot,
-            "period": release.period,
-            "versions": dict(outcome.versions),
-            "files": dict(outcome.files),
-            "interval": text(release.output.interval),
-        },
-    }
+    release, planned = plan.release, planned_facts(plan, outcome.records)
+    return ReportFacts(
+        **{fact.name: getattr(planned, fact.name) for fact in fields(planned)},
+        tables=tuple(outcome.tables),
+        ledger=outcome.ledger,
+        notes=(*plan.notes, *outcome.remarks),
+        warnings=tuple(warning.message for warning in (*release.warnings, *plan_warnings(plan))),
+        provenance=Provenance(
+            run_id=outcome.run_id,
+            released_at=outcome.released_at,
+            snapshot=release.data.snapshot,
+            period=release.period,
+            versions=dict(outcome.versions),
+            files=dict(outcome.files),
+            interval=text(release.output.interval),
+        ),
+    )
 
 
-def planned_facts(
-    plan: Plan, records: Mapping[str, StoredTable] | None = None
-) -> dict[str, object]:
+def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) -> PlanFacts:
     """State what is known of a release before any data is opened, and of ``records`` if drawn."""
     release = plan.release
     local = record_words(plan)
-    return {
-        "deployment": _deployment(release, plan),
-        "guarantee": _guarantee(plan) + local.guarantee,
-        "bounding": [*(bounding_words(release) if plan.reads else ()), *local.bounding],
-        "queries": [query_facts(plan, read) for read in plan.reads],
-        **record_facts(plan, records),
-        "accounting": accounting_facts(plan),
-        "meaning": {
-            "beliefs": _beliefs(plan),
-            "of": unit_of(release.privacy).one,
-            "groups": group_privacy(plan.loss.epsilon, plan.loss.delta),
-        },
-        "not_protected": [*_not_protected(release, plan), *local.unprotected],
-        "data": _data(release),
-        "columns": [_column(column, _private(plan)) for column in release.columns.values()],
-        **list_facts(release),
-        "processing": processing(plan, local.processing),
-        "hazards": hazards(release, plan, local.hazards),
-    }
+    return PlanFacts(
+        deployment=_deployment(release, plan),
+        guarantee=_guarantee(plan) + local.guarantee,
+        bounding=(*(bounding_words(release) if plan.reads else ()), *local.bounding),
+        queries=tuple(from_json(Query, query_facts(plan, read)) for read in plan.reads),
+        perturb=record_tables(plan, records),
+        accounting=from_json(Accounting, accounting_facts(plan)),
+        meaning=Meaning(
+            beliefs=_beliefs(plan),
+            of=unit_of(release.privacy).one,
+            groups=group_privacy(plan.loss.epsilon, plan.loss.delta),
+        ),
+        not_protected=(*_not_protected(release, plan), *local.unprotected),
+        data=_data(release),
+        columns=tuple(_column(column, _private(plan)) for column in release.columns.values()),
+        lists=list_files(release),
+        processing=tuple(processing(plan, local.processing)),
+        hazards=tuple(hazards(release, plan, local.hazards)),
+    )
 
 
-def table_facts(table: OutputTable, file: str) -> dict[str, object]:
+def record_tables(
+    plan: Plan, records: Mapping[str, StoredTable] | None = None
+) -> tuple[RecordTable, ...]:
+    """State the record-level tables; with what was drawn of them, their estimates too."""
+    if not plan.records:
+        return ()
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.report.facts.record_tables import drawn_table, planned_table
+
+    interval = plan.release.output.interval
+    tables = []
+    for step in plan.records:
+        explained = tuple(table_words(plan, step))
+        if records is None:
+            tables.append(planned_table(step, interval, explained))
+        else:
+            stored = records[step.perturb.name]
+            published = replace(stored, path=f"{step.perturb.name}.{stored.format}")
+            tables.append(drawn_table(step, published, interval, explained))
+    return tuple(tables)
+
+
+def table_facts(table: OutputTable, file: str) -> PublishedTable:
     """Describe a released table so that its file can be read again to the letter."""
-    return {
-        "name": table.name,
-        "file": file,
-        "title": table.title,
-        "rows": table.rows,
-        "columns": [
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "decimals": column.decimals,
-                "type": None if column.type is None else str(column.type),
-                "query": column.query,
-                "description": column.description,
-            }
+    return PublishedTable(
+        name=table.name,
+        file=file,
+        title=table.title,
+        rows=table.rows,
+        columns=tuple(
+            TableColumn(
+                name=column.name,
+                kind=column.kind,
+                decimals=column.decimals,
+                type=None if column.type is None else str(column.type),
+                query=column.query,
+                description=column.description,
+            )
             for column in table.columns
-        ],
-    }
+        ),
+    )
 
 
-def _beliefs(plan: Plan) -> list[dict[str, object]]:
+def _beliefs(plan: Plan) -> tuple[Beliefs, ...]:
     """What somebody may come to believe, of each thing that the neighbours speak about.
 
     Under add-remove, a unit with other contents is two steps away: it is taken out and another
@@ -118,41 +165,41 @@ def _beliefs(plan: Plan) -> list[dict[str, object]]:
     """
     unit = unit_of(plan.release.privacy)
     if plan.release.privacy.adjacency is Adjacency.REPLACE_ONE:
-        return [beliefs(unit.content, plan.loss, 1)]
+        return (beliefs(unit.content, plan.loss, 1),)
     there = f"{unit.content}, if {'they are' if unit.people else 'it is'} in the table"
-    return [beliefs(unit.presence, plan.loss, 1), beliefs(there, plan.loss, 2)]
+    return beliefs(unit.presence, plan.loss, 1), beliefs(there, plan.loss, 2)
 
 
-def _deployment(release: Release, plan: Plan) -> dict[str, object]:
+def _deployment(release: Release, plan: Plan) -> Deployment:
     about = release.about
-    return {
-        "basic": {
-            "name": about.name,
-            "title": about.title or about.name,
-            "data_curator": about.curator,
-            "contact": about.contact,
-            "intended_use": about.purpose,
-            "region": about.region,
-            "sector": about.sector,
-            "approved_by": about.approved_by,
-        },
-        "privacy_unit": unit_facts(release),
-        "dp_variant": "pure" if plan.loss.delta == 0 else "approximate",
-        "privacy_loss": {
-            "epsilon": upward(plan.loss.epsilon),
-            "delta": upward(plan.loss.delta),
-            "rho": None if plan.loss.rho is None else upward(plan.loss.rho),
-        },
-        "model": _model(plan),
-        "accounting": {"composition": plan.method},
-        "implementation": {
-            "tool": "dprelease",
-            "mechanisms": [
+    return Deployment(
+        basic=Basic(
+            name=about.name,
+            title=about.title or about.name,
+            data_curator=about.curator,
+            contact=about.contact,
+            intended_use=about.purpose,
+            region=about.region,
+            sector=about.sector,
+            approved_by=about.approved_by,
+        ),
+        privacy_unit=unit_facts(release),
+        dp_variant="pure" if plan.loss.delta == 0 else "approximate",
+        privacy_loss=PrivacyLoss(
+            epsilon=upward(plan.loss.epsilon),
+            delta=upward(plan.loss.delta),
+            rho=None if plan.loss.rho is None else upward(plan.loss.rho),
+        ),
+        model=_model(plan),
+        accounting=Composition(composition=plan.method),
+        implementation=Implementation(
+            tool="dprelease",
+            mechanisms=(
                 *sorted({words_of(step.noise.family) for step in plan.steps}),
                 *record_words(plan).mechanisms,
-            ],
-        },
-    }
+            ),
+        ),
+    )
 
 
 def _model(plan: Plan) -> str:
@@ -205,41 +252,42 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
 KEYS_SHOWN = 100
 
 
-def _data(release: Release) -> dict[str, object]:
+def _data(release: Release) -> DataFile:
     """How the file is read: what counts as missing decides what is counted."""
-    source = release.data.source
-    told: dict[str, object] = {"format": source.format, "path": release.data.written_path}
-    if source.format == "csv":
-        dialect = source.dialect
-        told |= {
-            "delimiter": dialect.delimiter,
-            "quote": dialect.quote,
-            "encoding": dialect.encoding,
-            "null_values": list(dialect.null_values),
-            "header": dialect.header,
-            "strip": dialect.strip,
-        }
-    return told
+    source, path = release.data.source, release.data.written_path
+    if source.format != "csv":
+        return DataFile(format=source.format, path=path)
+    dialect = source.dialect
+    return DataFile(
+        format=source.format,
+        path=path,
+        delimiter=dialect.delimiter,
+        quote=dialect.quote,
+        encoding=dialect.encoding,
+        null_values=dialect.null_values,
+        header=dialect.header,
+        strip=dialect.strip,
+    )
 
 
-def _column(column: Column, private: frozenset[str]) -> dict[str, object]:
+def _column(column: Column, private: frozenset[str]) -> ColumnFacts:
     grid = column.grid
-    return {
-        "name": column.name,
-        "type": str(column.type),
-        "lower": None if grid is None else upward(grid.lower * grid.step),
-        "upper": None if grid is None else upward(grid.upper * grid.step),
-        "step": None if grid is None else upward(grid.step),
-        "step_chosen_by_tool": column.step_chosen,
-        "keys": None if column.keys is None else len(column.keys),
-        "key_list": list(column.keys[:KEYS_SHOWN]) if column.keys else None,
-        "private_keys": column.name in private,
-        "bins": None if column.edges is None else list(column.edges),
-        "other": column.other,
-        "nulls": "drop" if column.null_value is None else column.null_value,
-        "expression": column.expression.text if column.expression else None,
-        "source": column.source,
-    }
+    return ColumnFacts(
+        name=column.name,
+        type=str(column.type),
+        lower=None if grid is None else upward(grid.lower * grid.step),
+        upper=None if grid is None else upward(grid.upper * grid.step),
+        step=None if grid is None else upward(grid.step),
+        step_chosen_by_tool=column.step_chosen,
+        keys=None if column.keys is None else len(column.keys),
+        key_list=tuple(column.keys[:KEYS_SHOWN]) if column.keys else None,
+        private_keys=column.name in private,
+        bins=column.edges,
+        other=column.other,
+        nulls="drop" if column.null_value is None else column.null_value,
+        expression=column.expression.text if column.expression else None,
+        source=column.source,
+    )
 
 
 def _private(plan: Plan) -> frozenset[str]:
@@ -277,34 +325,24 @@ def _figures(plan: Plan) -> list[str]:
     return [*said, *filter(None, dict.fromkeys(words))]
 
 
-HEAD = ("file", "named by", "its lines", "SHA-256")
-_LINES = {
+LINES = {
     "keys_file": "each is published, as a label",
     "candidates_file": "each may be published, as what the query chooses",
 }
 
 
-def list_facts(release: Release) -> dict[str, list[dict[str, str]]]:
-    """State each list file; nothing where there are none."""
-    facts = [
-        {
-            "key": each.key,
-            "name": each.name,
-            "file": each.file,
-            "lines": _LINES[each.key],
-            "sha256": each.sha256,
-        }
-        for each in release.lists
-    ]
-    return {"lists": facts} if facts else {}
-
-
-def list_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
-    """Give one row of ``HEAD`` for each list file of a report or plan."""
-    return [
-        (each["file"], f"{each['key']} of {each['name']}", each["lines"], each["sha256"])
-        for each in report.get("lists", ())
-    ]
+def list_files(release: Release) -> tuple[ListFile, ...]:
+    """State each file of public values that the release names: what its lines become."""
+    return tuple(
+        ListFile(
+            key=named.key,
+            name=named.name,
+            file=named.file,
+            lines=LINES[named.key],
+            sha256=named.sha256,
+        )
+        for named in release.lists
+    )
 
 
 LEFT_OPEN = (
@@ -354,16 +392,39 @@ def approval_facts(release: Release) -> dict[str, object]:
     }
 
 
-def held_rows(held: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Give what is held for people, without texts that the spec does not have."""
-    named = {**held, **{name: "none" for name in _CAPS if held[name] is None}}
-    return [(name, _shown(value)) for name, value in named.items() if value is not None]
+def approval_of(described: Mapping[str, Any]) -> Approval:
+    """Read what the page of a plan has beside its facts from the plan in JSON values.
+
+    ``described`` is what ``plan_json.describe`` gives, with the ledger as it stands.
+    """
+    approval = described["approval"]
+    return Approval(
+        interval=described["interval"],
+        digest=described.get("digest"),
+        holds={
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in approval["holds"].items()
+        },
+        leaves_open=tuple(approval["leaves_open"]),
+        ledger=_as_it_stands(described.get("ledger")),
+        notes=(
+            *described["notes"],
+            *(warning["message"] for warning in described["warnings"]),
+        ),
+    )
 
 
-_CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _as_it_stands(standing: Mapping[str, Any] | None) -> LedgerStanding | None:
+    """The ledger before a run and after it, as a report tells it."""
+    if standing is None:
+        return None
+    composed = standing["composed"]
+    return LedgerStanding(
+        before=Spent(epsilon=standing["epsilon_spent"], delta=standing["delta_spent"]),
+        after=Spent(epsilon=standing["epsilon_after"], delta=standing["delta_after"]),
+        composed=ComposedTotals(
+            before=from_json(ComposedTotal, composed["now"]),
+            after=from_json(ComposedTotal, composed["after"]),
+        ),
+        cap=Cap(epsilon=standing["epsilon_cap"], delta=standing["delta_cap"]),
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.model import Adjacency, Loss, Privacy, Release
+from dprelease.report.facts.model import Belief, Beliefs, Bounding, GroupLoss, PrivacyUnit
 from dprelease.report.numbers import upward
 
 NEIGHBOURS = {
@@ -64,22 +65,22 @@ def protected(privacy: Privacy) -> str:
     return f"person: {described} ({rows})." if described else f'person: one "{column}" ({rows}).'
 
 
-def unit_facts(release: Release) -> dict[str, object]:
-    """State the unit in JSON values."""
+def unit_facts(release: Release) -> PrivacyUnit:
+    """State the unit."""
     privacy, limits = release.privacy, release.privacy.bounding
-    return {
-        "unit": privacy.unit,
-        "unit_column": privacy.unit_column,
-        "description": privacy.unit_description,
-        "adjacency": str(privacy.adjacency),
-        "bounding": None
+    return PrivacyUnit(
+        unit=privacy.unit,
+        unit_column=privacy.unit_column,
+        description=privacy.unit_description,
+        adjacency=str(privacy.adjacency),
+        bounding=None
         if limits is None
-        else {
-            "max_rows_per_unit": limits.rows,
-            "max_groups_per_unit": limits.groups,
-            "max_rows_per_unit_per_group": limits.per_group,
-        },
-    }
+        else Bounding(
+            max_rows_per_unit=limits.rows,
+            max_groups_per_unit=limits.groups,
+            max_rows_per_unit_per_group=limits.per_group,
+        ),
+    )
 
 
 def bounding_words(release: Release) -> list[str]:
@@ -128,7 +129,7 @@ def posterior(prior: float, epsilon: float) -> tuple[float, float]:
     return low, high
 
 
-def beliefs(about: str, loss: Loss, steps: int) -> dict[str, object]:
+def beliefs(about: str, loss: Loss, steps: int) -> Beliefs:
     """Tabulate prior and posterior beliefs about something that takes ``steps`` neighbours.
 
     Rounded outward to 4 decimals; but for the stated delta.
@@ -138,13 +139,13 @@ def beliefs(about: str, loss: Loss, steps: int) -> dict[str, object]:
     for prior in PRIORS:
         low, high = posterior(prior, float(epsilon))
         rows.append(
-            {
-                "prior": prior,
-                "posterior_low": math.floor(low * 1e4) / 1e4,
-                "posterior_high": math.ceil(high * 1e4) / 1e4,
-            }
+            Belief(
+                prior=prior,
+                posterior_low=math.floor(low * 1e4) / 1e4,
+                posterior_high=math.ceil(high * 1e4) / 1e4,
+            )
         )
-    return {"about": about, "epsilon": upward(epsilon), "delta": delta, "rows": rows}
+    return Beliefs(about=about, epsilon=upward(epsilon), delta=delta, rows=tuple(rows))
 
 
 def together(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, float]:
@@ -155,10 +156,10 @@ def together(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, 
     return epsilon * steps, min(1.0, float(delta) * grown)
 
 
-def group_privacy(epsilon: Fraction, delta: Fraction) -> list[dict[str, object]]:
+def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
     """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1)."""
-    rows: list[dict[str, object]] = []
+    rows = []
     for size in GROUPS:
         grown, failing = together(epsilon, delta, size)
-        rows.append({"units": size, "epsilon": upward(grown), "delta": failing or 0})
-    return rows
+        rows.append(GroupLoss(units=size, epsilon=upward(grown), delta=failing or 0))
+    return tuple(rows)

@@ -1,163 +1,142 @@
-"""The report as Markdown, plain words first."""
+"""The report as Markdown: the document without its charts. No value can break its markup."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from dprelease.model import OutputTable
-from dprelease.report.markdown import review
-from dprelease.report.markdown.escape import cell, grid
-from dprelease.report.numbers import shortened, written
-from dprelease.report.preview import shown_rows
-from dprelease.report.sections.how_to_read import errata_words, reading_words
+from dprelease.report.charts.drawing import Chart
+from dprelease.report.document import (
+    Bullets,
+    Cell,
+    Definitions,
+    Details,
+    Document,
+    Figure,
+    FigureTable,
+    Group,
+    Heading,
+    Paragraph,
+    Part,
+    Status,
+    Table,
+    Tiles,
+)
+from dprelease.report.numbers import written
 
-Facts = Mapping[str, Any]
+if TYPE_CHECKING:
+    from dprelease.report.facts.model import PlanFacts
+
+_MARKUP = re.compile(r"[\\|*`<>\[\]#~]")
+# Controls, and what turns the direction of a line: a page may be read on a terminal.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_UNDERSCORE = re.compile(r"(?<!\w)_|_(?!\w)")
 
 
-ROWS_SHOWN = 12
-
-
-def render(report: Facts, tables: Mapping[str, OutputTable]) -> str:
-    """Render the report; ``tables`` holds the published tables by file name."""
-    parts = [
-        _head(report),
-        _guarantee(report),
-        _meaning(report),
-        *(
-            [review.bullets("What is left out of the data", report["bounding"])]
-            if report["bounding"]
-            else []
-        ),
-        *([_tables(tables), _reading(report)] if report["queries"] else []),
-        *(_records(report) if "perturb" in report else []),
-        review.bullets("Errors and corrections", errata_words(report)),
-        *([review.queries(report)] if report["queries"] else []),
-        review.accounting(report),
-        review.columns(report),
-        review.bullets("What happens to the data before and after", report["processing"]),
-        review.hazards(report),
-        review.provenance(report),
+def render(document: Document, _facts: PlanFacts | None = None) -> str:
+    """Render a document."""
+    blocks = [
+        f"# {cell(document.title)}",
+        f"{document.kind}.",
+        _grid(("about", "this release"), document.basics),
     ]
-    return "\n".join(line for part in parts for line in (*part, ""))
+    for section in document.sections:
+        blocks += [f"## {cell(section.title)}", *_blocks(section.parts)]
+    return "\n\n".join([*blocks, document.origin]) + "\n"
 
 
-def _head(report: Facts) -> Iterator[str]:
-    basic = report["deployment"]["basic"]
-    yield f"# {cell(basic['title'])}"
-    yield ""
-    yield "Privacy report of a release of noisy statistics."
-    yield ""
-    yield from grid(
-        ("about", "this release"),
-        [
-            (label, basic[key])
-            for label, key in (
-                ("Release", "name"),
-                ("Curator", "data_curator"),
-                ("Contact", "contact"),
-                ("Purpose", "intended_use"),
-                ("Region", "region"),
-                ("Sector", "sector"),
-                ("Approved by", "approved_by"),
-            )
-            if basic[key]
-        ]
-        + [("Released at", report["provenance"]["released_at"])],
-    )
+def cell(value: Cell) -> str:
+    """Write a number, or a text so that it can't break a Markdown table or smuggle markup in."""
+    if value is None:
+        return "-"
+    if isinstance(value, Status):
+        value = value.text
+    if isinstance(value, int | float):
+        return written(value)
+    text = _MARKUP.sub(r"\\\g<0>", value)
+    # an underscore inside a word is no markup, and names are full of them
+    text = _UNDERSCORE.sub(r"\\_", text)
+    return _CONTROL.sub("\ufffd", " ".join(text.split()))
 
 
-def _guarantee(report: Facts) -> Iterator[str]:
-    yield "## The guarantee"
-    yield ""
-    yield f"**{cell(report['guarantee'])}**"
-    yield ""
-    private = any(query["threshold"] for query in report["queries"])
-    groups = "the groups (but for private keys)" if private else "the groups"
-    yield (
-        f"The size of the noise, {groups} and the intervals below were fixed before any data was "
-        "read; the noise was then drawn once."
-    )
-    yield ""
-    yield "Not protected:"
-    yield ""
-    for line in report["not_protected"]:
-        yield f"- {cell(line)}"
+def _blocks(parts: Iterable[Part]) -> Iterator[str]:
+    """Write parts as blocks, which an empty line stands between."""
+    for part in parts:
+        yield from _WRITTEN[type(part)](part)
 
 
-def _meaning(report: Facts) -> Iterator[str]:
-    yield "## What that means for a person"
-    yield ""
-    unit = report["meaning"]["of"]
-    yield (
-        f"Somebody believes something of a {unit} before the release. After it, whatever else they "
-        "know, their belief lies within:"
-    )
-    for table in report["meaning"]["beliefs"]:
-        spared = (
-            f", up to a slack of {written(shortened(table['delta'], 2))} in any chance"
-            if table["delta"]
-            else ""
-        )
-        yield ""
-        yield f"Of {cell(table['about'])} (epsilon {written(table['epsilon'])}{spared}):"
-        yield ""
-        yield from grid(
-            ("belief before", "least belief after", "greatest belief after"),
-            (
-                (
-                    _percent(row["prior"]),
-                    _percent(row["posterior_low"]),
-                    _percent(row["posterior_high"]),
-                )
-                for row in table["rows"]
-            ),
-        )
-    yield ""
-    several, together = "Several rows of one person, or of one family,", "rows together"
-    if unit != "row":
-        several, together = "Several people, such as a family,", "people together"
-    yield f"{several} are protected together by less:"
-    yield ""
-    yield from grid(
-        (together, "epsilon", "delta"),
-        (
-            (row["units"], row["epsilon"], shortened(row["delta"]))
-            for row in report["meaning"]["groups"]
-        ),
-    )
+def _heading(part: Heading) -> Iterator[str]:
+    yield f"### {cell(part.text)}"
 
 
-def _tables(tables: Mapping[str, OutputTable]) -> Iterator[str]:
-    yield "## The tables"
-    for file, table in tables.items():
-        yield ""
-        yield f"### {cell(file)}"
-        yield ""
-        yield from grid(
-            [cell(column.name) for column in table.columns], shown_rows(table.columns, ROWS_SHOWN)
-        )
-        if not table.rows:
-            yield ""
-            yield "No key reached the threshold, so that the table is empty."
-        if table.rows > ROWS_SHOWN:
-            yield ""
-            yield f"... and {table.rows - ROWS_SHOWN:,} more rows in the file."
+def _paragraph(part: Paragraph) -> Iterator[str]:
+    yield f"**{cell(part.text)}**" if part.style == "lead" else cell(part.text)
 
 
-def _reading(report: Facts) -> Iterator[str]:
-    yield "## How to read the figures"
-    yield ""
-    for line in reading_words(report):
-        yield f"- {line}"
+def _bullets(part: Bullets) -> Iterator[str]:
+    yield "\n".join(f"- {line if part.code else cell(line)}" for line in part.lines)
 
 
-def _records(report: Facts) -> list[Iterator[str]]:
-    # Imported here for start-up: most releases have no table of records.
-    from dprelease.report.markdown.local_tables import records
+def _tiles(part: Tiles) -> Iterator[str]:
+    lines = []
+    for tile in part.tiles:
+        link = "" if tile.link is None else f" {cell(tile.link[0])}"
+        lines.append(f"- **{cell(tile.figure)}** {cell(tile.label)}{link}")
+    yield "\n".join(lines)
 
-    return [records(report)]
+
+def _table(part: Table) -> Iterator[str]:
+    yield f"#### {cell(part.caption)}"
+    yield _grid(part.head, part.rows)
 
 
-def _percent(share: float) -> str:
-    return f"{share * 100:.4g}%"
+def _figure_table(part: FigureTable) -> Iterator[str]:
+    yield f"#### {cell(part.caption)}"
+    rows = (tuple(map(_figure, row)) for row in part.rows)
+    yield _grid([column.name for column in part.head], rows)
+
+
+def _figure(figure: Figure) -> str:
+    flag = f" ({figure.flag})" if figure.flag else ""
+    return f"{figure.figure} {figure.noise}{flag}" if figure.noise else f"{figure.figure}{flag}"
+
+
+def _grid(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    lines = ["| " + " | ".join(map(cell, head)) + " |", "|" + " --- |" * len(head)]
+    lines += ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _definitions(part: Definitions) -> Iterator[str]:
+    yield "\n".join(f"- {cell(label)}: {cell(text)}" for label, text in part.rows)
+
+
+def _details(part: Details) -> Iterator[str]:
+    titles = [cell(title) for title in (part.name, part.title) if title]
+    alone = len(part.parts) == 1 and isinstance(part.parts[0], Table)
+    if not alone or part.name:
+        yield "#### " + " \u2013 ".join(titles)
+    yield from _blocks(part.parts)
+
+
+def _group(part: Group) -> Iterator[str]:
+    yield from _blocks(part.parts)
+
+
+def _chart(_part: Chart) -> Iterator[str]:
+    yield from ()
+
+
+_WRITTEN: dict[type[Any], Callable[[Any], Iterator[str]]] = {
+    Heading: _heading,
+    Paragraph: _paragraph,
+    Bullets: _bullets,
+    Tiles: _tiles,
+    Table: _table,
+    FigureTable: _figure_table,
+    Definitions: _definitions,
+    Details: _details,
+    Group: _group,
+    Chart: _chart,
+}

@@ -6,65 +6,76 @@ who would, is said here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
 
+from dprelease.report.document import Bullets, Section
+from dprelease.report.facts.model import Basic, ReportFacts
 from dprelease.report.numbers import shortened, written
 from dprelease.statistics.base import Statistic
 from dprelease.statistics.registry import STATISTICS
 
-Facts = Mapping[str, Any]
+
+def how_to_read_section(facts: ReportFacts) -> Section:
+    """Say how to read the figures."""
+    lines = Bullets(tuple(reading_words(facts)), code=True)
+    return Section("reading", "How to read the figures", "How to read them", (lines,))
 
 
-def reading_words(report: Facts) -> Iterator[str]:
+def errata_section(facts: ReportFacts) -> Section:
+    """Say how errors are put right."""
+    lines = Bullets(tuple(errata_words(facts)))
+    return Section("errata", "Errors and corrections", "Errors", (lines,))
+
+
+def reading_words(facts: ReportFacts) -> Iterator[str]:
     """Say what intervals cover, why counts are negative and totals differ, and how to add up.
 
     Names of columns stand between backticks.
     """
-    level = float(report["provenance"]["interval"]) * 100
+    level = float(facts.provenance.interval) * 100
     yield (
         f"`_noise_moe` is the half-width of the noise interval: in at least {level:g} of 100 "
         "releases the figure without noise lies within it. It does not cover sampling, coverage "
         "or measurement error, nor what clamping to the bounds does."
     )
-    yield from _by_statistic(report, f"{level:g}")
+    yield from _by_statistic(facts, f"{level:g}")
     yield "A count can be negative: noise was added to a small number."
     yield "Cells do not add up to totals released by another query: each has noise of its own."
     yield (
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
         "half-width of one cell times the square root of n."
     )
-    yield from _overlaps(report)
+    yield from _overlaps(facts)
     yield "The tables above show the beginning, rounded; the files hold all."
     yield "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`."
 
 
-def _by_statistic(report: Facts, level: str) -> Iterator[str]:
+def _by_statistic(facts: ReportFacts, level: str) -> Iterator[str]:
     """What statistics say of their figures: of names and ranks first, then of what is added up."""
-    words = (statistic.how_to_read(level) for statistic in reversed(_used(report)))
+    words = (statistic.how_to_read(level) for statistic in reversed(_used(facts)))
     yield from filter(None, dict.fromkeys(words))
 
 
-def _used(report: Facts) -> list[Statistic]:
-    used = {query["statistic"] for query in report["queries"]}
+def _used(facts: ReportFacts) -> list[Statistic]:
+    used = {query.statistic for query in facts.queries}
     return [statistic for name, statistic in STATISTICS.items() if name in used]
 
 
-def _overlaps(report: Facts) -> Iterator[str]:
-    many = "people" if report["meaning"]["of"] == "person" else "rows"
-    found = [f"of {each.counts.format(units=many)}" for each in _used(report) if each.overlaps]
-    if found:
+def _overlaps(facts: ReportFacts) -> Iterator[str]:
+    many = "people" if facts.meaning.of == "person" else "rows"
+    names = [f"of {used.counts.format(units=many)}" for used in _used(facts) if used.overlaps]
+    if names:
         yield (
-            f"Numbers {' or '.join(found)} are not for adding up: one that is in two cells counts "
+            f"Numbers {' or '.join(names)} are not for adding up: one that is in two cells counts "
             "in both."
         )
 
 
-def errata_words(report: Facts) -> Iterator[str]:
+def errata_words(facts: ReportFacts) -> Iterator[str]:
     """Say what is no error, whom to tell of one, what a correction costs and how to know it."""
-    basic, known = report["deployment"]["basic"], report["provenance"]
-    beyond = 100 * (1 - Decimal(known["interval"]))
+    basic, provenance = facts.deployment.basic, facts.provenance
+    beyond = 100 * (1 - Decimal(provenance.interval))
     yield (
         "Noise is no error, and is never corrected: in up to "
         f"{beyond.normalize():f} of 100 releases a figure is off by more than its noise interval."
@@ -80,7 +91,7 @@ def errata_words(report: Facts) -> Iterator[str]:
     yield (
         "Wrong figures (wrong data, bounds, groups or conditions) can only be put right by another "
         "release: it is a run of its own, draws new noise, and spends again, on top of the "
-        f"{_spent(report)} of this one. What was published stays known: also when it is withdrawn, "
+        f"{_spent(facts)} of this one. What was published stays known: also when it is withdrawn, "
         "none of that is given back."
     )
     yield (
@@ -88,20 +99,20 @@ def errata_words(report: Facts) -> Iterator[str]:
         "not say how large the error was."
     )
     yield (
-        f"Where figures of this release are used, name its run, {known['run_id']}, so that it can "
-        "be told from a correction."
+        f"Where figures of this release are used, name its run, {provenance.run_id}, so that it "
+        "can be told from a correction."
     )
 
 
-def _whom(basic: Facts) -> str:
-    if basic["contact"]:
-        return f"Errors are to be told to {basic['contact']}, the contact of this release."
-    if basic["data_curator"]:
-        return f"The spec names no contact: errors are to be told to {basic['data_curator']}."
+def _whom(basic: Basic) -> str:
+    if basic.contact:
+        return f"Errors are to be told to {basic.contact}, the contact of this release."
+    if basic.data_curator:
+        return f"The spec names no contact: errors are to be told to {basic.data_curator}."
     return "The spec names no contact: errors are to be told to whoever published these files."
 
 
-def _spent(report: Facts) -> str:
-    spent = report["accounting"]
-    delta = f" and delta {written(shortened(spent['delta']))}" if spent["delta"] else ""
-    return f"epsilon {written(shortened(spent['epsilon']))}{delta}"
+def _spent(facts: ReportFacts) -> str:
+    spent = facts.accounting
+    delta = f" and delta {written(shortened(spent.delta))}" if spent.delta else ""
+    return f"epsilon {written(shortened(spent.epsilon))}{delta}"

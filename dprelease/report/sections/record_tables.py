@@ -1,23 +1,51 @@
-"""Record-level tables for people: sentences and rows of tables, from the facts of the report.
+"""Record-level tables: how records are perturbed, what estimates tell, and how to read them.
 
-Names of commands and columns stand between backticks in sentences.
+Names of commands and columns stand between backticks in sentences about reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import Any
 
-from dprelease.report.facts.record_words import percent
+from dprelease.report.charts.records import floor_chart, frequency_chart
+from dprelease.report.document import (
+    Bullets,
+    Details,
+    Group,
+    Heading,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+)
+from dprelease.report.facts.model import PlanFacts
+from dprelease.report.facts.record_model import (
+    AnswerError,
+    CrossCell,
+    Estimates,
+    LabelEstimate,
+    MeanEstimate,
+    Number,
+    RecordColumn,
+    RecordTable,
+)
+from dprelease.report.facts.record_words import (
+    answer_of,
+    error_of,
+    halfwidth_head,
+    halfwidth_rows,
+    percent,
+)
 from dprelease.report.numbers import shortened, written
 
-Facts = Mapping[str, Any]
 Row = tuple[str, ...]
 
+ROWS_SHOWN = 100
+MOST_CHARTS = 12
 MOST_PLACES = 9
-COLUMNS_HEAD = (
+HEAD = (
     "column",
     "mechanism",
     "an answer is",
@@ -28,11 +56,22 @@ COLUMNS_HEAD = (
     "epsilon",
     "delta",
 )
+FIGURES = ("share", "interval", "number", "interval")
 
 
-def trust_words(report: Facts) -> Iterator[str]:
+def records_section(facts: PlanFacts, level: str) -> Section:
+    """Say how records were perturbed, what is estimated from them, and how to read that."""
+    parts: list[Part] = list(map(Paragraph, _trust(facts)))
+    for number, table in enumerate(facts.perturb, 1):
+        parts += _table(table, number, level)
+    parts.append(Heading("How to read records and estimates"))
+    parts.append(Bullets(tuple(_how_to_read(facts, level)), code=True))
+    return Section("records", "Records, perturbed one by one", "Records", tuple(parts))
+
+
+def _trust(facts: PlanFacts) -> Iterator[str]:
     """Say who need not be trusted, who must, and what the random order is not claimed for."""
-    one = report["meaning"]["of"]
+    people = "people" if facts.meaning.of == "person" else "rows"
     yield (
         "This is the local model: every record is perturbed on its own, cell by cell, before "
         "anything is counted. What a row says of its record is uncertain by the same measure "
@@ -41,8 +80,8 @@ def trust_words(report: Facts) -> Iterator[str]:
     )
     yield (
         "The true table was read by this run: whoever ran it is trusted with that. For the "
-        f"{'people' if one == 'person' else 'rows'} in the table it is as if each had perturbed "
-        "its own record, but only if the true table stays where it is."
+        f"{people} in the table it is as if each had perturbed its own record, but only if the "
+        "true table stays where it is."
     )
     yield (
         "Rows are in a random order, so that none can be found by its place. No smaller epsilon is "
@@ -54,9 +93,9 @@ def trust_words(report: Facts) -> Iterator[str]:
     )
 
 
-def record_reading(report: Facts, level: str) -> Iterator[str]:
+def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
     """Say what rows and estimates are, and how to make more of them; only what applies."""
-    columns = [column for part in report["perturb"] for column in part["columns"]]
+    columns = [column for table in facts.perturb for column in table.columns]
     yield (
         "A row of a record-level table is an answer at random, not a fact about anybody. What many "
         "rows say together is known well: read estimates."
@@ -66,7 +105,7 @@ def record_reading(report: Facts, level: str) -> Iterator[str]:
         f"about {level} of 100 releases. It is about the noise alone: not about other people for "
         "whom these may stand, nor about what bounds and labels do to values."
     )
-    if any(column["labels"] for column in columns):
+    if any(column.labels for column in columns):
         yield (
             "A share or a number can be negative, or larger than the whole: that is noise around a "
             "small, or a large, figure. Leave it so before you add figures up, for what is cut off "
@@ -76,98 +115,92 @@ def record_reading(report: Facts, level: str) -> Iterator[str]:
             "A record that has none of the labels counts as the one that was drawn for it, evenly: "
             "intervals are about the labels so given."
         )
-    if any(column["truth"] and column["truth"]["labels_in_answer"] > 1 for column in columns):
+    if any(column.truth and column.truth.labels_in_answer > 1 for column in columns):
         yield (
             "An answer of several labels says of each of them a little: the true label is among "
             "them more often than any other. Never count such an answer as that many records."
         )
-    if any(column["grid"] for column in columns):
+    if any(column.grid for column in columns):
         yield (
             "A number in a row can lie far outside the bounds. Means and sums of many rows are "
             "right on average; a median, a maximum or a spread of the rows is that of the noise."
         )
-    files = [part["file"] for part in report["perturb"] if "file" in part]
+    file = next((table.file for table in facts.perturb if table.file is not None), "TABLE")
     yield (
-        "To estimate yourself: `dprelease estimate "
-        f"{files[0] if files else 'TABLE'}` makes frequencies, means and cross tables from the "
-        "table and `report.json` beside it, nothing else; `--cross A,B` crosses any two columns "
-        "with labels."
+        f"To estimate yourself: `dprelease estimate {file}` makes frequencies, means and cross "
+        "tables from the table and `report.json` beside it, nothing else; `--cross A,B` crosses "
+        "any two columns with labels."
     )
 
 
-def column_rows(part: Facts) -> list[Row]:
-    """Give a row of ``COLUMNS_HEAD`` for each column of a table."""
-    return [
-        (
-            column["name"],
-            column["mechanism"],
-            answer_of(column),
-            "-" if column["truth"] is None else percent(column["truth"]["own"]),
-            error_of(column, "expected"),
-            error_of(column, "floor"),
-            _scale(column["error"]),
-            written(shortened(column["epsilon"])),
-            written(shortened(column["delta"])),
-        )
-        for column in part["columns"]
-    ]
+def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
+    """Lay out one table: how it is perturbed, what it is worth, and what it tells."""
+    rows = ""
+    if table.rows is not None:
+        rows = f"{table.rows:,} {'record' if table.rows == 1 else 'records'}. "
+    yield Heading(table.file or table.name)
+    yield Paragraph(rows + " ".join(table.explained))
+    yield Table(
+        f"perturbed-{number}",
+        f"How each column of {table.name} is perturbed",
+        HEAD,
+        tuple(map(_column, table.columns)),
+        (3, 4, 5, 6, 7, 8),
+    )
+    yield Paragraph(
+        "The expected error is that of one answer, for the true value where it is largest: the "
+        "chance that it is wrong (of several labels, that one picked from them is), or how far a "
+        "number is off on average. Beside it stands the least that any mechanism with the same "
+        "epsilon and delta can have."
+    )
+    for column in table.columns:
+        yield Details(column.mechanism, tuple(map(Paragraph, column.explained)), column.name)
+    head = halfwidth_head(table)
+    yield Table(
+        f"halves-{number}",
+        f"Half-widths of the {level}% intervals of estimates from n records, about and at most",
+        head,
+        tuple(halfwidth_rows(table)),
+        tuple(range(2, len(head))),
+    )
+    floors = floor_chart(table, f"chart-floors-{number}")
+    if floors is not None:
+        yield floors
+    if table.rows == 0:
+        yield Paragraph("The table has no records: there is nothing to estimate.")
+    elif table.estimates is not None:
+        yield Heading(f"What {table.file} tells")
+        yield from _estimates(table.estimates, number, level)
 
 
-def error_of(column: Facts, which: str) -> str:
-    """Write the expected error of an answer, or the least one: a chance, or a distance."""
-    said = amount(column, column["error"][which])
-    return f"wrong in {said}" if column["error"]["of"] == "chance" else f"{said} off"
+def _column(column: RecordColumn) -> Row:
+    """Give a row of ``HEAD``."""
+    return (
+        column.name,
+        column.mechanism,
+        answer_of(column),
+        "-" if column.truth is None else percent(column.truth.own),
+        error_of(column, column.error.expected),
+        error_of(column, column.error.floor),
+        _scale(column.error),
+        written(shortened(column.epsilon)),
+        written(shortened(column.delta)),
+    )
 
 
-def amount(column: Facts, value: float) -> str:
-    """Write an error of a column without words, in few digits."""
-    return percent(value) if column["error"]["of"] == "chance" else _digits(value)
-
-
-def answer_of(column: Facts) -> str:
-    """Say what kind of thing an answer is."""
-    if column["labels"] is None:
-        return "a number" if column["law"]["law"] == "laplace" else "a level"
-    size, labels = column["law"]["size"], len(column["labels"]["labels"])
-    return f"{'one' if size == 1 else size} of {labels:,} labels"
-
-
-def _scale(error: Facts) -> str:
-    if error["classical_scale"] is None:
+def _scale(error: AnswerError) -> str:
+    if error.classical_scale is None:
         return "-"
-    own = "-" if error["scale"] is None else _digits(error["scale"])
-    return f"{own} ({_digits(error['classical_scale'])})"
+    own = "-" if error.scale is None else _digits(error.scale)
+    return f"{own} ({_digits(error.classical_scale)})"
 
 
 def _digits(value: float) -> str:
     return written(float(f"{value:.5g}"))
 
 
-def halfwidth_head(part: Facts) -> Row:
-    """Name the columns of ``halfwidth_rows``."""
-    sizes = [each["records"] for each in part["columns"][0]["error"]["halfwidths"]]
-    return ("column", "estimate", *(f"n = {size:,}" for size in sizes))
-
-
-def halfwidth_rows(part: Facts) -> list[Row]:
-    """Say for each column how far estimates are off, by the number of records."""
-    return [
-        (
-            column["name"],
-            "share of a label" if column["error"]["of"] == "chance" else "mean",
-            *(
-                f"± {percent(shortened(each['halfwidth'], 3))}"
-                if column["error"]["of"] == "chance"
-                else f"± {written(shortened(each['halfwidth'], 3))}"
-                for each in column["error"]["halfwidths"]
-            ),
-        )
-        for column in part["columns"]
-    ]
-
-
 @dataclass(frozen=True, slots=True)
-class Estimated:
+class EstimateTable:
     """Estimates of one column, or of a pair: keys first, then figures with their intervals."""
 
     title: str
@@ -176,68 +209,76 @@ class Estimated:
     rows: tuple[Row, ...]
 
 
-def estimated(part: Facts) -> list[Estimated]:
-    """Lay out all estimates of a table that was drawn: means, frequencies, cross tables."""
-    found = part["estimates"]
-    tables = []
-    if found["means"]:
-        head = ("column", "mean", "interval", "sum", "interval")
-        rows = tuple(_mean(each) for each in found["means"])
-        tables.append(Estimated("Means", head, 1, rows))
-    tables += [
-        Estimated(
-            f"Frequencies of {each['column']}",
-            (each["column"], "share", "interval", "number", "interval"),
-            1,
-            tuple((_named(cell["label"]), *_counted(cell)) for cell in each["labels"]),
-        )
-        for each in found["frequencies"]
-    ]
-    tables += [
-        Estimated(
-            f"{each['columns'][0]} by {each['columns'][1]}",
-            (*each["columns"], "share", "interval", "number", "interval"),
-            2,
-            tuple((*map(_named, cell["labels"]), *_counted(cell)) for cell in each["cells"]),
-        )
-        for each in found["crosses"]
-    ]
-    return tables
+def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
+    """Lay out means and frequencies with their charts, and cross tables folded up."""
+    place = 0
+    if estimates.means:
+        head: Row = ("column", "mean", "interval", "sum", "interval")
+        place += 1
+        means = EstimateTable("Means", head, 1, tuple(map(_mean, estimates.means)))
+        yield Group("", tuple(_shown(means, f"estimates-{number}-{place}")))
+    for count, frequencies in enumerate(estimates.frequencies):
+        rows = tuple((_named(cell.label), *_counted(cell)) for cell in frequencies.labels)
+        title, head = f"Frequencies of {frequencies.column}", (frequencies.column, *FIGURES)
+        place += 1
+        shown = tuple(_shown(EstimateTable(title, head, 1, rows), f"estimates-{number}-{place}"))
+        chart = None
+        if count < MOST_CHARTS:
+            name = f"chart-shares-{number}-{place - 1}"
+            chart = frequency_chart(frequencies, head, rows, name, level)
+        if chart is None:
+            yield Group("", shown)
+        else:
+            yield Group("told", (Group("", shown), Group("stack", (chart,))))
+    for count, cross in enumerate(estimates.crosses, 1):
+        title, head = f"{cross.columns[0]} by {cross.columns[1]}", (*cross.columns, *FIGURES)
+        rows = tuple((*map(_named, cell.labels), *_counted(cell)) for cell in cross.cells)
+        table = EstimateTable(title, head, 2, rows)
+        yield Details(f"Cross table: {title}", tuple(_shown(table, f"crosses-{number}-{count}")))
+
+
+def _shown(table: EstimateTable, name: str) -> Iterator[Part]:
+    """Give the first rows, and say how many more there are."""
+    rows, more = table.rows[:ROWS_SHOWN], len(table.rows) - ROWS_SHOWN
+    title = f"{table.title} (the first {ROWS_SHOWN})" if more > 0 else table.title
+    yield Table(name, title, table.head, rows, tuple(range(table.keys, len(table.head))))
+    if more > 0:
+        yield Paragraph(f"{more:,} more are in report.json.", "small")
 
 
 def _named(label: str) -> str:
     return label or "(empty)"
 
 
-def _mean(facts: Facts) -> Row:
+def _mean(mean: MeanEstimate) -> Row:
     return (
-        facts["column"],
-        *_figure([facts[f"mean{end}"] for end in ("", "_lower", "_upper")]),
-        *_figure([facts[f"sum{end}"] for end in ("", "_lower", "_upper")]),
+        mean.column,
+        *_figure((mean.mean, mean.mean_lower, mean.mean_upper)),
+        *_figure((mean.sum, mean.sum_lower, mean.sum_upper)),
     )
 
 
-def _counted(facts: Facts) -> Row:
-    shares = [100 * facts[f"share{end}"] for end in ("", "_lower", "_upper")]
-    numbers = [facts[f"number{end}"] for end in ("", "_lower", "_upper")]
+def _counted(cell: LabelEstimate | CrossCell) -> Row:
+    shares = [100 * share for share in (cell.share, cell.share_lower, cell.share_upper)]
+    numbers = (cell.number, cell.number_lower, cell.number_upper)
     return *_figure(shares, "%"), *_figure(numbers)
 
 
-def _figure(values: Sequence[float], unit: str = "") -> Row:
+def _figure(values: Sequence[Number], unit: str = "") -> Row:
     """A figure and its interval, to two digits of the half-width; ends are rounded outward."""
-    value, lower, upper = (Decimal(repr(float(each))) for each in values)
+    value, lower, upper = (Decimal(repr(float(end))) for end in values)
     wide = (upper - lower) / 2
     places = min(MOST_PLACES, max(0, 1 - wide.adjusted())) if wide > 0 else MOST_PLACES
     unit_of_last = Decimal(1).scaleb(-places)
-    said = [
-        f"{_unsigned(each.quantize(unit_of_last, rounding))}{unit}"
-        for each, rounding in (
+    texts = [
+        f"{_unsigned(end.quantize(unit_of_last, rounding))}{unit}"
+        for end, rounding in (
             (value, ROUND_HALF_EVEN),
             (lower, ROUND_FLOOR),
             (upper, ROUND_CEILING),
         )
     ]
-    return said[0], f"{said[1]} to {said[2]}"
+    return texts[0], f"{texts[1]} to {texts[2]}"
 
 
 def _unsigned(value: Decimal) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dprelease.spec import resolve
+from dprelease.report.formats import FORMATS
 from dprelease.spec.checks.queries.statistic_keys import (
     INSTEAD,
     OWN_KEYS,
@@ -201,7 +201,7 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
     (models.ColumnSection, "bins"): {"minItems": 2},
     (models.QuerySection, "bins"): {"minItems": 2},
     (models.ReportSection, "formats"): {
-        "items": {"enum": list(resolve.FORMATS)},
+        "items": {"enum": list(FORMATS)},
         "uniqueItems": True,
     },
 }

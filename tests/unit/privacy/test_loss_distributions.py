@@ -248,6 +248,7 @@ def test_more_events_and_smaller_deltas_cost_more(event: Event) -> None:
 # --- moves of several shapes --------------------------------------------------------------------
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "shift",
     [shifts.split(4), shifts.general(3, 3), shifts.general(4, 4), shifts.general(9, 2)],
@@ -352,6 +353,7 @@ def test_what_can_not_be_is_refused(event: Event, times: int, problem: str) -> N
 # --- extremes -----------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize(
     "events",
     [

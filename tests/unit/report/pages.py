@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
+from typing import Any
+
+from dprelease.model import OutputTable, Plan
+from dprelease.report.facts.json_form import report_from_json, to_json
+from dprelease.report.facts.release_facts import approval_of, planned_facts
+from dprelease.report.formats import rendered
+from dprelease.report.html.page import render
+from dprelease.report.sections.contents import plan_document
 
 VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img", "wbr"}
 
@@ -86,3 +95,25 @@ def problems(html: str) -> list[str]:
     if re.search(r"url\(|@import", html):
         found.append("a style that loads something")
     return found
+
+
+def html_of(report: Mapping[str, Any], tables: Mapping[str, OutputTable]) -> str:
+    """The page of a report in JSON values."""
+    return rendered_as(report, tables, "html").decode()
+
+
+def rendered_as(report: Mapping[str, Any], tables: Mapping[str, OutputTable], form: str) -> bytes:
+    """A report in JSON values, in a format."""
+    (content,) = rendered(report_from_json(report), tables, [form]).values()
+    return content
+
+
+def planned_json(plan: Plan) -> dict[str, Any]:
+    """What is known of a release before any data is opened, in JSON values."""
+    facts: dict[str, Any] = to_json(planned_facts(plan))
+    return facts
+
+
+def plan_page(plan: Plan, described: Mapping[str, Any]) -> str:
+    """The page of a plan for approval."""
+    return render(plan_document(planned_facts(plan), approval_of(described)))

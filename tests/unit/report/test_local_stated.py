@@ -30,8 +30,9 @@ from dprelease.model import (
     Window,
     WindowLaw,
 )
+from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.record_laws import steps_from_report
-from dprelease.report.facts.record_tables import perturb_facts
+from dprelease.report.facts.record_tables import drawn_table
 
 LOSS = Loss(Fraction(1, 3), Fraction(1, 10**9))
 KEEP = Fraction((1 << 63) + 12345, 1 << 64)
@@ -72,7 +73,7 @@ STORED = StoredTable("/a/b/people.csv", "csv", "ab" * 32, 99, TALLY)
 
 
 def report() -> Any:
-    facts = perturb_facts(STEP, STORED, Fraction(19, 20))
+    facts = to_json(drawn_table(STEP, STORED, Fraction(19, 20)))
     made = {"schema": "dprelease/report/1", "perturb": [facts], "provenance": {"interval": "0.95"}}
     return json.loads(json.dumps(made, allow_nan=False))
 

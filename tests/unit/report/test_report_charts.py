@@ -1,6 +1,7 @@
 """What charts draw is what the facts say."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from statistics import NormalDist, fmean
@@ -15,9 +16,25 @@ from dprelease.report.charts.drawing import Drawing, cut, near
 from dprelease.report.charts.figures import figure_chart, figures_of
 from dprelease.report.charts.noises import dots_chart, error_chart, falling, has_dots, twenty
 from dprelease.report.charts.scales import linear, short, ticks_of
+from dprelease.report.facts.model import (
+    Belief,
+    Beliefs,
+    Cap,
+    Charge,
+    Column,
+    ComposedTotal,
+    ComposedTotals,
+    ExampleHalfwidth,
+    Ledger,
+    Query,
+    Sensitivity,
+    Shares,
+    Spent,
+    Threshold,
+)
 from dprelease.report.facts.release_facts import planned_facts
 from dprelease.report.facts.units import posterior
-from dprelease.report.preview import shown_rows
+from dprelease.report.sections.figures import first_rows
 
 
 def shapes(chart, kind, style):
@@ -62,32 +79,34 @@ def facts(planned):
 
 
 def test_budget_bars_are_in_proportion(facts):
-    chart = budget_chart(facts["queries"], facts["accounting"])
+    chart = budget_chart(facts.queries, facts.accounting)
     bars = [float(bar.get("width")) for bar in shapes(chart, "rect", "bar")]
     assert bars == [360, 120]
     assert chart.rows == (("visits", "0.75", "75%"), ("wait", "0.25", "25%"))
 
 
 def test_what_is_shared_is_paid_once(facts):
-    query = facts["queries"][0]
-    shared = [{**query, "name": name, "shares": {"release": "a"}} for name in "ab"]
+    query = facts.queries[0]
+    shared = [replace(query, name=name, shares=Shares(release="a", with_=())) for name in "ab"]
     assert paid([*shared, query], "basic")[1] == [("a + b", 0.75), ("visits", 0.75)]
-    many = [{**query, "name": str(number)} for number in range(30)]
-    chart = budget_chart(many, facts["accounting"])
+    many = [replace(query, name=str(number)) for number in range(30)]
+    chart = budget_chart(many, facts.accounting)
     assert len(shapes(chart, "rect", "bar")) == 12
     assert "19 more" in chart.svg
     assert len(chart.rows) == 30
 
 
-LEDGER = {
-    "before": {"epsilon": 1.0, "delta": 0},
-    "after": {"epsilon": 3.0, "delta": 0},
-    "cap": {"epsilon": 4, "delta": None},
-    "history": [
-        {"entry": 1, "at": "2026-01-01T00:00:00+00:00", "epsilon": 1},
-        {"entry": 4, "at": "2026-03-01T00:00:00+00:00", "epsilon": 3},
-    ],
-}
+LEDGER = Ledger(
+    dataset="d",
+    entry=4,
+    before=Spent(epsilon=1.0, delta=0),
+    after=Spent(epsilon=3.0, delta=0),
+    cap=Cap(epsilon=4, delta=None),
+    history=(
+        Charge(entry=1, at="2026-01-01T00:00:00+00:00", epsilon=1),
+        Charge(entry=4, at="2026-03-01T00:00:00+00:00", epsilon=3),
+    ),
+)
 
 
 def test_the_ledger_bar():
@@ -99,10 +118,12 @@ def test_the_ledger_bar():
         180,
     ]
     assert [row[1] for row in chart.rows] == ["1", "2", "1 of 4"]
-    free = ledger_chart({**LEDGER, "cap": {"epsilon": None, "delta": None}})
+    free = ledger_chart(replace(LEDGER, cap=Cap(epsilon=None, delta=None)))
     assert free.rows[2][1] == "no cap"
-    composed = {"before": {"epsilon": 0.5}, "after": {"epsilon": 1.5}}
-    assert ledger_chart({**LEDGER, "composed": composed}).rows[1][1] == "1"
+    composed = ComposedTotals(
+        before=ComposedTotal(epsilon=0.5, delta=0), after=ComposedTotal(epsilon=1.5, delta=0)
+    )
+    assert ledger_chart(replace(LEDGER, composed=composed)).rows[1][1] == "1"
 
 
 def test_epsilon_over_time():
@@ -110,13 +131,13 @@ def test_epsilon_over_time():
     assert [row[2] for row in chart.rows] == ["1", "3"]
     (line,) = shapes(chart, "path", "stroke-1")
     assert line.get("d").count("L") == 5
-    assert spending_chart({**LEDGER, "history": []}) is None
-    odd = [{"entry": 1, "at": "now", "epsilon": 1}]
-    assert spending_chart({**LEDGER, "history": odd}).rows == (("1", "now", "1"),)
+    assert spending_chart(replace(LEDGER, history=())) is None
+    odd = (Charge(entry=1, at="now", epsilon=1),)
+    assert spending_chart(replace(LEDGER, history=odd)).rows == (("1", "now", "1"),)
 
 
 def test_beliefs_are_those_of_the_tables(facts):
-    first, second = facts["meaning"]["beliefs"]
+    first, second = facts.meaning.beliefs
     chart = band_chart([first, second])
     (band,) = shapes(chart, "path", "band-1")
     points = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
@@ -131,8 +152,8 @@ def test_beliefs_are_those_of_the_tables(facts):
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 5, 10, 20])
 def test_the_drawn_band_holds_the_true_one_and_little_more(epsilon):
-    table = {"about": "a", "epsilon": epsilon, "rows": [
-        {"prior": 0.5, "posterior_low": 0, "posterior_high": 1}]}  # fmt: skip
+    row = Belief(prior=0.5, posterior_low=0, posterior_high=1)
+    table = Beliefs(about="a", epsilon=epsilon, delta=0, rows=(row,))
     (band,) = shapes(band_chart([table]), "path", "band-1")
     drawn = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
     points = [((x - 46) / 290, (244 - y) / 232) for x, y in drawn]
@@ -162,7 +183,7 @@ def at(line, x):
 
 def test_a_long_legend_is_wrapped(facts):
     about = "what the person's rows say, if they are in the table, of anything that it holds"
-    table = {**facts["meaning"]["beliefs"][0], "epsilon": 10, "about": about}
+    table = replace(facts.meaning.beliefs[0], epsilon=10, about=about)
     chart = band_chart([table, table])
     said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
     assert max(map(len, said)) <= 50
@@ -173,18 +194,45 @@ def test_a_long_legend_is_wrapped(facts):
 
 
 def test_people_are_counted_without_dust():
-    row = {"prior": 0.1, "posterior_low": 0.29, "posterior_high": 0.57}
     for low, high in ((0.29, 0.57), (0.07, 0.14), (0.58, 0.55), (0.001, 0.9999)):
-        told = {**row, "posterior_low": low, "posterior_high": high}
-        chart = people_chart({"about": "a", "delta": 0, "rows": [told]}, 1)
+        told = Belief(prior=0.1, posterior_low=low, posterior_high=high)
+        chart = people_chart(Beliefs(about="a", epsilon=1, delta=0, rows=(told,)), 1)
         counts = math.floor(round(low * 1e4) / 100), math.ceil(round(high * 1e4) / 100)
         assert [int(said) for _, said in chart.rows] == [10, *counts]
 
 
+NONE = dict.fromkeys(
+    [
+        "column",
+        "where",
+        "cells",
+        "candidates",
+        "shares",
+        "rho",
+        "denominator",
+        "threshold",
+        "accuracy",
+        "meaningful_from",
+        "example_halfwidth",
+    ]
+)
+QUERY = Query(
+    name="q", statistic="count", table="t", by=(), form="numbers", mechanism="laplace", epsilon=1,
+    epsilon_exact="1", delta=0, sensitivity=Sensitivity(l1=1, l2=1, of="figures", derivation=""),
+    scale=1, granularity=1, noise_halfwidth=10, expected_error="", explained=(), **NONE,
+)  # fmt: skip
+
+
 def query(**facts):
-    base = {"name": "q", "statistic": "count", "shares": None, "threshold": None, "column": None,
-            "granularity": 1, "noise_halfwidth": 10, "example_halfwidth": None}  # fmt: skip
-    return base | facts
+    return replace(QUERY, **facts)
+
+
+def bounds(name, lower, upper):
+    return Column(
+        name=name, type="number", lower=lower, upper=upper, step=1, step_chosen_by_tool=False,
+        keys=None, key_list=None, private_keys=False, bins=None, other=None, nulls="drop",
+        expression=None, source=None,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("scale", [0.3, 1, 5, 400])
@@ -220,20 +268,23 @@ def test_dots_stand_where_the_results_are_and_nowhere_else():
     assert len(shapes(chart, "circle", "dot")) == 20
     assert len(chart.rows) == 1
     assert chart.rows[0][1].count(",") == 19
-    for other in ({"shares": {}}, {"threshold": {}}, {"statistic": "mean"}, {"scale": 0}):
-        assert not has_dots(plain | other)
+    shares, threshold = Shares(release="a", with_=()), Threshold(at_least=9, delta=0)
+    for other in (
+        {"shares": shares}, {"threshold": threshold}, {"statistic": "mean"}, {"scale": 0}
+    ):  # fmt: skip
+        assert not has_dots(replace(plain, **other))
     assert dots_chart([query(mechanism="none", scale=0)], 95) is None
 
 
 def test_errors_fall_with_the_size_of_a_group(facts):
-    columns = [{"name": "pay", "lower": -10.0, "upper": 100.0}]
+    columns = [bounds("pay", -10.0, 100.0)]
     lines = falling(
         [
             query(),
             query(name="twin"),
             query(name="s", statistic="sum", column="pay", noise_halfwidth=500),
             query(name="m", statistic="mean", column="pay", noise_halfwidth=None,
-                  example_halfwidth={"values": 1000, "halfwidth": 0.5}),
+                  example_halfwidth=ExampleHalfwidth(values=1000, halfwidth=0.5)),
             query(name="none", statistic="median", noise_halfwidth=None),
         ],
         columns,
@@ -366,6 +417,6 @@ def test_many_figures_are_put_together(rows, drawn):
 def test_shown_half_widths_are_rounded_up():
     column = OutputColumn("v", "number", [9_414_854], "", 6, "v")
     half = OutputColumn("v_noise_moe", "number", [414_854], "", 6, "v")
-    assert list(shown_rows([column, half], 1)) == [("9.41", "0.42")]
+    assert list(first_rows([column, half], 1)) == [("9.41", "0.42")]
     exact = OutputColumn("v_noise_moe", "number", [410_000], "", 6, "v")
-    assert list(shown_rows([column, exact], 1)) == [("9.41", "0.41")]
+    assert list(first_rows([column, exact], 1)) == [("9.41", "0.41")]

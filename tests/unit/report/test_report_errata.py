@@ -1,8 +1,10 @@
 """What a report says of errors: whom to tell, and that a correction by new noise spends again."""
 
 import pytest
+from pages import html_of, rendered_as
 from report_specs import DELTA, PEOPLE
 
+from dprelease.report.facts.json_form import report_from_json
 from dprelease.report.sections.how_to_read import errata_words
 
 
@@ -19,13 +21,13 @@ def with_basic(report, **texts):
 
 
 def test_a_correction_is_another_release_and_spends_again(made):
-    said = " ".join(errata_words(made.report))
+    said = " ".join(errata_words(report_from_json(made.report)))
     spent = made.report["accounting"]
     assert f"on top of the epsilon {spent['epsilon']:g} and delta 1e-8 of this one" in said
     assert f"name its run, {made.report['provenance']['run_id']}, so that" in said
     assert "in up to 5 of 100 releases" in said
     other = {**made.report, "provenance": {**made.report["provenance"], "interval": "0.9995"}}
-    assert "in up to 0.05 of 100 releases" in " ".join(errata_words(other))
+    assert "in up to 0.05 of 100 releases" in " ".join(errata_words(report_from_json(other)))
 
 
 @pytest.mark.parametrize(
@@ -38,20 +40,17 @@ def test_a_correction_is_another_release_and_spends_again(made):
 )
 def test_whom_to_tell_is_what_the_spec_says(made, contact, curator, said):
     report = with_basic(made.report, contact=contact, data_curator=curator)
-    assert said in " ".join(errata_words(report))
+    assert said in " ".join(errata_words(report_from_json(report)))
 
 
 def test_page_and_markdown_have_it_and_texts_are_escaped(made):
-    from dprelease.report.html.page import render_html
-    from dprelease.report.markdown.page import render
-    from dprelease.report.public import PublicReport
-
     report = with_basic(made.report, contact="<b>`*me*`</b>")
-    page = render_html(PublicReport(report, {}))
+    page = html_of(report, {})
     assert '<h2 id="errata">Errors and corrections</h2>' in page
     assert '<a href="#errata">' in page
     assert "told to &lt;b&gt;`*me*`&lt;/b&gt;, the contact" in page
-    text = render(report, {})
+    text = rendered_as(report, {}, "md").decode()
     assert "## Errors and corrections\n\n- " in text
     assert "told to \\<b\\>\\`\\*me\\*\\`\\</b\\>, the contact" in text
-    assert all(f"\n- {line}\n" in render(made.report, {}) for line in errata_words(made.report))
+    whole = f"{rendered_as(made.report, {}, 'md').decode()}\n"
+    assert all(f"\n- {line}\n" in whole for line in errata_words(report_from_json(made.report)))

@@ -5,14 +5,12 @@ import time
 from decimal import Decimal
 
 import pytest
-from pages import parsed, problems
+from pages import html_of, parsed, plan_page, problems
 from report_specs import DELTA, PEOPLE, SELECTED
 
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.report.facts.release_facts import planned_facts
-from dprelease.report.html.page import PAGE, render_html, render_plan_html
+from dprelease.report.html.page import PAGE
 from dprelease.report.plan_json import describe
-from dprelease.report.public import PublicReport
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
 
@@ -21,7 +19,7 @@ def page_of(made, tables=None):
     shown = {
         each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
     }
-    return render_html(PublicReport(made.report, shown if tables is None else tables))
+    return html_of(made.report, shown if tables is None else tables)
 
 
 @pytest.fixture
@@ -98,7 +96,7 @@ def test_no_text_gets_out_of_its_place(many):
         OutputColumn(HOSTILE, "integer", [-3, 10**400], HOSTILE, 0, HOSTILE),
         OutputColumn(f"{HOSTILE}_noise_moe", "integer", [2, 2], HOSTILE, 0, HOSTILE),
     )
-    html = render_html(PublicReport(report, {HOSTILE: OutputTable(HOSTILE, columns)}))
+    html = html_of(report, {HOSTILE: OutputTable(HOSTILE, columns)})
     clean = problems(html)
     assert clean == []
     assert "<script" not in html
@@ -201,7 +199,7 @@ def test_ten_queries_stay_small_and_quick(planned, published):
 
 def test_a_plan_has_the_page_of_what_needs_no_data(planned):
     plan = planned({"name": "visits", "statistic": "count", "by": ["region"]}, delta=Decimal(0))
-    html = render_plan_html(planned_facts(plan), describe(plan))
+    html = plan_page(plan, describe(plan))
     assert problems(html) == []
     for chart in ("chart-budget", "chart-beliefs", "chart-people-1", "chart-dots", "chart-errors"):
         assert f'id="{chart}-t"' in html

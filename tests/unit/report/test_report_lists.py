@@ -6,14 +6,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from pages import plan_page, planned_json
 from report_specs import spec
 
 import dprelease
-from dprelease.ledger import run_id
+from dprelease.ledger.identity import run_id
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import digest_of
-from dprelease.report.facts.release_facts import planned_facts
-from dprelease.report.html.page import render_plan_html
 from dprelease.report.plan_json import describe
 from dprelease.report.rerender import rendered_again
 from dprelease.spec import load
@@ -95,8 +94,8 @@ def test_no_list_no_word(planned, published):
 def test_the_plan_names_them(make):
     plan = make()
     told = describe(plan)
-    assert told["lists"] == planned_facts(plan)["lists"]
-    page = render_plan_html(planned_facts(plan), {**told, "ledger": None})
+    assert told["lists"] == planned_json(plan)["lists"]
+    page = plan_page(plan, {**told, "ledger": None})
     assert sha256(KEYS) in page
 
 

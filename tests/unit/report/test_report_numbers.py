@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from dprelease.model import Loss
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed, places_for
 from dprelease.postprocess.number_text import number, plus_minus
+from dprelease.report.facts.model import Belief
 from dprelease.report.facts.units import beliefs, group_privacy, posterior
-from dprelease.report.markdown.escape import cell
+from dprelease.report.markdown.page import cell
 from dprelease.report.numbers import root, text, upward, written
 
 POSITIVE = st.fractions(min_value=Fraction(1, 10**12), max_value=10**15)
@@ -95,23 +96,23 @@ def test_what_epsilon_means() -> None:
     low, high = posterior(0.1, 1.0)
     assert (round(low, 3), round(high, 3)) == (0.039, 0.232)
     table: Any = beliefs("whether the row is there", Loss(Fraction(1)), 1)
-    half = next(row for row in table["rows"] if row["prior"] == 0.5)
-    assert half == {"prior": 0.5, "posterior_low": 0.2689, "posterior_high": 0.7311}
+    half = next(row for row in table.rows if row.prior == 0.5)
+    assert half == Belief(prior=0.5, posterior_low=0.2689, posterior_high=0.7311)
     # another content is two steps away under add-remove: e^2 / (1 + e^2)
     table = beliefs("what the row says", Loss(Fraction(1), Fraction(1, 10**6)), 2)
-    half = next(row for row in table["rows"] if row["prior"] == 0.5)
-    assert half == {"prior": 0.5, "posterior_low": 0.1192, "posterior_high": 0.8808}
-    assert table["epsilon"] == 2
-    assert table["delta"] == pytest.approx(1e-6 * (1 + math.e))
+    half = next(row for row in table.rows if row.prior == 0.5)
+    assert half == Belief(prior=0.5, posterior_low=0.1192, posterior_high=0.8808)
+    assert table.epsilon == 2
+    assert table.delta == pytest.approx(1e-6 * (1 + math.e))
     assert posterior(0.5, 1e6) == (pytest.approx(0), 1.0)
 
 
 def test_group_privacy() -> None:
     rows = group_privacy(Fraction(1, 2), Fraction(1, 10**6))
-    assert [row["units"] for row in rows] == [1, 2, 5, 10]
-    assert [row["epsilon"] for row in rows] == [0.5, 1, 2.5, 5]
-    assert rows[1]["delta"] == pytest.approx(1e-6 * (1 + math.exp(0.5)))
-    assert [row["delta"] for row in group_privacy(Fraction(1), Fraction(0))] == [0, 0, 0, 0]
+    assert [row.units for row in rows] == [1, 2, 5, 10]
+    assert [row.epsilon for row in rows] == [0.5, 1, 2.5, 5]
+    assert rows[1].delta == pytest.approx(1e-6 * (1 + math.exp(0.5)))
+    assert [row.delta for row in group_privacy(Fraction(1), Fraction(0))] == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(

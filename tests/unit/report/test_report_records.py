@@ -10,19 +10,18 @@ from fractions import Fraction
 import jsonschema
 import pytest
 import yaml
-from pages import parsed, problems
+from pages import html_of, parsed, plan_page, planned_json, problems, rendered_as
 from report_specs import PEOPLE, records_spec
 from test_report_again import REGISTRY, SCHEMA
 
 from dprelease.errors import Failure
 from dprelease.planning.planner import make_plan
+from dprelease.report.facts.json_form import report_from_json
 from dprelease.report.facts.record_laws import steps_from_report
-from dprelease.report.facts.release_facts import planned_facts
-from dprelease.report.formats import FORMATS, file_of, render
-from dprelease.report.html.page import render_html, render_plan_html
-from dprelease.report.opendp_registry import registry_entry, registry_yaml
+from dprelease.report.formats import FORMATS, file_of
+from dprelease.report.opendp_registry import registry_entry
+from dprelease.report.opendp_registry import render as render_registry
 from dprelease.report.plan_json import describe, what_if_facts
-from dprelease.report.public import PublicReport
 from dprelease.report.rerender import rendered_again
 from dprelease.spec import load
 
@@ -48,11 +47,11 @@ def page_of(made):
     tables = {
         each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
     }
-    return render_html(PublicReport(made.report, tables))
+    return html_of(made.report, tables)
 
 
 def explained(plan, name="records"):
-    part = next(each for each in planned_facts(plan)["perturb"] if each["name"] == name)
+    part = next(each for each in planned_json(plan)["perturb"] if each["name"] == name)
     return {column["name"]: " ".join(column["explained"]) for column in part["columns"]}
 
 
@@ -70,12 +69,12 @@ def test_the_facts_fit_the_schema(alone, mixed):
 def test_where_noise_is_added(alone, mixed, planned):
     assert alone.report["deployment"]["model"] == "local"
     assert mixed.report["deployment"]["model"] == "central and local"
-    central = planned_facts(planned({"statistic": "count"}))
+    central = planned_json(planned({"statistic": "count"}))
     assert central["deployment"]["model"] == "central"
     assert "perturb" not in central
     for made, name in ((alone, "Local"), (mixed, "Central")):
-        entry = registry_entry(made.report)
-        assert yaml.safe_load(registry_yaml(made.report)) == entry
+        entry = registry_entry(report_from_json(made.report))
+        assert yaml.safe_load(render_registry(None, report_from_json(made.report))) == entry
         assert entry["deployment"]["deployment_model"]["model_name"] == name
         assert {each: set(part) - REGISTRY[each] for each, part in entry["deployment"].items()} == {
             each: set() for each in REGISTRY
@@ -119,7 +118,7 @@ def column_of(name, mechanism, epsilon, delta):
         "code": {"type": "string", "keys": [f"c{n}" for n in range(48)], "source": "list"},
         "weight": {"type": "integer", "lower": 0, "upper": 2996, "source": "rule"},
     }
-    return planned_facts(make_plan(load(spec)))["perturb"][0]["columns"][0]
+    return planned_json(make_plan(load(spec)))["perturb"][0]["columns"][0]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +199,7 @@ def test_what_has_no_label_or_value_is_said():
     plan = make_plan(load(spec))
     assert "answered as if" not in explained(plan)["region"]
     assert "Nulls count as 0." in explained(plan)["days"]
-    hazards = {row["hazard"] for row in planned_facts(plan)["hazards"]}
+    hazards = {row["hazard"] for row in planned_json(plan)["hazards"]}
     assert not hazards & {"values without a label", "nulls taken for a number"}
 
 
@@ -216,7 +215,7 @@ def test_trust_and_what_is_public_are_hazards(alone):
 
 def test_people_with_many_rows(published):
     several = plan_of(MANY, **PEOPLE)
-    facts = planned_facts(several)
+    facts = planned_json(several)
     assert "as many rows, of the 4 that are kept at most" in facts["guarantee"]
     assert any("How many rows each person has" in line for line in facts["not_protected"])
     assert "at most 4 rows of one person" in facts["bounding"][0]
@@ -226,7 +225,7 @@ def test_people_with_many_rows(published):
     assert "at most 4 times that: epsilon 3" in part["explained"][0]
     assert problems(page_of(published(several))) == []
     once = {"bounding": {"max_rows_per_unit": 1, "max_groups_per_unit": 1}}
-    single = planned_facts(plan_of(MANY, **PEOPLE | once))
+    single = planned_json(plan_of(MANY, **PEOPLE | once))
     assert "as many rows" not in single["guarantee"]
     assert not any("How many rows each person" in line for line in single["not_protected"])
 
@@ -310,7 +309,7 @@ def test_a_table_without_records_has_no_estimates(published):
 
 def test_a_plan_says_it_before_any_data(mixed):
     plan = plan_of(MANY, queries=(COUNT,))
-    html = render_plan_html(planned_facts(plan), describe(plan))
+    html = plan_page(plan, describe(plan))
     assert problems(html) == []
     assert 'id="chart-floors-1-t"' in html
     assert "chart-shares" not in html
@@ -345,7 +344,7 @@ def folder(alone, tmp_path):
     digest = hashlib.sha256(b"region\n").hexdigest()
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     report["perturb"][0]["sha256"] = report["provenance"]["files"]["records.csv"] = digest
-    text = json.dumps(report)
+    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
     (tmp_path / "report.json").write_text(text, encoding="utf-8")
     package = json.loads((tmp_path / "datapackage.json").read_text(encoding="utf-8"))
     for each in package["resources"]:
@@ -359,7 +358,7 @@ def folder(alone, tmp_path):
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_report_again_from_its_files(folder, form):
     place, report = folder
-    assert rendered_again(str(place), form) == render(PublicReport(report, {}), form)
+    assert rendered_again(str(place), form) == rendered_as(report, {}, form)
     assert file_of(form)
 
 

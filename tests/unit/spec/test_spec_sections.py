@@ -8,6 +8,7 @@ from typing import Literal, get_args, get_origin
 
 import pytest
 
+from dprelease.engines.registry import ENGINES
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.schema import models
 from dprelease.spec.schema.fields import flag, line
@@ -136,15 +137,22 @@ def test_names_of_the_class_are_no_keys():
     assert findings({"title": "t"} | dict.fromkeys(names, 1)) == [(name, Unknown) for name in names]
 
 
+REGISTRIES = {(models.DataSection, "engine"): ENGINES}
+
+
 def test_choices_in_the_table_state_the_type_of_their_words():
     checked = 0
     for section in vars(models).values():
-        for key in getattr(section, "KEYS", {}).values():
+        for name, key in getattr(section, "KEYS", {}).items():
             if isinstance(key, Choice):
                 (stated,) = get_args(key.__orig_class__)
-                optional = get_origin(stated) is not Literal
+                optional = type(None) in get_args(stated)
                 literal = get_args(stated)[0] if optional else stated
-                assert key.words == get_args(literal)
+                if literal is str:  # the words are the names of a registry
+                    assert key.words == tuple(REGISTRIES[section, name])
+                else:
+                    assert get_origin(literal) is Literal
+                    assert key.words == get_args(literal)
                 assert key.default is None if optional else key.default in key.words
                 assert not set(key.later) & set(key.words)
                 checked += 1

@@ -200,6 +200,7 @@ def test_a_column_named_candidate_is_in_the_way(complaints, simple):
     assert (found.code, found.key) == ("E231", "query[0].score")
 
 
+@pytest.mark.thorough
 def test_candidates_count_as_cells(complaints, simple):
     many = ", ".join(str(number) for number in range(400_000))
     text = simple.replace(Q1, BEST + f'by = ["region"]\ncandidates = [{many}]')

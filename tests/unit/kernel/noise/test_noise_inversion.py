@@ -169,6 +169,7 @@ def test_the_tail_goes_on_beyond_64_bits(law, scripted) -> None:
     assert deep == sum(u < s for s in exact_survivals(law, 3000))
 
 
+@pytest.mark.thorough
 def test_loose_enclosures_cost_bits_but_never_the_law(hashed) -> None:
     """Enclosures a thousand units wide: more prefixes stay open, none is decided differently."""
 

@@ -1,0 +1,167 @@
+"""A report as a neutral document: what stands in it and in which order, for every renderer.
+
+A renderer lays these parts out and words nothing. Texts are plain; where ``code`` is set, what
+stands between backticks is code. Numbers are those of the facts, None is nothing to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dprelease.report.charts.drawing import Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading inside a section."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph; ``style`` is "lead" for the sentence that counts, "small" for an aside."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of sentences."""
+
+    lines: tuple[str, ...]
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A figure that is seen first. A link ends the label: its text, and the name of a section."""
+
+    figure: str | int | float
+    label: str
+    link: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The figures that are seen first."""
+
+    tiles: tuple[Tile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A cell that says how something stands: "pass", "attention" or "attested"."""
+
+    text: str
+
+
+Cell = str | int | float | Status | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; its first column names the rows, and ``numbers`` are the places of figures.
+
+    ``name`` is unique in a document, and safe in an id.
+    """
+
+    name: str
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FigureColumn:
+    """A column of a published table."""
+
+    name: str
+    description: str
+    number: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A published figure, what the noise does to it, and whether it is flagged."""
+
+    figure: str
+    noise: str = ""
+    flag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureTable:
+    """The beginning of a published table: ``keys`` columns of names, then figures."""
+
+    name: str
+    caption: str
+    head: tuple[FigureColumn, ...]
+    keys: int
+    rows: tuple[tuple[Figure, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Labels, and what is said of each."""
+
+    rows: tuple[tuple[str, str | int | float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Parts that may be folded up under a title, which ``name`` comes before if there is one."""
+
+    title: str
+    parts: tuple[Part, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Parts that belong together, and how they are laid out where there is room.
+
+    "pair" side by side, "stack" one below the other, "beside" a table and its charts, "told" a
+    table of estimates and its chart; "" no other way than alone.
+    """
+
+    layout: str
+    parts: tuple[Part, ...]
+
+
+Part = (
+    Heading
+    | Paragraph
+    | Bullets
+    | Tiles
+    | Table
+    | FigureTable
+    | Definitions
+    | Details
+    | Group
+    | Chart
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section; ``short`` is its title in a table of contents."""
+
+    name: str
+    title: str
+    short: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report, or the page of a plan: ``form`` says which, ``kind`` says it in a sentence."""
+
+    title: str
+    form: str
+    kind: str
+    basics: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+    origin: str

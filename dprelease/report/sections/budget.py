@@ -1,0 +1,83 @@
+"""The budget: what is paid for, how it is composed, and where the ledger stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dprelease.report.charts.budget import budget_chart, ledger_chart, spending_chart
+from dprelease.report.document import Group, Paragraph, Section, Table
+from dprelease.report.facts.model import Ledger, LedgerStanding, PlanFacts
+from dprelease.report.facts.record_model import Number
+from dprelease.report.numbers import shortened, written
+
+
+def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Section:
+    """Say what was spent, how it adds up, and where the ledger stands, if that is known."""
+    charts = []
+    if ledger is not None:
+        charts.append(ledger_chart(ledger))
+    if isinstance(ledger, Ledger) and (spending := spending_chart(ledger)) is not None:
+        charts.append(spending)
+    bars = budget_chart(facts.queries, facts.accounting, facts.perturb)
+    disjoint = ledger is not None and ledger.disjoint_periods
+    said = f"Composition: {facts.accounting.method}. {' '.join(_costs(facts))}"
+    declared = (
+        f"Declared: each {facts.meaning.of} has records in one period only. The dataset's figures "
+        "are those of the periods that cost most together."
+    )
+    return Section(
+        "budget",
+        "The budget",
+        "Budget",
+        (
+            Paragraph(said),
+            Group("pair", (bars, Group("stack", tuple(charts)))),
+            Table(
+                "accounting",
+                "Privacy loss, composed",
+                ("what", "epsilon", "delta"),
+                tuple(_rows(facts, ledger)),
+                (1, 2),
+            ),
+            *((Paragraph(declared),) if disjoint else ()),
+        ),
+    )
+
+
+def _costs(facts: PlanFacts) -> Iterator[str]:
+    """Say what a query costs, and a record-level table."""
+    one = facts.meaning.of
+    if facts.queries:
+        yield (
+            f"The cells of a table are disjoint: a query costs what one {one} can change in them, "
+            "not a sum over the cells."
+        )
+    if facts.perturb:
+        yield (
+            f"A record-level table costs what all answers about one {one} lose together: those of "
+            f"its columns{' and rows' if one == 'person' else ''} add up, those of others don't."
+        )
+
+
+def _rows(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Iterator[tuple[str, ...]]:
+    """Give epsilon and delta of this release, by plain addition, and of the ledger."""
+    spent = facts.accounting
+    yield _row("this release", spent.epsilon, spent.delta)
+    yield _row("plain addition would say", spent.basic_epsilon, spent.basic_delta)
+    if ledger is None:
+        return
+    for when, loss in (("before", ledger.before), ("after", ledger.after)):
+        yield _row(f"dataset {when} this release", loss.epsilon, loss.delta)
+    if ledger.composed is not None:
+        totals = (("before", ledger.composed.before), ("after", ledger.composed.after))
+        for when, total in totals:
+            yield _row(f"dataset {when}, composed", total.epsilon, total.delta)
+    yield _row("cap", ledger.cap.epsilon, ledger.cap.delta)
+
+
+def _row(label: str, epsilon: Number | None, delta: Number | None) -> tuple[str, str, str]:
+    return label, _loss(epsilon), _loss(delta)
+
+
+def _loss(value: Number | None) -> str:
+    return "no cap" if value is None else written(shortened(value, 6))

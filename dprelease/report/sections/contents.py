@@ -1,0 +1,100 @@
+"""The contents of a report, and of the page of a plan: which sections, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dprelease.model import OutputTable
+from dprelease.report.document import Document, Section
+from dprelease.report.facts.model import Approval, PlanFacts, ReportFacts
+from dprelease.report.sections.budget import budget_section
+from dprelease.report.sections.data import data_section
+from dprelease.report.sections.figures import figures_section
+from dprelease.report.sections.guarantee import guarantee_section, meaning_section
+from dprelease.report.sections.how_to_read import errata_section, how_to_read_section
+from dprelease.report.sections.noise import noise_section
+from dprelease.report.sections.provenance import (
+    approval_section,
+    hazards_section,
+    provenance_section,
+)
+
+ORIGIN = "Written by dprelease from the spec, the ledger and released values only."
+
+
+def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Document:
+    """Lay out the report of a release; ``tables`` are the published ones by file name.
+
+    Neither has a field for an exact figure or a record: no renderer can show what it isn't given.
+    """
+    released_at = facts.provenance.released_at.replace("T", " ").replace("+00:00", " UTC")
+    return Document(
+        facts.deployment.basic.title,
+        "privacy report",
+        "Privacy report of a release of noisy statistics",
+        (*_basics(facts), ("Released at", released_at)),
+        tuple(_report_sections(facts, tables)),
+        ORIGIN,
+    )
+
+
+def plan_document(facts: PlanFacts, approval: Approval) -> Document:
+    """Lay out a plan for approval: all of a report that needs no data."""
+    level = float(approval.interval) * 100
+    return Document(
+        facts.deployment.basic.title,
+        "privacy plan",
+        "Privacy plan, for approval: no data was opened",
+        tuple(_basics(facts)),
+        (
+            guarantee_section(facts, released=False),
+            meaning_section(facts),
+            *_records(facts, level),
+            *((noise_section(facts, level, released=False),) if facts.queries else ()),
+            budget_section(facts, approval.ledger),
+            data_section(facts),
+            hazards_section(facts),
+            approval_section(approval),
+        ),
+        ORIGIN,
+    )
+
+
+def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
+    level = float(facts.provenance.interval) * 100
+    yield guarantee_section(facts, released=True)
+    yield meaning_section(facts)
+    if facts.queries:
+        yield figures_section(tables, level)
+        yield how_to_read_section(facts)
+    yield errata_section(facts)
+    yield from _records(facts, level)
+    if facts.queries:
+        yield noise_section(facts, level, released=True)
+    yield budget_section(facts, facts.ledger)
+    yield data_section(facts)
+    yield hazards_section(facts)
+    yield provenance_section(facts)
+
+
+def _records(facts: PlanFacts, level: float) -> Iterator[Section]:
+    if facts.perturb:
+        # Imported here for start-up: most releases have no table of records.
+        from dprelease.report.sections.record_tables import records_section
+
+        yield records_section(facts, f"{level:g}")
+
+
+def _basics(facts: PlanFacts) -> Iterator[tuple[str, str]]:
+    basic = facts.deployment.basic
+    for label, value in (
+        ("Release", basic.name),
+        ("Curator", basic.data_curator),
+        ("Contact", basic.contact),
+        ("Purpose", basic.intended_use),
+        ("Region", basic.region),
+        ("Sector", basic.sector),
+        ("Approved by", basic.approved_by),
+    ):
+        if value:
+            yield label, value

@@ -1,0 +1,89 @@
+"""Data, bounds and groups: where they come from, and what happens to values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+
+from dprelease.report.document import Bullets, Details, Heading, Section, Table
+from dprelease.report.facts.model import Column, DataFile, ListFile, PlanFacts
+from dprelease.report.numbers import written
+
+
+def data_section(facts: PlanFacts) -> Section:
+    """Say where bounds and groups come from, what is left out, and what happens to values."""
+    lists = Table(
+        "lists",
+        "Lists that were read from files",
+        ("file", "named by", "its lines", "SHA-256"),
+        tuple(list_rows(facts.lists)),
+    )
+    file = "How the file is read"
+    return Section(
+        "data",
+        "Data, bounds and groups",
+        "Data and bounds",
+        (
+            Table(
+                "columns",
+                "Where bounds and groups come from",
+                ("column", "type", "bounds", "groups", "nulls", "source"),
+                tuple(map(_column, facts.columns)),
+            ),
+            *((lists,) if facts.lists else ()),
+            *(
+                (Heading("What is left out of the data"), Bullets(facts.bounding))
+                if facts.bounding
+                else ()
+            ),
+            Heading("What happens to the data before and after"),
+            Bullets(facts.processing, code=True),
+            Details(file, (Table("file", file, ("what", "how"), tuple(_file(facts.data))),)),
+        ),
+    )
+
+
+def list_rows(lists: Sequence[ListFile]) -> Iterator[tuple[str, str, str, str]]:
+    """Give file, what names it, what its lines are, and digest, of each list file."""
+    for named in lists:
+        yield named.file, f"{named.key} of {named.name}", named.lines, named.sha256
+
+
+def _column(column: Column) -> tuple[str | int | float | None, ...]:
+    return (
+        column.name,
+        column.type,
+        _bounds(column),
+        _groups(column),
+        column.nulls,
+        column.source or column.expression or "no source given",
+    )
+
+
+def _bounds(column: Column) -> str:
+    if column.lower is None or column.upper is None or column.step is None:
+        return "-"
+    chosen = ", chosen by the tool" if column.step_chosen_by_tool else ""
+    step = f"in steps of {written(column.step)}{chosen}"
+    return f"{written(column.lower)} to {written(column.upper)}, {step}"
+
+
+def _groups(column: Column) -> str:
+    """Say what groups a column has."""
+    if column.bins:
+        return f"{len(column.bins) - 1} bins"
+    if column.private_keys:
+        return "private keys"
+    if column.keys:
+        other = f", others as {column.other}" if column.other else ""
+        return f"{column.keys} keys{other}"
+    return "-"
+
+
+def _file(data: DataFile) -> Iterator[tuple[str, str]]:
+    """Say how the file was read."""
+    for fact in fields(data):
+        value = getattr(data, fact.name)
+        if value is not None:
+            many = isinstance(value, tuple)
+            yield fact.name.replace("_", " "), ", ".join(map(repr, value)) if many else str(value)

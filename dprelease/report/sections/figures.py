@@ -1,0 +1,183 @@
+"""The published figures: the beginning of each table, with its noise, and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from dprelease.model import OutputColumn, OutputTable
+from dprelease.postprocess.fixed_point import placed
+from dprelease.report.charts.drawing import Chart
+from dprelease.report.charts.figures import figure_chart, figures_of
+from dprelease.report.document import (
+    Figure,
+    FigureColumn,
+    FigureTable,
+    Group,
+    Heading,
+    Paragraph,
+    Part,
+    Section,
+)
+
+ROWS_SHOWN = 24
+MOST_CHARTS = 24
+_ENDINGS = ("_noise_moe", "_rank_moe", "_flag")
+_NUMBERS = frozenset({"integer", "number"})
+
+
+def figures_section(tables: Mapping[str, OutputTable], level: float) -> Section:
+    """Lay out every published table; ``tables`` are by file name."""
+    parts: list[Part] = [
+        Paragraph(
+            f"Each figure holds noise; what stands after ± is the half-width of its {level:g}% "
+            "noise interval. The files hold all rows and all digits."
+        )
+    ]
+    drawn, undrawn = 0, 0
+    for number, (file, table) in enumerate(tables.items(), 1):
+        charts: list[Chart] = []
+        for place, figure in enumerate(figures_of(table) if table.rows > 1 else [], 1):
+            if drawn >= MOST_CHARTS:
+                undrawn += 1
+                continue
+            chart = figure_chart(table, figure, f"chart-{number}-{place}", level)
+            if chart is not None:
+                charts.append(chart)
+                drawn += 1
+        parts += [
+            Heading(file),
+            *_laid_out(_figure_table(file, table, number), file, table, charts),
+        ]
+    if undrawn:
+        parts.append(Paragraph(f"{undrawn} more figures have no chart here.", "small"))
+    return Section("tables", "The figures", "Figures", tuple(parts))
+
+
+def _laid_out(
+    shown: FigureTable, file: str, table: OutputTable, charts: Sequence[Chart]
+) -> Iterator[Part]:
+    notes: list[Paragraph] = []
+    if not table.rows:
+        notes.append(Paragraph("No key reached the threshold, so that the table is empty."))
+    if table.rows > ROWS_SHOWN:
+        more = table.rows - ROWS_SHOWN
+        notes.append(Paragraph(f"{more:,} more rows are in the file {file}.", "small"))
+    with_notes = Group("", (shown, *notes))
+    if charts and len(shown.head) <= 5:
+        yield Group("beside", (with_notes, Group("stack", tuple(charts))))
+        return
+    yield with_notes
+    if charts:
+        yield Group("pair", tuple(charts))
+
+
+def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
+    columns = table.columns
+    main, beside = _places(columns)
+    all_rows = "All rows"
+    if table.rows > ROWS_SHOWN:
+        all_rows = f"The first {ROWS_SHOWN} of {table.rows:,} rows"
+    return FigureTable(
+        f"table-{number}",
+        f"{all_rows} of {file}",
+        tuple(
+            FigureColumn(
+                columns[place].name, columns[place].description, columns[place].kind in _NUMBERS
+            )
+            for place in main
+        ),
+        sum(columns[place].kind == "key" for place in main),
+        tuple(
+            tuple(_figure(row, place, beside.get(place, {}), columns[place]) for place in main)
+            for row in first_rows(columns, ROWS_SHOWN)
+        ),
+    )
+
+
+def _places(columns: Sequence[OutputColumn]) -> tuple[list[int], dict[int, dict[str, int]]]:
+    """Find the columns that get one of their own, and of each those that stand beside it."""
+    named = {column.name: place for place, column in enumerate(columns)}
+    main: list[int] = []
+    beside: dict[int, dict[str, int]] = {}
+    for place, column in enumerate(columns):
+        ending = next((ending for ending in _ENDINGS if column.name.endswith(ending)), None)
+        owner = named.get(column.name.removesuffix(ending)) if ending else None
+        if ending is None or owner is None or column.kind == "key":
+            main.append(place)
+        else:
+            beside.setdefault(owner, {})[ending] = place
+    return main, beside
+
+
+def _figure(
+    row: Sequence[object], place: int, beside: Mapping[str, int], column: OutputColumn
+) -> Figure:
+    value = row[place]
+    figure = _grouped(value) if column.kind in _NUMBERS else value
+    half = _grouped(row[beside["_noise_moe"]]) if "_noise_moe" in beside else None
+    ranks = _grouped(row[beside["_rank_moe"]]) if "_rank_moe" in beside else None
+    flag = row[beside["_flag"]] if "_flag" in beside else None
+    noise = ""
+    if half is not None and value is not None:
+        noise = f"± {half}"
+        if column.kind == "text":
+            noise = f"score up to {half} short of the best one's"
+    elif ranks is not None:
+        noise = f"± {ranks} ranks"
+    return Figure(
+        "-" if figure is None else str(figure),
+        noise,
+        "" if flag in (None, "ok") else str(flag).replace("_", " "),
+    )
+
+
+def _grouped(value: object) -> str | None:
+    """Separate the thousands of a plain number."""
+    if value is None:
+        return None
+    whole, point, rest = str(value).partition(".")
+    sign = "\u2212" if whole.startswith("-") else ""
+    return f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}"
+
+
+def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[object, ...]]:
+    """Give the first rows, figures as texts, rounded to what the noise leaves of them."""
+    texts = [_texts(column, _decimals(column, columns, most), most) for column in columns]
+    yield from zip(*texts, strict=True)
+
+
+def _texts(column: OutputColumn, decimals: int, most: int) -> list[object]:
+    is_half = column.kind != "key" and column.name.endswith("_noise_moe")
+    rounded = _rounded_up if is_half else _rounded
+    return [
+        placed(rounded(value, column.decimals - decimals), decimals)
+        if isinstance(value, int)
+        else value
+        for value in column.values[:most]
+    ]
+
+
+def _rounded(value: int, dropped: int) -> int:
+    unit: int = 10**dropped
+    return (2 * value + unit) // (2 * unit)
+
+
+def _rounded_up(value: int, dropped: int) -> int:
+    """Round a half-width, which must not look smaller than it is."""
+    unit: int = 10**dropped
+    return -(-value // unit)
+
+
+def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
+    """Decimals worth showing beside the noise: two digits of the smallest half-width shown.
+
+    The half-width is the column's own, or else that of the query's first figure.
+    """
+    halves = {half.name: half for half in columns if half.name.endswith("_noise_moe")}
+    near = (column.name, f"{column.name}_noise_moe", f"{column.query or ''}_noise_moe")
+    nearest = next((halves[name] for name in near if name in halves), None)
+    values = nearest.values[:most] if nearest is not None else []
+    smallest = min((half for half in values if isinstance(half, int) and half > 0), default=0)
+    if not smallest or not column.decimals:
+        return column.decimals
+    return min(column.decimals, max(0, column.decimals - len(str(smallest)) + 2))

@@ -1,0 +1,105 @@
+"""How the noise is made: each query's mechanism, sensitivity, scale and error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dprelease.report.charts.noises import dots_chart, error_chart
+from dprelease.report.document import (
+    Definitions,
+    Details,
+    Group,
+    Heading,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+)
+from dprelease.report.facts.model import PlanFacts, Query, Sensitivity
+from dprelease.report.numbers import shortened, written
+
+HEAD = ("query", "statistic", "by", "cells", "noise", "expected error", "epsilon", "delta")
+
+
+def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
+    """Say how large the noise of each query is, and why."""
+    units = "people" if facts.meaning.of == "person" else "rows"
+    drawn = (dots_chart(facts.queries, level), error_chart(facts.queries, facts.columns, units))
+    charts = tuple(chart for chart in drawn if chart is not None)
+    choices = (
+        " Of a choice it is the scores that move, of quantiles the number of values. Their scale "
+        "is how far a score, or a rank, must fall behind to become less likely by a factor of e "
+        "(2.718)."
+        if any(query.form != "numbers" for query in facts.queries)
+        else ""
+    )
+    parts: tuple[Part, ...] = (
+        Paragraph(f"The expected error is the half-width of the {level:g}% noise interval."),
+        Table("queries", "Queries", HEAD, tuple(map(_row, facts.queries)), (3, 6, 7)),
+        *((Group("pair", charts),) if charts else ()),
+        Heading("Sensitivity, mechanism and scale of each query"),
+        Paragraph(
+            f"How far one {facts.meaning.of} can move all released figures of a query together, "
+            f"and why.{choices}"
+        ),
+        *(
+            Details(
+                query.title,
+                (Definitions(tuple(_detail(query))), *map(Paragraph, query.explained)),
+                query.name,
+            )
+            for query in facts.queries
+        ),
+    )
+    return Section("noise", f"How the noise {'was' if released else 'is'} made", "Noise", parts)
+
+
+def _row(query: Query) -> tuple[str, ...]:
+    """What, in how many cells, how noisy, at what cost."""
+    return (
+        query.name,
+        query.title,
+        ", ".join(query.by) or "overall",
+        "private" if query.cells is None else f"{query.cells:,}",
+        query.mechanism,
+        query.expected_error,
+        *_paid(query),
+    )
+
+
+def _paid(query: Query) -> tuple[str, str]:
+    """Epsilon and delta; of a shared release that is told once, with the query that lends it."""
+    if query.shares is not None and query.shares.release != query.name:
+        return f"as {query.shares.release}", ""
+    return written(shortened(query.epsilon)), written(shortened(query.delta))
+
+
+def _detail(query: Query) -> Iterator[tuple[str, str]]:
+    """List the mathematics of a query."""
+    if query.where:
+        yield "condition", query.where
+    yield "mechanism", query.mechanism
+    yield "sensitivity", _sensitivity(query.sensitivity)
+    yield "because", query.sensitivity.derivation
+    yield "scale of the noise", written(query.scale)
+    yield "granularity", written(query.granularity)
+    if query.denominator:
+        yield "scale of the denominator", written(query.denominator.scale)
+    yield "expected error", query.expected_error
+    yield "epsilon, exactly", query.epsilon_exact
+    if query.delta:
+        yield "delta", written(query.delta)
+    if query.rho is not None:
+        yield "rho", written(query.rho)
+    if query.accuracy:
+        target = query.accuracy
+        yield "asked for", f"± {written(target.within)} with {target.confidence} certainty"
+    if query.threshold:
+        yield "shown from a noisy count of", f"{query.threshold.at_least:,}"
+
+
+def _sensitivity(sensitivity: Sensitivity) -> str:
+    if sensitivity.l2 is None:
+        moved = {"score": "by which a score moves", "rows": "values"}.get(sensitivity.of, "")
+        return f"{written(sensitivity.l1)} {moved}".strip()
+    return f"L1 {written(sensitivity.l1)}, L2 {written(sensitivity.l2)}"

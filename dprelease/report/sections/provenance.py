@@ -1,0 +1,94 @@
+"""Hazards gone through, and provenance: what made the release, or what a plan is approved for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dprelease.report.document import Bullets, Heading, Paragraph, Section, Status, Table
+from dprelease.report.facts.model import Approval, PlanFacts, ReportFacts, Scalar
+
+_CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
+
+
+def hazards_section(facts: PlanFacts) -> Section:
+    """Go through the hazards of NIST SP 800-226."""
+    statuses = [row.status for row in facts.hazards]
+    passed, attention, attested = map(statuses.count, ("pass", "attention", "attested"))
+    return Section(
+        "hazards",
+        "Hazards gone through",
+        "Hazards",
+        (
+            Paragraph(
+                f"After NIST SP 800-226. Passed: {passed}; to be looked at: {attention}; attested "
+                f"by the curator, for they are outside the tool's reach: {attested}."
+            ),
+            Table(
+                "hazard-table",
+                "Hazards of NIST SP 800-226",
+                ("hazard", "status", "note"),
+                tuple((row.hazard, Status(row.status), row.note) for row in facts.hazards),
+            ),
+        ),
+    )
+
+
+def provenance_section(facts: ReportFacts) -> Section:
+    """Say what made the release, with versions and hashes."""
+    origins = Table("origins", "What made the release", ("what", "which"), tuple(_origins(facts)))
+    notes = (*facts.notes, *facts.warnings)
+    return Section("provenance", "Provenance", "Provenance", (origins, *_notes(notes)))
+
+
+def approval_section(approval: Approval) -> Section:
+    """Say what a run of the approved plan is held to, and what an approval leaves open."""
+    digest = (("digest of the plan", approval.digest),) if approval.digest is not None else ()
+    origins = Table(
+        "origins",
+        "What a run of the approved plan is held to, beside its queries",
+        ("what", "which"),
+        (*digest, *_held(approval.holds)),
+    )
+    return Section(
+        "provenance",
+        "Provenance",
+        "Provenance",
+        (
+            origins,
+            Heading("What an approval leaves open"),
+            Bullets(approval.leaves_open),
+            *_notes(approval.notes),
+        ),
+    )
+
+
+def _notes(notes: tuple[str, ...]) -> tuple[Heading | Bullets, ...]:
+    return (Heading("Notes"), Bullets(notes)) if notes else ()
+
+
+def _origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
+    provenance, ledger = facts.provenance, facts.ledger
+    yield "run", provenance.run_id
+    for name, value in (("snapshot", provenance.snapshot), ("period", provenance.period)):
+        if value:
+            yield name, value
+    yield "dataset in the ledger", ledger.dataset
+    yield "entry in the ledger", str(ledger.entry)
+    if ledger.hash is not None:
+        yield "hash of the entry", ledger.hash
+    for name, version in provenance.versions.items():
+        yield f"version of {name}", version
+    for name, digest in provenance.files.items():
+        yield f"SHA-256 of {name}", digest
+
+
+def _held(holds: Mapping[str, Scalar | tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """Give what is held for people, without texts that the spec does not have."""
+    for name, value in holds.items():
+        if value is None:
+            if name in _CAPS:
+                yield name, "none"
+        elif isinstance(value, bool):
+            yield name, str(value).lower()
+        else:
+            yield name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
