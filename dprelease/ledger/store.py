@@ -26,7 +26,7 @@ from dprelease.ledger.entries import (
     charge_content,
     read_book,
 )
-from dprelease.ledger.filters import Caps, Parts, whole
+from dprelease.ledger.filters import Caps, Parts, Terms, whole
 from dprelease.ledger.guarantee import check_guarantee
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import (
@@ -52,7 +52,6 @@ from dprelease.ledger.rollback_guard import (
     witness_beside,
     write_witness,
 )
-from dprelease.ledger.totals import Terms
 from dprelease.model import Loss
 
 WAIT = 10.0  # seconds
