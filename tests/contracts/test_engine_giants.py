@@ -11,7 +11,7 @@ import pytest
 from oracle.sampling import sampled, seeds_of
 from tables import T, asked, by_key, hidden, inputs, keyed
 
-from dprelease.engines.duckdb import execute as duckdb_asking
+from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb import partitions
 from dprelease.engines.duckdb.partitions import Part
 from dprelease.model import (
@@ -108,14 +108,14 @@ def test_looks_account_for_every_record(
     tmp_path: Path, form: str, very: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those kept, those not kept, those in no cell, and those of other people; in two parts."""
-    monkeypatch.setattr(duckdb_asking, "FRUGAL", 2)
-    monkeypatch.setattr(duckdb_asking, "VERY_FRUGAL", 2 if very else 3)
+    monkeypatch.setattr(duckdb_execute, "FRUGAL", 2)
+    monkeypatch.setattr(duckdb_execute, "VERY_FRUGAL", 2 if very else 3)
 
     def in_two(run: object, *_: object) -> None:
         for index in range(2):
             run(Part(index, 2))  # type: ignore[operator]
 
-    monkeypatch.setattr(duckdb_asking, "in_parts", in_two)
+    monkeypatch.setattr(duckdb_execute, "in_parts", in_two)
     path = tmp_path / f"t.{form}"
     duckdb.execute(
         "COPY (SELECT 'ann' AS p, 'k' || i % 7 AS g, i::BIGINT AS i FROM range(1000) AS t(i)"

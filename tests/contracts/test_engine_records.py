@@ -21,7 +21,7 @@ from tables import ENGINES, FORMS, OPAQUE, T, inputs, keyed, sql, written
 from thorough import examples
 
 from dprelease.engines.common.files import lay_out
-from dprelease.engines.duckdb import execute as duckdb_asking
+from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb import record_codes
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
@@ -153,8 +153,8 @@ def test_both_engines_keep_the_same_records(
     request = RecordRequest(source, (*inputs(TYPES), *DERIVED), tuple(columns), bound)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(record_codes, "first_parts", lambda *_: parts)
-        patch.setattr(duckdb_asking, "FRUGAL", frugal[0])
-        patch.setattr(duckdb_asking, "VERY_FRUGAL", frugal[1])
+        patch.setattr(duckdb_execute, "FRUGAL", frugal[0])
+        patch.setattr(duckdb_execute, "VERY_FRUGAL", frugal[1])
         found = codes("duckdb", request)
     assert found == codes("reference", request)
     units = Counter(row[0] for row in rows)

@@ -15,7 +15,7 @@ from thorough import examples
 from dprelease.engines import ENGINES
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
-from dprelease.engines.duckdb import execute as duckdb_asking
+from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -214,7 +214,7 @@ def test_records_are_looked_up_one_by_one_when_keys_are_many(
     path.write_text("s,x,n\n" + body)
     asked = request(path)
     grouped = plain(get("duckdb").aggregate(asked))
-    monkeypatch.setattr(duckdb_asking, "MANY", 0)
+    monkeypatch.setattr(duckdb_execute, "MANY", 0)
     assert plain(get("duckdb").aggregate(asked)) == grouped
     assert grouped == plain(get("reference").aggregate(asked))
 

@@ -20,7 +20,7 @@ from oracle.engine import get
 from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines.duckdb import execute as duckdb_asking
+from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb.bounding_lists import MOST_ROWS, packing_of
 from dprelease.engines.duckdb.partitions import Part
 from dprelease.engines.duckdb.typed_rows import Rows
@@ -127,9 +127,9 @@ class Way:
                 run(Part(index, self.parts))  # type: ignore[operator]
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(duckdb_asking, "in_parts", run_all)
-            patch.setattr(duckdb_asking, "FRUGAL", 1 if self.frugal else 10**9)
-            patch.setattr(duckdb_asking, "VERY_FRUGAL", 1 if self.very else 10**9)
+            patch.setattr(duckdb_execute, "in_parts", run_all)
+            patch.setattr(duckdb_execute, "FRUGAL", 1 if self.frugal else 10**9)
+            patch.setattr(duckdb_execute, "VERY_FRUGAL", 1 if self.very else 10**9)
             yield
 
 

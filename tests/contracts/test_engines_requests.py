@@ -21,7 +21,7 @@ from thorough import examples
 
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
-from dprelease.engines.duckdb import execute as duckdb_asking
+from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb.bounding_lists import MOST_ROWS
 from dprelease.engines.duckdb.partitions import Part
 from dprelease.model import (
@@ -150,7 +150,7 @@ def parts(number: int) -> Iterator[None]:
             run(Part(index, number))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duckdb_asking, "in_parts", run_all)
+        patch.setattr(duckdb_execute, "in_parts", run_all)
         yield
 
 
@@ -212,8 +212,8 @@ def test_what_bounds_keep_is_what_the_oracle_keeps(
     expected = plain(request, get("reference").aggregate(request))
     with parts(number), pytest.MonkeyPatch.context() as patch:
         if frugal is not None:
-            patch.setattr(duckdb_asking, "FRUGAL", 1)
-            patch.setattr(duckdb_asking, "VERY_FRUGAL", frugal)
+            patch.setattr(duckdb_execute, "FRUGAL", 1)
+            patch.setattr(duckdb_execute, "VERY_FRUGAL", frugal)
         found = every_path(request)
     assert found == dict.fromkeys(found, expected)
 
@@ -246,7 +246,7 @@ def test_what_does_not_fit_is_asked_in_parts_each_counted_once(
 def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
     """Have memory give out for every part that is not at least one of four, after some rows."""
     attempts: list[int] = []
-    honest = duckdb_asking.in_parts
+    honest = duckdb_execute.in_parts
 
     class Cut:
         """An answer that breaks off."""
@@ -272,13 +272,13 @@ def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
                 run(part)
                 return
             with pytest.MonkeyPatch.context() as inner:
-                honest_run = duckdb_asking.Execution.run
+                honest_run = duckdb_execute.Execution.run
                 inner.setattr(
-                    duckdb_asking.Execution, "run", lambda self, text: Cut(honest_run(self, text))
+                    duckdb_execute.Execution, "run", lambda self, text: Cut(honest_run(self, text))
                 )
                 run(part)
 
         honest(failing)
 
-    patch.setattr(duckdb_asking, "in_parts", in_parts)
+    patch.setattr(duckdb_execute, "in_parts", in_parts)
     return attempts

@@ -118,7 +118,7 @@ def by_care(connection: Any, asked: Asked) -> Found:
     """The records by the careful reader."""
     records = csv_stream(asked.source, asked.layout, asked.inputs)
     with closing(connection.cursor()) as cursor:
-        records.register(cursor, Stream())
+        records.read_by(cursor, Stream()).renew()
         return by_statement(cursor, asked, records.fields)
 
 

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 
 from dprelease.engines.common.files import Layout, lay_out, resolve
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
-from dprelease.engines.duckdb.errors import (
-    Stream,
-    after_charge,
-    stopped,
-)
+from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.session import (
     ROOM_FOR_POINTS,
     ROOM_FOR_UNITS,
@@ -51,10 +47,11 @@ class DuckDB:
     def aggregate(self, request: AggregateRequest) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         with after_charge(request.source):
-            answer = (
-                from_parquet(request) if request.source.format == "parquet" else from_csv(request)
-            )
-        return answer.table
+            if request.source.format == "parquet":
+                return from_parquet(request).table
+            # either reader makes the same of every record
+            layout = lay_out(request.source, request.inputs)
+            return (csv_fast(request, layout) or csv_careful(request, layout)).table
 
     def records(self, request: RecordRequest) -> ExactRecords:
         """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
@@ -87,12 +84,6 @@ def from_parquet(request: AggregateRequest) -> Answer:
     return from_stream(request, parquet_stream(request.source, request.inputs))
 
 
-def from_csv(request: AggregateRequest) -> Answer:
-    """The answer by DuckDB's reader, or by the careful one: both make the same of every record."""
-    layout = lay_out(request.source, request.inputs)
-    return csv_fast(request, layout) or csv_careful(request, layout)
-
-
 def csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
     """The answer by the careful reader, whose records stream into the same statement."""
     from dprelease.engines.duckdb.sources import csv_stream
@@ -102,17 +93,17 @@ def csv_careful(request: AggregateRequest, layout: Layout) -> Answer:
 
 def csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
     """The answer by DuckDB's reader, if every line was one record."""
-    from dprelease.engines.duckdb.execute import Reading, ask
-    from dprelease.engines.duckdb.sources import csv_fields
+    from dprelease.engines.duckdb.execute import exact_answer
+    from dprelease.engines.duckdb.sources import FieldReader, csv_fields
 
     dialect = request.source.dialect
     if not may_be_fast(layout, dialect):
         return None
     fields = csv_fields(layout, dialect)
     with session(layout.paths, integers(request), _room(request)) as connection:
-        reading = Reading(fields, everything=True, cheap=True)
+        reader = FieldReader(connection, fields, everything=True, cheap=True)
         answer, scan = beside_a_scan(
-            connection, layout, dialect, lambda: ask(connection, request, reading)
+            connection, layout, dialect, lambda: exact_answer(request, reader)
         )
     if answer is None or answer.records is None or not scan.confirms(answer.records):
         return None
@@ -121,23 +112,8 @@ def csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
 
 def from_stream(request: AggregateRequest, records: RecordStream) -> Answer:
     """The answer from a stream of records, which is opened anew for each statement."""
-    import duckdb
-
-    from dprelease.engines.duckdb.execute import Reading, ask
+    from dprelease.engines.duckdb.execute import exact_answer
 
     stream = Stream()
-    with session((), integers(request), _room(request)) as connection:
-        reading = Reading(
-            records.fields,
-            everything=False,
-            cheap=records.cheap,
-            renew=lambda: records.register(connection, stream),
-            record_count=records.record_count,
-        )
-        try:
-            return ask(connection, request, reading)
-        except duckdb.Error:
-            cause = stopped(stream)
-            if cause is not None:
-                raise cause from None
-            raise
+    with session((), integers(request), _room(request)) as connection, stream.explained():
+        return exact_answer(request, records.read_by(connection, stream))

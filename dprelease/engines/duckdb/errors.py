@@ -104,8 +104,24 @@ class Stream:
     DuckDB makes one class of error out of whatever a stream raises, an interruption included.
     """
 
-    def __init__(self) -> None:
-        self.raised: BaseException | None = None
+    raised: BaseException | None = None
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Raise what stopped the stream, if anything did, in place of what DuckDB makes of it."""
+        try:
+            yield
+        except (Exception, KeyboardInterrupt):
+            problem = self.raised
+            if problem is None:
+                raise
+            if isinstance(problem, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            if isinstance(problem, MemoryError):
+                raise out_of_memory() from None
+            if isinstance(problem, OSError):
+                raise lost() from None
+            raise InternalError(type(problem).__name__) from None
 
     def watch(self, batches: Iterator[T]) -> Iterator[T]:
         """The same batches."""
@@ -116,15 +132,3 @@ class Stream:
         except BaseException as problem:
             self.raised = problem
             raise
-
-
-def stopped(stream: Stream) -> BaseException | None:
-    """What to raise, ``from None``, for a stream that has stopped; None if it has not."""
-    problem = stream.raised
-    if problem is None:
-        return None
-    if isinstance(problem, KeyboardInterrupt):
-        return KeyboardInterrupt()
-    if isinstance(problem, MemoryError):
-        return out_of_memory()
-    return lost() if isinstance(problem, OSError) else InternalError(type(problem).__name__)

@@ -7,7 +7,7 @@ their answers are added up in ``results``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.engines.duckdb.bounding_lists import Packing, listed, packing_for
@@ -26,8 +26,8 @@ from dprelease.engines.duckdb.measures import (
 )
 from dprelease.engines.duckdb.partitions import Part, first_parts, in_parts
 from dprelease.engines.duckdb.results import Dense, Row, Tallies, tallies_of
-from dprelease.engines.duckdb.session import memory_of
-from dprelease.engines.duckdb.typed_rows import Fields, build_rows
+from dprelease.engines.duckdb.sources import FieldReader
+from dprelease.engines.duckdb.typed_rows import build_rows
 from dprelease.expressions.sqltext import Sql, create, identifier, insert, only
 from dprelease.model import (
     AggregateRequest,
@@ -45,7 +45,7 @@ SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one
 FRUGAL = 16  # from so many times more parts on, one is thought to be too large for a single unit
 VERY_FRUGAL = 64  # from so many times more on, for a single cell of it
-KEPT = "kept"
+BOUNDED = "bounded"  # the table of a bounded sample
 
 
 class Answer(NamedTuple):
@@ -55,74 +55,47 @@ class Answer(NamedTuple):
     table: ExactTable
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The fields, and how they are read.
-
-    With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
-    can be read twice, and there are ``record_count`` records, if the footers tell. ``renew`` is
-    called before a reading.
-    """
-
-    fields: Fields
-    everything: bool
-    cheap: bool
-    renew: Callable[[], None] = lambda: None
-    record_count: int | None = None
-
-
-def ask(connection: DuckDBPyConnection, request: AggregateRequest, reading: Reading) -> Answer:
+def exact_answer(request: AggregateRequest, reader: FieldReader) -> Answer:
     """The exact answer; raises duckdb.Error."""
-    return Execution(connection, request, reading).answer()
+    return Execution(request, reader).answer()
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """How the rows that are kept of each unit are found; ``run`` runs a statement at once.
+def bounded_sample(
+    request: AggregateRequest,
+    reader: FieldReader,
+    packing: Packing | None,
+    cells: Cells,
+    effort: int,
+) -> Cells:
+    """The sample of each unit's rows in a part, in ``effort`` times more parts than at first.
 
-    With ``everything`` rows of no cell account for those that aren't kept.
+    If the reader wants everything, rows of no cell account for those outside the sample.
     """
-
-    request: AggregateRequest
-    packing: Packing | None
-    run: Callable[[Sql], object]
-    everything: bool
-
-    def of(self, cells: Cells, effort: int) -> Cells:
-        """The rows that are kept of a part, asked in ``effort`` times more parts than at first."""
-        request, bound = self.request, self.request.bound
-        if bound is None:
-            return cells
-        if effort >= FRUGAL:
-            counted = CountedBounding(request, bound, cells, self.everything)
-            return counted.sample(self.run, many=effort >= VERY_FRUGAL)
-        if self.packing is not None:
-            return listed(request, bound, cells, self.packing, self.everything)
-        return windowed(request, bound, cells, self.everything)
+    bound = request.bound
+    if bound is None:
+        return cells
+    if effort >= FRUGAL:
+        counted = CountedBounding(request, bound, cells, reader.everything)
+        return counted.sample(reader.rows, many=effort >= VERY_FRUGAL)
+    if packing is not None:
+        return listed(request, bound, cells, packing, reader.everything)
+    return windowed(request, bound, cells, reader.everything)
 
 
 class Execution:
-    """One request over one reading: its rows, its parts, and what the answers add up to."""
+    """One request over one reader: its rows, its parts, and what the answers add up to."""
 
-    def __init__(
-        self, connection: DuckDBPyConnection, request: AggregateRequest, reading: Reading
-    ) -> None:
-        self.connection = connection
+    def __init__(self, request: AggregateRequest, reader: FieldReader) -> None:
         self.request = request
-        self.reading = reading
-        put_labels(connection, request.groups)
+        self.reader = reader
+        put_labels(reader.connection, request.groups)
         if request.scores is not None:
             texts = list(request.scores.texts)
-            connection.execute(candidates_table(request.scores), [texts])
-        self.rows = build_rows(request, reading.fields)
+            reader.connection.execute(candidates_table(request.scores), [texts])
+        self.rows = build_rows(request, reader.fields)
         self.packing = packing_for(request, self.rows)
-        self.parts = 1
-        records = reading.record_count
-        if request.bound is not None and records is not None:
-            memory = memory_of(connection)
-            self.parts = first_parts(
-                self._fetched, request, self.rows, self.packing, records, memory
-            )
+        bounded = request.bound is not None
+        self.parts = first_parts(request, reader, self.rows, self.packing) if bounded else 1
         self.tallies: Tallies = tallies_of(request)
         self.counts: set[int] = set()  # of records, one for each statement
 
@@ -163,19 +136,20 @@ class Execution:
         import duckdb
 
         request, rows, places = self.request, self.rows, range(len(self.request.measures))
-        everything = self.reading.everything
+        everything = self.reader.everything
         try:
             # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
-            if self.reading.cheap and fits_narrow(request):
+            if self.reader.cheap and fits_narrow(request):
                 answer = self._narrow(grouped_by_keys(request, rows, everything, narrow=True))
                 records = sum(row[1] or 0 for row in answer or ())
                 if answer is not None and fits_narrow(request, records):
                     dense.add_rows(answer, places)
                     self.counts.add(records)
                     return True
-            self._take(grouped_by_keys(request, rows, everything, narrow=False), places)
+            wide = self.run(grouped_by_keys(request, rows, everything, narrow=False))
+            self.counts.add(dense.add(wide, places))
         except duckdb.OutOfMemoryException:
-            if not self.reading.cheap:
+            if not self.reader.cheap:
                 raise
             # more distinct keys than the first records promised: look each record up instead
             return False
@@ -189,7 +163,7 @@ class Execution:
         import duckdb
 
         try:
-            return self._fetched(sql)
+            return self.reader.rows(sql)
         except duckdb.CatalogException:
             return None
 
@@ -202,8 +176,8 @@ class Execution:
             wanted += rows.conditions.values()
             like = self._cells(Part())
             held = replace(rows, quantities={})
-            bounded = replace(like, relation=identifier(KEPT), rows=held, weight="n", firsts={})
-            self._keep(list(dict.fromkeys(wanted)))
+            bounded = replace(like, relation=identifier(BOUNDED), rows=held, weight="n", firsts={})
+            self._store_sample(list(dict.fromkeys(wanted)))
         for place in places:
             measure = request.measures[place]
             value = rows.values[measure.column or ""]
@@ -215,13 +189,13 @@ class Execution:
 
             self._in_parts(made, [place])
 
-    def _keep(self, wanted: Sequence[str]) -> None:
-        """Put the rows that are kept into a table, those alike in what is wanted as one."""
+    def _store_sample(self, wanted: Sequence[str]) -> None:
+        """Put the bounded sample into a table, those alike in what is wanted as one."""
         write = create
 
         def run(part: Part) -> None:
             nonlocal write
-            self.run(write(KEPT, gathered(self.request, self._cells(part), wanted)))
+            self.run(write(BOUNDED, gathered(self.request, self._cells(part), wanted)))
             write = insert
 
         in_parts(run, self.parts)
@@ -231,14 +205,14 @@ class Execution:
     def _located(self, part: Part, *columns: str) -> Cells:
         """The rows of a part, by the hash of these columns."""
         rows = replace(self.rows, relation=only(self.rows.relation, part.holds(*columns)))
-        return locate(self.request, rows, self.reading.everything)
+        return locate(self.request, rows, self.reader.everything)
 
     def _cells(self, part: Part) -> Cells:
-        """The rows of a part, no more of each unit than may be kept."""
+        """The rows of a part, no more of each unit than its bound."""
         if self.request.bound is None:
             return self._located(part, *self._grouped())
-        keeping = Keeping(self.request, self.packing, self.run, self.reading.everything)
-        return keeping.of(self._located(part, "u"), part.of // self.parts)
+        cells, effort = self._located(part, "u"), part.of // self.parts
+        return bounded_sample(self.request, self.reader, self.packing, cells, effort)
 
     def _grouped(self) -> tuple[str, ...]:
         """What rows are grouped by."""
@@ -260,22 +234,15 @@ class Execution:
         in_parts(run, self.parts)
         self.counts.add(records)
 
-    def _take(self, sql: Sql, places: Sequence[int]) -> None:
-        self.counts.add(self.tallies.add(self.run(sql), places))
-
     def run(self, sql: Sql) -> DuckDBPyConnection:
         """The answer to a statement."""
-        self.reading.renew()
-        return self.connection.execute(sql)
-
-    def _fetched(self, sql: Sql) -> list[Row]:
-        return self.run(sql).fetchall()
+        return self.reader.run(sql)
 
     def _probe(self) -> bool:
         """Whether keys repeat, by the first records."""
         grouped_first = not any(_open(group) for group in self.request.groups)
-        if self.reading.cheap and not grouped_first:
-            ((keys,),) = self._fetched(probe(self.rows, SAMPLE))
+        if self.reader.cheap and not grouped_first:
+            ((keys,),) = self.reader.rows(probe(self.rows, SAMPLE))
             grouped_first = bool(keys < MANY)
         return grouped_first
 

@@ -8,11 +8,13 @@ only decides how long it takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from dprelease.engines.duckdb.bounding_lists import Packing
 from dprelease.engines.duckdb.cells import locate
+from dprelease.engines.duckdb.session import memory_of
+from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import (
     COUNT_ALL,
@@ -82,25 +84,24 @@ def parts_run(run: Callable[[Part], None], first: int = 1) -> Iterator[Part]:
             yield part
 
 
-def first_parts(  # noqa: PLR0913, PLR0917 - what there is to read, and to hold it in
-    run: Callable[[Sql], Sequence[tuple[int, ...]]],
-    request: AggregateRequest,
-    rows: Rows,
-    packing: Packing | None,
-    records: int,
-    memory: int | None,
+def first_parts(
+    request: AggregateRequest, reader: FieldReader, rows: Rows, packing: Packing | None
 ) -> int:
     """In how many parts to begin, so that each is likely to fit: a power of two.
 
-    By the number of records and the bytes of memory; ``run`` asks a query.
+    By the number of records, if it is known, and the bytes of memory.
     """
+    records = reader.record_count
+    if records is None:
+        return 1
     size = IN_WINDOW if packing is None else IN_LIST[packing.kind]
+    memory = memory_of(reader.connection)
     if memory is None or records * size <= memory:
         return 1
     some = subquery(select([STAR], rows.relation, limit=SAMPLE), "some")
     cells = locate(request, replace(rows, relation=some), everything=True)
     counts = [COUNT_ALL, call("COUNT", identifier("c"))]
-    ((seen, counted),) = run(select(counts, cells.relation))
+    ((seen, counted),) = reader.rows(select(counts, cells.relation))
     parts = 1
     while parts < MOST_FIRST and records * counted * size > parts * memory * seen:
         parts *= 2

@@ -24,13 +24,14 @@ from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.bounding_lists import packing_for
 from dprelease.engines.duckdb.cells import locate
-from dprelease.engines.duckdb.errors import Stream, after_charge, stopped
-from dprelease.engines.duckdb.execute import KEPT, Keeping, Reading
+from dprelease.engines.duckdb.errors import Stream, after_charge
+from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
 from dprelease.engines.duckdb.partitions import Part, first_parts, parts_run
-from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, memory_of, session
+from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.sources import (
     RECORDS,
+    FieldReader,
     RecordStream,
     csv_fields,
     csv_stream,
@@ -51,7 +52,7 @@ from dprelease.expressions.sqltext import (
     only,
     select,
 )
-from dprelease.model import AggregateRequest, Grid, Group, Quantity, RecordRequest
+from dprelease.model import Grid, Group, Quantity, RecordRequest
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -91,20 +92,18 @@ def csv_fast(request: RecordRequest, layout: Layout) -> Generator[Batch, None, b
     dialect = request.source.dialect
     if not may_be_fast(layout, dialect):
         return False
-    reading = Reading(csv_fields(layout, dialect), everything=True, cheap=True)
     with session(layout.paths, room=_room(request)) as connection:
+        reader = FieldReader(connection, csv_fields(layout, dialect))
 
         def read() -> AllCodes:
             put_labels(connection, aggregate_of(request).groups)
-            return AllCodes(connection, request, reading)
+            return AllCodes(request, reader)
 
         all_codes, scan = beside_a_scan(connection, layout, dialect, read)
         if all_codes is None or not scan.confirms(all_codes.records):
             return False
-        if request.bound is None:
-            yield from all_codes.batches()
-        else:
-            yield from BoundedCodes(connection, request, reading).batches()
+        bounded = request.bound is not None
+        yield from (BoundedCodes(request, reader) if bounded else all_codes).batches()
     return True
 
 
@@ -118,30 +117,17 @@ def from_stream(request: RecordRequest, source: RecordStream) -> Iterator[Batch]
     import pyarrow as pa
 
     stream = Stream()
-    with session((), room=_room(request)) as connection:
+    with session((), room=_room(request)) as connection, stream.explained():
         put_labels(connection, aggregate_of(request).groups)
-        try:
-            if request.bound is not None:
-                reading = Reading(
-                    source.fields,
-                    everything=False,
-                    cheap=source.cheap,
-                    renew=lambda: source.register(connection, stream),
-                    record_count=source.record_count,
-                )
-                yield from BoundedCodes(connection, request, reading).batches()
-                return
-            query = codes(request, coded(request, source.fields).relation)
-            schema, records = source.opened()
-            for batch in stream.watch(records):
-                if batch.num_rows:
-                    connection.register(RECORDS, pa.Table.from_batches([batch], schema))
-                    yield codes_now(connection, query)
-        except (Exception, KeyboardInterrupt):
-            cause = stopped(stream)
-            if cause is None:
-                raise
-            raise cause from None
+        if request.bound is not None:
+            yield from BoundedCodes(request, source.read_by(connection, stream)).batches()
+            return
+        query = codes(request, coded(request, source.fields).relation)
+        schema, records = source.opened()
+        for batch in stream.watch(records):
+            if batch.num_rows:
+                connection.register(RECORDS, pa.Table.from_batches([batch], schema))
+                yield codes_now(connection, query)
 
 
 def _room(request: RecordRequest) -> int:
@@ -188,15 +174,13 @@ def _changed() -> Exception:
 class AllCodes:
     """All records of fields that can be read twice: first their totals, then their codes."""
 
-    def __init__(
-        self, connection: DuckDBPyConnection, request: RecordRequest, reading: Reading
-    ) -> None:
+    def __init__(self, request: RecordRequest, reader: FieldReader) -> None:
         """Read everything once; raises duckdb.Error."""
-        self._connection = connection
-        relation = coded(request, reading.fields).relation
+        self._connection = reader.connection
+        relation = coded(request, reader.fields).relation
         self._query = codes(request, relation)
         # all rows, not one: a result that isn't read to its end keeps the connection busy
-        ((records, *sums),) = connection.execute(totals(request, relation)).fetchall()
+        ((records, *sums),) = reader.rows(totals(request, relation))
         self.records = int(records)
         self._sums = [int(total or 0) % WRAP for total in sums[: len(request.columns)]]
 
@@ -217,45 +201,34 @@ class AllCodes:
 class BoundedCodes:
     """The sample of each unit's rows, in as many parts as there must be to fit into memory."""
 
-    def __init__(
-        self, connection: DuckDBPyConnection, request: RecordRequest, reading: Reading
-    ) -> None:
+    def __init__(self, request: RecordRequest, reader: FieldReader) -> None:
         """Find the rows of the first part; raises duckdb.Error."""
-        self._connection, self._reading = connection, reading
-        self._request, self._aggregate = request, in_one_cell(request)
-        self._rows = coded(request, reading.fields)
+        self._request, self._reader = request, reader
         self._parts = self._sampled()
         next(self._parts)
 
     def batches(self) -> Iterator[Batch]:
         """Their codes, part by part."""
-        query = codes(self._request, identifier(KEPT))
-        yield from code_batches(self._connection, query)
+        query = codes(self._request, identifier(BOUNDED))
+        yield from code_batches(self._reader.connection, query)
         for _ in self._parts:
-            yield from code_batches(self._connection, query)
+            yield from code_batches(self._reader.connection, query)
 
     def _sampled(self) -> Iterator[Part]:
         """Put the sample of one part after the other into the table."""
-        first = 1
-        packing = packing_for(self._aggregate, self._rows)
-        keeping = Keeping(self._aggregate, packing, self._run, everything=False)
-        records = self._reading.record_count
-        if records is not None:
-            memory = memory_of(self._connection)
-            first = first_parts(self._run, self._aggregate, self._rows, packing, records, memory)
+        reader, rows = self._reader, coded(self._request, self._reader.fields)
+        request = replace(aggregate_of(self._request), groups=(), measures=())
+        packing = packing_for(request, rows)
+        first = first_parts(request, reader, rows, packing)
 
         def store(part: Part) -> None:
-            rows = replace(self._rows, relation=only(self._rows.relation, part.holds("u")))
-            cells = locate(self._aggregate, rows, everything=False)
-            self._connection.execute(drop(KEPT)).fetchall()
-            sample = keeping.of(cells, part.of // first).relation
-            self._run(create(KEPT, codes(self._request, sample)))
+            some = replace(rows, relation=only(rows.relation, part.holds("u")))
+            cells = locate(request, some, everything=False)
+            reader.connection.execute(drop(BOUNDED)).fetchall()
+            sample = bounded_sample(request, reader, packing, cells, part.of // first).relation
+            reader.rows(create(BOUNDED, codes(self._request, sample)))
 
         return parts_run(store, first)
-
-    def _run(self, sql: Sql) -> list[tuple[Any, ...]]:
-        self._reading.renew()
-        return self._connection.execute(sql).fetchall()
 
 
 def codes_now(connection: DuckDBPyConnection, query: Sql) -> Batch:
@@ -309,11 +282,6 @@ def coded(request: RecordRequest, fields: Fields) -> Rows:
         Quantity(f"x{index}", grid): f"x{index}" for index, grid in enumerate(_grids(request))
     }
     return Rows(relation, (), quantities, {}, unit=rows.unit)
-
-
-def in_one_cell(request: RecordRequest) -> AggregateRequest:
-    """The request by which rows that are ``coded`` are bounded."""
-    return replace(aggregate_of(request), groups=(), measures=())
 
 
 def codes(request: RecordRequest, relation: Sql) -> Sql:

@@ -32,6 +32,32 @@ RECORDS = "records"  # the registered stream of a reader of ours
 
 
 @dataclass(frozen=True, slots=True)
+class FieldReader:
+    """The fields, and the connection that reads them.
+
+    With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
+    can be read twice, and there are ``record_count`` records, if the footers tell. ``renew`` is
+    called before a reading.
+    """
+
+    connection: DuckDBPyConnection
+    fields: Fields
+    everything: bool = False
+    cheap: bool = False
+    record_count: int | None = None
+    renew: Callable[[], None] = lambda: None
+
+    def run(self, sql: Sql) -> DuckDBPyConnection:
+        """The answer to a statement; raises duckdb.Error."""
+        self.renew()
+        return self.connection.execute(sql)
+
+    def rows(self, sql: Sql) -> list[tuple[Any, ...]]:
+        """All rows of the answer."""
+        return self.run(sql).fetchall()
+
+
+@dataclass(frozen=True, slots=True)
 class RecordStream:
     """Records that a reader of ours hands on, and that can be read again.
 
@@ -45,13 +71,18 @@ class RecordStream:
     cheap: bool = False
     record_count: int | None = None
 
-    def register(self, connection: DuckDBPyConnection, stream: Stream) -> None:
-        """Have the connection read the records from their beginning; they can be read once."""
+    def read_by(self, connection: DuckDBPyConnection, stream: Stream) -> FieldReader:
+        """Have the connection read the records, from their beginning for each statement."""
         import pyarrow as pa
 
-        schema, records = self.opened()
-        reader = pa.RecordBatchReader.from_batches(schema, stream.watch(records))
-        connection.register(RECORDS, reader)
+        def renew() -> None:
+            schema, records = self.opened()
+            reader = pa.RecordBatchReader.from_batches(schema, stream.watch(records))
+            connection.register(RECORDS, reader)
+
+        return FieldReader(
+            connection, self.fields, cheap=self.cheap, record_count=self.record_count, renew=renew
+        )
 
 
 def csv_stream(source: Source, layout: Layout, inputs: Sequence[InputColumn]) -> RecordStream:

@@ -88,11 +88,6 @@ def double_of_text(value: Sql) -> Sql:
     return try_cast(case([(parted, joined)], value), "DOUBLE")
 
 
-def double_of_typed(value: Sql) -> Sql:
-    """The DOUBLE of a typed number, NaN included."""
-    return cast(value, "DOUBLE")
-
-
 def number_of_text(value: Sql) -> Sql:
     """The DOUBLE that a text means."""
     return without_nan(double_of_text(value))
@@ -179,29 +174,25 @@ def when(condition: Sql, value: Sql) -> Sql:
 
 
 def text_of_unit(column: InputColumn, physical: str | None) -> Sql:
-    """The text of column ``u``, the unit's; ``physical`` is the DuckDB type of an opaque one."""
+    """The text of column ``u``, the unit's; ``physical`` is the DuckDB type of an opaque one.
+
+    Opaque bytes as hexadecimal digits; other opaque values as DuckDB writes them.
+    """
     unit = identifier("u")
     if column.opaque:
-        return _text_of_opaque(unit, physical or "VARCHAR")
+        return call("HEX", unit) if physical == "BLOB" else cast(unit, "VARCHAR")
     if column.type in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return bits_of(unit)
     if column.type is ColumnType.TIMESTAMP:
         return cast(call("EPOCH_US", unit), "VARCHAR")
-    return _days(unit) if column.type is ColumnType.DATE else cast(unit, "VARCHAR")
+    if column.type is ColumnType.DATE:
+        unit = binary(unit, "-", cast(text("1970-01-01"), "DATE"))
+    return cast(unit, "VARCHAR")
 
 
 def bits_of(value: Sql) -> Sql:
     """The text of a number as a DOUBLE."""
     return cast(cast(cast(value, "DOUBLE"), "BIT"), "VARCHAR")
-
-
-def _text_of_opaque(unit: Sql, physical: str) -> Sql:
-    """Bytes as hexadecimal digits; all else as DuckDB writes it."""
-    return call("HEX", unit) if physical == "BLOB" else cast(unit, "VARCHAR")
-
-
-def _days(unit: Sql) -> Sql:
-    return cast(binary(unit, "-", cast(text("1970-01-01"), "DATE")), "VARCHAR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,8 +301,9 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
             numbers[f"n{place}"] = made(raw_value)
             as_number = indexed("n", place)
             # the raw number may be NaN; what is put on a grid sorts that out by itself
-            as_double = double_of_typed if physical else double_of_text
-            numbers[f"r{place}"] = as_double(raw_value)
+            numbers[f"r{place}"] = (
+                cast(raw_value, "DOUBLE") if physical else double_of_text(raw_value)
+            )
         if physical is None:
             typed[f"v{place}"] = value_of_text(raw_value, declared.type, as_number)
         else:

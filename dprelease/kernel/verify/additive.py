@@ -2,7 +2,7 @@
 
 Used by certification only; imports nothing that calibration computes with, only the description
 of the shift. Small sigma: the hockey-stick sum over lattice points, term by term, with no use of
-thresholds or symmetry. Large sigma: the smoothing bound (proof beside ``smoothing``) in the
+thresholds or symmetry. Large sigma: the smoothing bound (proof in ``composition.gaussian``) in the
 witness's own arithmetic, all widths tried. zCDP: through delta at a chosen alpha instead of
 epsilon. Answers are upper bounds, a little looser at most than what calibration aims at.
 """

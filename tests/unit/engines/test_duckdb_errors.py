@@ -327,9 +327,9 @@ def short(*_: object) -> None:
 def test_a_mistake_of_ours_is_no_interruption(
     form: str, broken: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dprelease.engines.duckdb import execute as duckdb_asking
+    from dprelease.engines.duckdb import execute as duckdb_execute
 
-    monkeypatch.setattr(duckdb_asking, "ask", broken)
+    monkeypatch.setattr(duckdb_execute, "exact_answer", broken)
     with pytest.raises(InternalError) as caught:
         get("duckdb").aggregate(request(tmp_path, form))
     assert caught.value.kind == kind
