@@ -109,7 +109,7 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
         runs = book.entries()
         for report in reports:
             against(report, ledger, runs)
-        book.check_witness()
+        book.check_guard()
     if as_json:
         answer_json(
             {
@@ -156,11 +156,11 @@ def witness(ledger: str, witness: str | None) -> int:
     against the last report first (dprelease budget verify --against).
     """
     from dprelease.cli.console import remark
-    from dprelease.ledger.rollback_guard import witness_beside
+    from dprelease.ledger.rollback_guard import guard_path
     from dprelease.ledger.store import Ledger
 
     head = Ledger.rewitness(ledger, witness=witness)
-    place = witness if witness is not None else witness_beside(ledger)
+    place = witness if witness is not None else guard_path(ledger)
     answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")
     remark(
         f"note: from now on {ledger} counts as the true ledger. What was charged after entry "

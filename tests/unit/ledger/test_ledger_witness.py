@@ -15,7 +15,7 @@ from dprelease.errors import ExitCode, Failure
 from dprelease.ledger.chain import GENESIS
 from dprelease.ledger.filters import Caps
 from dprelease.ledger.reservation import Reservation
-from dprelease.ledger.rollback_guard import read_witness
+from dprelease.ledger.rollback_guard import read_guard
 from dprelease.ledger.store import Ledger, account
 from dprelease.model import Loss
 
@@ -227,4 +227,4 @@ def test_several_processes_leave_it_at_the_end(path: str) -> None:
     with Ledger.read(path) as ledger:
         head = ledger.verify()
     assert head.seq == 19
-    assert read_witness(f"{path}.witness", path) == head
+    assert read_guard(f"{path}.witness", path) == head
