@@ -59,7 +59,8 @@ def show(
     Of a spec it is the spec's ledger, dataset and caps.
     """
     from dprelease.cli.views.budget import history, tell
-    from dprelease.ledger import Caps, Ledger
+    from dprelease.ledger.filters import Caps
+    from dprelease.ledger.store import Ledger
 
     caps = None
     path = ledger
@@ -101,14 +102,14 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     """
     from dprelease.cli.console import answer_json
     from dprelease.cli.views.budget import against
-    from dprelease.ledger import Ledger
+    from dprelease.ledger.store import Ledger
 
     with Ledger.unwitnessed(ledger, witness=witness) as book:
         head = book.verify()
         runs = book.entries()
         for report in reports:
             against(report, ledger, runs)
-        book.check_witness()
+        book.check_guard()
     if as_json:
         answer_json(
             {
@@ -136,7 +137,7 @@ def export(ledger: str, out: str | None) -> int:
     them. Works without a witness.
     """
     from dprelease.cli.views.budget import lines_of, write_lines
-    from dprelease.ledger import Ledger
+    from dprelease.ledger.store import Ledger
 
     with Ledger.unwitnessed(ledger) as book:
         lines = lines_of(book.chain())
@@ -155,11 +156,11 @@ def witness(ledger: str, witness: str | None) -> int:
     against the last report first (dprelease budget verify --against).
     """
     from dprelease.cli.console import remark
-    from dprelease.ledger import Ledger
-    from dprelease.ledger.rollback_guard import witness_beside
+    from dprelease.ledger.rollback_guard import guard_path
+    from dprelease.ledger.store import Ledger
 
     head = Ledger.rewitness(ledger, witness=witness)
-    place = witness if witness is not None else witness_beside(ledger)
+    place = witness if witness is not None else guard_path(ledger)
     answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")
     remark(
         f"note: from now on {ledger} counts as the true ledger. What was charged after entry "

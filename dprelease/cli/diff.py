@@ -59,7 +59,7 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.diff.changes import Change, Kind, Pair
     from dprelease.diff.guarantee import guarantee_changes
     from dprelease.diff.outputs import figure_changes
-    from dprelease.ledger import run_id
+    from dprelease.ledger.identity import run_id
 
     complaints: list[tuple[str, Complaint]] = []
     plans = [plan for spec in (old, new) if (plan := _planned(spec, period, outside, complaints))]

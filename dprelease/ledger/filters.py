@@ -44,7 +44,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
 
 from dprelease.model import Loss
 from dprelease.model.plan_json import exact, read_exact
@@ -122,18 +121,17 @@ class Caps:
     delta: Fraction | None = None
 
 
-class Costs(Protocol):
-    """What counts of a run."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a run costs, also in parts, and when its data are from: the text of ``{period}``.
 
-    @property
-    def loss(self) -> Loss:
-        """Its own epsilon and delta."""
-        ...
+    ``disjoint``: it was declared that each protected unit has records in one period only.
+    """
 
-    @property
-    def parts(self) -> Parts:
-        """The same run in parts."""
-        ...
+    loss: Loss
+    parts: Parts
+    period: str | None = None
+    disjoint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +159,7 @@ class Total:
         return epsilon and (self.room is None or self.counted <= self.room)
 
 
-def least(runs: Iterable[Costs], caps: Caps) -> Total:
+def least(runs: Iterable[Terms], caps: Caps) -> Total:
     """The total of runs, in the order of their charges, under these caps."""
     tally = Tally(caps)
     for run in runs:
@@ -182,7 +180,7 @@ class Tally:
         self._plain = True  # the plain way is still within the caps
         self._composes: bool | None = None  # None: no run has a zCDP part yet
 
-    def add(self, run: Costs) -> None:
+    def add(self, run: Terms) -> None:
         """Adds the next run."""
         loss, parts = run.loss, run.parts
         self._epsilon += loss.epsilon

@@ -8,7 +8,7 @@ by that name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account
@@ -134,43 +134,30 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
     for run in account.runs:
         for what in ("unit", "adjacency"):
             if run.detail.get(what) != detail.get(what):
-                raise _other(account.dataset, what, place)
+                raise _refused(
+                    f'the releases charged to "{account.dataset}" declare another {what}; '
+                    "such losses do not add up",
+                    f"use one {what} for all releases of a data set",
+                    place,
+                )
         charged = definition_in(run.detail)
         if definition is not None and charged is not None:
             if differences := unit_differences(charged, definition):
-                raise _defined_otherwise(account.dataset, run.seq, differences, place)
+                raise _refused(
+                    f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
+                    f"defined otherwise ({', '.join(differences)}); such losses do not add up",
+                    "define the unit, and read the file, as in the spec of that entry",
+                    place,
+                )
         elif definition is not None and "expression" in definition:
-            raise _unknown(account.dataset, run.seq, place)
-
-
-def _other(dataset: str, what: str, place: Place | None) -> Failure:
-    message = (
-        f'the releases charged to "{dataset}" declare another {what}; such losses do not add up'
-    )
-    return _refused(message, f"use one {what} for all releases of a data set", place)
-
-
-def _defined_otherwise(
-    dataset: str, seq: int, differences: Iterable[str], place: Place | None
-) -> Failure:
-    message = (
-        f'entry {seq} of the ledger charged "{dataset}" for a unit that is defined otherwise '
-        f"({', '.join(differences)}); such losses do not add up"
-    )
-    hint = "define the unit, and read the file, as in the spec of that entry"
-    return _refused(message, hint, place)
-
-
-def _unknown(dataset: str, seq: int, place: Place | None) -> Failure:
-    message = (
-        f'entry {seq} of the ledger charged "{dataset}" without noting how its unit is computed, '
-        "as early versions did: whether it is the same unit can't be told"
-    )
-    hint = (
-        "make the unit a column of the file, or name another dataset with a cap that is lower by "
-        "what was spent on this one"
-    )
-    return _refused(message, hint, place)
+            raise _refused(
+                f'entry {run.seq} of the ledger charged "{account.dataset}" without noting how its '
+                "unit is computed, as early versions did: whether it is the same unit can't be "
+                "told",
+                "make the unit a column of the file, or name another dataset with a cap that is "
+                "lower by what was spent on this one",
+                place,
+            )
 
 
 def _refused(message: str, hint: str, place: Place | None) -> Failure:

@@ -22,12 +22,12 @@ SCHEMA = "dprelease/witness/1"
 _LARGEST = 4096
 
 
-def witness_beside(ledger: str) -> str:
+def guard_path(ledger: str) -> str:
     """Where the witness of a ledger is unless somebody says otherwise; links are followed."""
     return f"{os.path.realpath(ledger)}.witness"
 
 
-def read_witness(path: str, ledger: str) -> Head | None:
+def read_guard(path: str, ledger: str) -> Head | None:
     """What the witness says; None when there is none. Raises Failure (exit 6) if it is spoilt."""
     try:
         with open(path, "rb") as file:
@@ -47,7 +47,7 @@ def read_witness(path: str, ledger: str) -> Head | None:
     return Head(seq, digest)
 
 
-def check_witness(path: str, ledger: str, said: Head | None, book: Book | None) -> None:
+def check_guard(path: str, ledger: str, said: Head | None, book: Book | None) -> None:
     """Refuses (exit 6) a ledger that is not the one its witness has seen. None: there is none."""
     if book is None:
         if said is not None and said.seq:
@@ -61,15 +61,15 @@ def check_witness(path: str, ledger: str, said: Head | None, book: Book | None) 
         raise rolled_back(ledger, path, said.seq, book.head.seq)
 
 
-def write_witness(path: str, head: Head, ledger: str) -> None:
+def write_guard(path: str, head: Head, ledger: str) -> None:
     """Puts the witness in place, whole, and keeps its mode. Raises Failure (exit 6)."""
     text = canonical_json({"schema": SCHEMA, "seq": head.seq, "hash": head.hash}) + "\n"
     with place_errors(path, ledger):
         put_file(os.path.realpath(path), text.encode("ascii"), keep_mode=True)
 
 
-def prepare_witness(path: str, head: Head, ledger: str) -> None:
+def prepare_guard(path: str, head: Head, ledger: str) -> None:
     """Brings the witness up to date, and so finds out early whether it can be written."""
     with place_errors(path, ledger):
         remove_dead_drafts(os.path.realpath(path))
-    write_witness(path, head, ledger)
+    write_guard(path, head, ledger)

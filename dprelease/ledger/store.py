@@ -26,7 +26,7 @@ from dprelease.ledger.entries import (
     charge_content,
     read_book,
 )
-from dprelease.ledger.filters import Caps, Parts, whole
+from dprelease.ledger.filters import Caps, Parts, Terms, whole
 from dprelease.ledger.guarantee import check_guarantee
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import (
@@ -46,13 +46,12 @@ from dprelease.ledger.reservation import (
     reservation_of,
 )
 from dprelease.ledger.rollback_guard import (
-    check_witness,
-    prepare_witness,
-    read_witness,
-    witness_beside,
-    write_witness,
+    check_guard,
+    guard_path,
+    prepare_guard,
+    read_guard,
+    write_guard,
 )
-from dprelease.ledger.totals import Terms
 from dprelease.model import Loss
 
 WAIT = 10.0  # seconds
@@ -71,7 +70,7 @@ class Ledger:
         self._connection = connection
         self._wait = wait
         self.path = path
-        self.witness = witness if witness is not None else witness_beside(path)
+        self.witness = witness if witness is not None else guard_path(path)
 
     @classmethod
     def open(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
@@ -83,9 +82,9 @@ class Ledger:
         refuse_lost(path, witness)
         opened = cls(open_for_writing(path, wait), path, wait, witness)
         with opened._closing():
-            opened.check_witness()
+            opened.check_guard()
             with opened._locked() as head:
-                prepare_witness(opened.witness, head, path)
+                prepare_guard(opened.witness, head, path)
         return opened
 
     @classmethod
@@ -94,7 +93,7 @@ class Ledger:
         refuse_lost(path, witness)
         opened = cls(open_for_reading(path, wait), path, wait, witness)
         with opened._closing():
-            opened.check_witness()
+            opened.check_guard()
         return opened
 
     @classmethod
@@ -117,12 +116,12 @@ class Ledger:
     ) -> None:
         self.close()
 
-    def check_witness(self) -> None:
+    def check_guard(self) -> None:
         """Refuses (exit 6) a ledger that is not the one its witness has seen."""
         # The witness is read first: it is never ahead of a ledger that is read afterwards. But one
         # that was not there yet may have been written in between, so a second look decides.
-        if not self._witnessed():
-            check_witness(self.witness, self.path, *self._with_witness())
+        if not self._guard_holds():
+            check_guard(self.witness, self.path, *self._guard_and_book())
 
     def charge(  # noqa: PLR0913, PLR0917 - the parts of a charge
         self,
@@ -238,7 +237,7 @@ class Ledger:
         with cls(open_for_writing(path, wait), path, wait, witness) as ledger:
             ledger.verify()
             with ledger._locked() as head:
-                prepare_witness(ledger.witness, head, path)
+                prepare_guard(ledger.witness, head, path)
             return head
 
     def chain(self) -> tuple[Entry, ...]:
@@ -261,13 +260,13 @@ class Ledger:
                     self._connection.execute("ROLLBACK")
                 raise
         if changed:
-            self._tell_witness()
+            self._advance_guard()
 
-    def _tell_witness(self) -> None:
+    def _advance_guard(self) -> None:
         """Writes down how far the ledger goes now, before anything is done with the change."""
         try:
             with self._locked() as head:
-                write_witness(self.witness, head, self.path)
+                write_guard(self.witness, head, self.path)
         except Failure as failure:
             raise after_commit(failure) from None
 
@@ -296,12 +295,12 @@ class Ledger:
             self.close()
             raise
 
-    def _witnessed(self) -> bool:
-        said, book = self._with_witness()
+    def _guard_holds(self) -> bool:
+        said, book = self._guard_and_book()
         return said is not None and book.hash_at(said.seq) == said.hash
 
-    def _with_witness(self) -> tuple[Head | None, Book]:
-        said = read_witness(self.witness, self.path)
+    def _guard_and_book(self) -> tuple[Head | None, Book]:
+        said = read_guard(self.witness, self.path)
         return said, self._checked()
 
     def _checked(self) -> Book:
@@ -391,7 +390,7 @@ def fingerprint(payload: bytes) -> str:
 
 def refuse_lost(path: str, witness: str | None) -> None:
     """Refuses (exit 6) a place without a ledger whose witness has seen entries."""
-    place = witness if witness is not None else witness_beside(path)
-    said = read_witness(place, path)  # before the ledger is looked for, which may be made just now
+    place = witness if witness is not None else guard_path(path)
+    said = read_guard(place, path)  # before the ledger is looked for, which may be made just now
     if not os.path.lexists(path):
-        check_witness(place, path, said, None)
+        check_guard(place, path, said, None)

@@ -10,33 +10,15 @@ period, not which period it is in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Protocol, TypeVar
 
-from dprelease.ledger.filters import Caps, Parts, Tally, Total, least
+from dprelease.ledger.filters import Caps, Tally, Terms, Total, least
 from dprelease.model import Loss
 from dprelease.model.periods import Span, span_of
 
 
-class Dated(Protocol):
-    """What places a run in time. ``disjoint``: each unit has records in one period only."""
-
-    @property
-    def period(self) -> str | None:
-        """The text that filled ``{period}``."""
-        ...
-
-    @property
-    def disjoint(self) -> bool:
-        """Whether the run declared so."""
-        ...
-
-
-Kind = TypeVar("Kind", bound=Dated)
-
-
-def meets(one: Dated, other: Dated) -> bool:
+def meets(one: Terms, other: Terms) -> bool:
     """Whether a unit can be in both runs."""
     if not one.disjoint or not other.disjoint or one.period is None or other.period is None:
         return True
@@ -46,7 +28,7 @@ def meets(one: Dated, other: Dated) -> bool:
     return span.first <= late.last and late.first <= span.last
 
 
-def together(runs: Sequence[Kind]) -> list[list[Kind]]:
+def together(runs: Sequence[Terms]) -> list[list[Terms]]:
     """The sets of runs that one unit can be in, each in the order given; at least one set.
 
     The most runs meet at the first day of some span, so those days are all that is looked at.
@@ -73,19 +55,6 @@ def together(runs: Sequence[Kind]) -> list[list[Kind]]:
         ]
         for meeting in sorted(names, key=sorted)
     ] or [list(runs)]
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a run costs, and when its data are from.
-
-    ``disjoint``: it was declared that each protected unit has records in one period only.
-    """
-
-    loss: Loss
-    parts: Parts
-    period: str | None = None
-    disjoint: bool = False
 
 
 def spent(terms: Sequence[Terms]) -> Loss:

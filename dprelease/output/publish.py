@@ -152,8 +152,6 @@ def _write_problem(target: str, nearest: str) -> Complaint | None:
     return None
 
 
-__all__ = ["check_target", "publish"]
-
 FREE = "the numbers are sealed: running the same release again costs nothing"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -106,21 +107,13 @@ def as_in_file(table: OutputTable, format: str) -> OutputTable:
     """Give the table as its file holds it: doubles of Parquet hold no more than 17 digits."""
     if format != "parquet":
         return table
-    columns = [
-        OutputColumn(
-            column.name,
-            column.kind,
-            [_through_double(value, column.decimals) for value in column.values],
-            column.description,
-            column.decimals,
-            column.query,
-            column.type,
-        )
+    columns = (
+        replace(column, values=[_through_double(value, column.decimals) for value in column.values])
         if column.kind == "number"
         else column
         for column in table.columns
-    ]
-    return OutputTable(table.name, tuple(columns), table.title)
+    )
+    return replace(table, columns=tuple(columns))
 
 
 def _through_double(value: Value, decimals: int) -> Value:

@@ -6,7 +6,7 @@ Sums are exact Fractions, and the conversion from zCDP rounds up to 12 digits. N
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -70,11 +70,16 @@ def compose(
         raise ValueError("accounting is one of auto, pure, zcdp, pld, plain")
     if not 0 <= delta < 1:
         raise ValueError("delta must lie in [0, 1)")
-    composed: list[tuple[Loss, str]] = []
-    for method in ALLOWED[accounting]:
-        loss = _METHODS[method](costs, ZERO if accounting == "pure" else delta, margin)
-        if loss is not None:
-            composed.append((loss, method))
+    allowed = ZERO if accounting == "pure" else delta
+    losses = [cost.loss for cost in costs]
+    bounds: dict[str, Callable[[], Loss | None]] = {
+        BASIC: lambda: _by_sum(losses, allowed),
+        MIXED: lambda: _by_kind(losses, allowed),
+        ZCDP: lambda: _by_zcdp(losses, allowed),
+        PLD: lambda: _by_distribution(costs, allowed, margin),
+    }
+    tried = [(bounds[method](), method) for method in ALLOWED[accounting]]
+    composed = [(loss, method) for loss, method in tried if loss is not None]
     if not composed:
         raise ValueError("these losses can't be composed within this delta by this accounting")
     least = min(composed, key=lambda pair: (pair[0].epsilon, pair[0].delta))
@@ -142,16 +147,12 @@ def _total_rho(losses: Iterable[Loss]) -> Fraction | None:
     return total
 
 
-def _by_sum(costs: Sequence[Cost], delta: Fraction, _margin: Fraction) -> Loss | None:
-    loss = basic([cost.loss for cost in costs])
+def _by_sum(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+    loss = basic(losses)
     return loss if loss.delta <= delta else None
 
 
-def _by_zcdp(costs: Sequence[Cost], delta: Fraction, _margin: Fraction) -> Loss | None:
-    return _converted([cost.loss for cost in costs], delta)
-
-
-def _converted(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+def _by_zcdp(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     rho = _total_rho(losses)
     if rho is None or (delta == 0 and rho > 0):
         return None
@@ -163,10 +164,9 @@ def _converted(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     return Loss(round_up(epsilon, zcdp.EPSILON_DIGITS), delta, rho)
 
 
-def _by_kind(costs: Sequence[Cost], delta: Fraction, _margin: Fraction) -> Loss | None:
-    losses = [cost.loss for cost in costs]
+def _by_kind(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     pure = [loss for loss in losses if loss.delta == 0]
-    rest = _converted([loss for loss in losses if loss.delta > 0], delta)
+    rest = _by_zcdp([loss for loss in losses if loss.delta > 0], delta)
     if rest is None or not pure:
         return None
     epsilon = sum((loss.epsilon for loss in pure), rest.epsilon)
@@ -185,6 +185,3 @@ def _by_distribution(costs: Sequence[Cost], delta: Fraction, margin: Fraction) -
     # a delta may make up for everything; a claim of epsilon 0 could not be confirmed
     epsilon = max(epsilon, LEAST_EPSILON)
     return Loss(epsilon, delta, _total_rho([cost.loss for cost in costs]))
-
-
-_METHODS = {BASIC: _by_sum, MIXED: _by_kind, ZCDP: _by_zcdp, PLD: _by_distribution}

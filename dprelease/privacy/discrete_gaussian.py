@@ -10,33 +10,14 @@ zCDP (any shift). Canonne, Kamath and Steinke 2020; Balle and Wang 2018.
 
 which holds for every real epsilon and rises in mu.
 
-*Smoothing: any shift, by way of the continuous mechanism.*
-Let X be discrete Gaussian on Z^n with parameter s2, v in Z^n with at most d entries
-that are not zero and |v|^2 <= l2. For every t with 0 < t < s2 put q = e^(-2 pi^2 t),
-eta = 2q/(1-q) and kappa = d ln((1+eta)/(1-eta)), provided that eta < 1. Then
+*Smoothing: any shift, by way of the continuous mechanism.* Let v in Z^n have at most d entries that
+are not zero and |v|^2 <= l2. For every t with 0 < t < s2 put q = e^(-2 pi^2 t), eta = 2q/(1-q) and
+kappa = d ln((1+eta)/(1-eta)), provided that eta < 1. Then
 
     delta_discrete(epsilon; v, s2) <= (1+eta)^d delta_continuous(epsilon - kappa; l2/(s2 - t)),
 
-so the lattice costs about t < 1 in sigma squared and nothing in the limit.
-
-Proof.
-1. Theta. f(y) = sum over x in Z of e^(-(x-y)^2/2t) is, by Poisson summation,
-   sqrt(2 pi t) (1 + 2 sum_{k>=1} e^(-2 pi^2 t k^2) cos 2 pi k y). As k^2 >= k,
-   |f(y)/sqrt(2 pi t) - 1| <= eta.
-2. Rounding. Let a mechanism on the integer c draw Y from N(c, s2 - t), then x in Z with
-   probability e^(-(x-Y)^2/2t)/f(Y). Its law is
-   r_c(x) = integral of N(y; c, s2-t) e^(-(x-y)^2/2t)/f(y) dy. By 1, and because two Gaussian
-   kernels convolve to one, N(x; c, s2)/(1+eta) <= r_c(x) <= N(x; c, s2)/(1-eta).
-3. The discrete Gaussian is p_c(x) = A N(x; c, s2) with 1/A = sum over x in Z of N(x; 0, s2),
-   the same for every integer c. By Poisson summation again 1/A >= 1, so A <= 1. Hence
-   A (1-eta) r_c(x) <= p_c(x) <= A (1+eta) r_c(x).
-4. Coordinates where v is zero have equal factors on both sides and sum out of the hockey-stick
-   divergence. Over the d others, with C = A^d <= 1 and products of the above,
-   sum max(0, p_0 - e^eps p_v) <= C (1+eta)^d sum max(0, r_0 - e^(eps - kappa) r_v).
-5. r_0 and r_v are the same random map applied to N(0, s2-t) and N(v, s2-t), coordinate by
-   coordinate. The hockey-stick divergence of any order e^(eps-kappa) > 0 does not rise under a
-   random map, so the last sum is at most delta_continuous(eps - kappa) at
-   mu^2 = |v|^2/(s2-t), which rises in |v|. QED.
+so the lattice costs about t < 1 in sigma squared and nothing in the limit. Proof: steps 1 to 3 of
+"Merging, of any shifts" in ``kernel.verify.composition.gaussian``.
 """
 
 from __future__ import annotations

@@ -34,27 +34,18 @@ _FLOOR = _context(DIGITS, ROUND_FLOOR)
 _CEILING = _context(DIGITS, ROUND_CEILING)
 
 
-def _round(value: Fraction, digits: int, rounding: str) -> Fraction:
-    context = _context(digits, rounding)
-    return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
-
-
 def round_up(value: Fraction, digits: int = 15) -> Fraction:
     """The least number of at most ``digits`` significant digits that is not below ``value``."""
-    return _round(value, digits, ROUND_CEILING)
+    return Fraction(_nearest(value, _context(digits, ROUND_CEILING)))
 
 
 def round_down(value: Fraction, digits: int = 15) -> Fraction:
     """The largest number of at most ``digits`` significant digits that is not above ``value``."""
-    return _round(value, digits, ROUND_FLOOR)
+    return Fraction(_nearest(value, _context(digits, ROUND_FLOOR)))
 
 
-def _below(value: Fraction) -> Decimal:
-    return _FLOOR.divide(Decimal(value.numerator), Decimal(value.denominator))
-
-
-def _above(value: Fraction) -> Decimal:
-    return _CEILING.divide(Decimal(value.numerator), Decimal(value.denominator))
+def _nearest(value: Fraction, context: Context) -> Decimal:
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def exp_bounds(x: Fraction) -> Bounds:
@@ -65,8 +56,8 @@ def exp_bounds(x: Fraction) -> Bounds:
         return ZERO, exp_bounds(Fraction(-CLAMP))[1]
     if x > CLAMP:
         raise OverflowError("exp of a number above 5000 has no useful upper bound")
-    low = _FLOOR.next_minus(_FLOOR.exp(_below(x)))
-    high = _CEILING.next_plus(_CEILING.exp(_above(x)))
+    low = _FLOOR.next_minus(_FLOOR.exp(_nearest(x, _FLOOR)))
+    high = _CEILING.next_plus(_CEILING.exp(_nearest(x, _CEILING)))
     return Fraction(low), Fraction(high)
 
 
@@ -79,7 +70,7 @@ def ln_bounds(x: Fraction) -> Bounds:
     """Ln x for x > 0; ValueError otherwise."""
     if x <= 0:
         raise ValueError("the logarithm needs a positive argument")
-    below, above = _below(x), _above(x)
+    below, above = _nearest(x, _FLOOR), _nearest(x, _CEILING)
     # Rounded to 1 the logarithm is 0 exactly; the decimal next to 0 has a billion digits.
     low = ZERO if below == 1 else Fraction(_FLOOR.next_minus(_FLOOR.ln(below)))
     high = ZERO if above == 1 else Fraction(_CEILING.next_plus(_CEILING.ln(above)))
@@ -92,8 +83,8 @@ def sqrt_bounds(x: Fraction) -> Bounds:
         raise ValueError("the square root needs an argument that is not negative")
     if x == 0:
         return ZERO, ZERO
-    low = _FLOOR.next_minus(_FLOOR.sqrt(_below(x)))
-    high = _CEILING.next_plus(_CEILING.sqrt(_above(x)))
+    low = _FLOOR.next_minus(_FLOOR.sqrt(_nearest(x, _FLOOR)))
+    high = _CEILING.next_plus(_CEILING.sqrt(_nearest(x, _CEILING)))
     return Fraction(low), Fraction(high)
 
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 
 from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, exp_floor, round_up
 
@@ -49,24 +50,23 @@ class Table:
 
     def survival_low(self, m: int) -> int:
         """Lower bound of the sum of g(k) over all integers k >= m."""
-        tail = self.tail_low
-        if m > 0:
-            return tail[m] if m < len(tail) else 0
-        mirrored = 1 - m
-        return tail[0] + tail[1] - (tail[mirrored] if mirrored < len(tail) else 0)
+        return _survival(self.tail_low, m, 0)
 
     def survival_high(self, m: int) -> int:
         """Upper bound of the sum of g(k) over all integers k >= m."""
-        tail = self.tail_high
-        if m > 0:
-            return tail[m] if m < len(tail) else self.rest
-        mirrored = 1 - m
-        return tail[0] + tail[1] - (tail[mirrored] if mirrored < len(tail) else 0)
+        return _survival(self.tail_high, m, self.rest)
 
     @property
     def total_low(self) -> int:
         """Lower bound of the sum over all integers."""
         return self.tail_low[0] + self.tail_low[1]
+
+
+def _survival(tail: tuple[int, ...], m: int, rest: int) -> int:
+    if m > 0:
+        return tail[m] if m < len(tail) else rest
+    mirrored = 1 - m
+    return tail[0] + tail[1] - (tail[mirrored] if mirrored < len(tail) else 0)
 
 
 def _ceil_shift(value: int) -> int:
@@ -101,10 +101,7 @@ def table(sigma2: Fraction) -> Table:
 
 
 def _tails(weights: list[int], rest: int) -> tuple[int, ...]:
-    sums = [rest]
-    for weight in reversed(weights):
-        sums.append(sums[-1] + weight)
-    return tuple(reversed(sums[1:]))
+    return tuple(accumulate(reversed(weights), initial=rest))[:0:-1]
 
 
 def reaches(sigma2: Fraction, shapes: tuple[tuple[int, ...], ...]) -> bool:

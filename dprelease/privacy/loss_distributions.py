@@ -118,7 +118,9 @@ def epsilon_of(events: Sequence[Counted], delta: Fraction) -> float:
         raise ValueError("these events have no epsilon at this delta")
     failed = Fraction(-math.expm1(math.fsum(n * math.log1p(-chance) for chance, n in failing)))
     bounds = []
-    if failed <= delta * (1 + Fraction(1, 10**12)) and not _any_gaussian(counts):
+    if failed <= delta * (1 + Fraction(1, 10**12)) and not any(
+        isinstance(event, Gaussian) for event in counts
+    ):
         bounds.append(math.fsum(n * _span(event) for event, n in counts.items()))
     if failed < delta:
         rest = (delta - failed) / (1 - failed)
@@ -145,10 +147,6 @@ def _counted(events: Sequence[Counted]) -> Counter[Event]:
         if times and costs:
             counts[event] += times
     return counts
-
-
-def _any_gaussian(counts: Counter[Event]) -> bool:
-    return any(isinstance(event, Gaussian) for event in counts)
 
 
 def _span(event: Event) -> float:
@@ -310,7 +308,8 @@ def _transform(law: _Law, grid: _Grid) -> tuple[Waves, float, float]:
         log_density = -span / 2 - math.log(-2 * math.expm1(-span))
         losses, log_weights = _density(span, grid, log_density)
     elif isinstance(law, Laplace) and law.l1 > _MANY_STEPS:
-        span += 2 * _log_cosh(0.5 / float(law.scale))
+        half = 0.5 / float(law.scale)
+        span += 2 * (half + math.log1p(math.exp(-2 * half)) - math.log(2))  # ln cosh
         losses, log_weights = _density(span, grid, -span / 2 - math.log(4))
         losses = np.append(losses, [span, -span])
         log_weights = np.append(log_weights, [math.log(0.5), -span - math.log(2)])
@@ -322,10 +321,6 @@ def _transform(law: _Law, grid: _Grid) -> tuple[Waves, float, float]:
         log_weights[1:l1] += math.log(math.tanh(slope / 2))
         log_weights[[0, l1]] -= math.log1p(math.exp(-slope))
     return _placed(losses, log_weights + grid.tilt * losses, grid)
-
-
-def _log_cosh(x: float) -> float:
-    return x + math.log1p(math.exp(-2 * x)) - math.log(2)
 
 
 def _density(span: float, grid: _Grid, log_density: float) -> tuple[Floats, Floats]:

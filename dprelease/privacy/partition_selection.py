@@ -49,18 +49,8 @@ with r_G <= delta. One less fails whatever epsilon is, as all keys can be new.
 serves with the least T for delta: nothing of delta is divided between noise and hidden keys.
 Where it doesn't serve, some of delta is left to the hidden keys.
 
-Number of units from which a key is kept with probability at least 1/2 (that is T), B = 1. Gaussian
-noise asks for fewer from three groups a unit on, under replace-one from two:
-
-    groups a unit                       1    2    3    4    5    8   16    32
-    add/remove    (1, 1e-6)  Laplace   15   30   45   60   76  124  256   533
-                             Gaussian  22   31   39   45   50   64   91   131
-                  (1, 1e-5)  Laplace   13   25   38   51   64  105  219   459
-                             Gaussian  18   25   31   36   41   52   74   107
-                  (0.5, 1e-6) Laplace  28   57   87  118  149  245  511  1064
-                             Gaussian  40   58   71   83   93  120  172   249
-    replace-one   (1, 1e-6)  Laplace   28   57   87  118  149  245  511  1064
-                             Gaussian  30   43   54   62   70   89  128   185
+T is the number of units from which a key is kept with a chance of at least 1/2 (B = 1). Gaussian
+noise asks for fewer than Laplace noise from three groups a unit on, under replace-one from two.
 
 *New keys.* Of m new keys with n_1, ..., n_m rows of one unit one is shown with the chance
 1 - prod(1 - P(Z >= T - n_i)). P(Z >= T - n) is convex in n as long as T - n >= 1, since the law
@@ -181,7 +171,9 @@ def least_threshold_laplace(scale: Fraction, contribution: Contribution, delta: 
     make no sense.
     """
     _check(delta)
-    return _least_hidden(_checked(Noise(NoiseFamily.LAPLACE, scale)), contribution, delta)
+    if scale <= 0:
+        raise ValueError("keys from the data need noise of a positive parameter")
+    return _least_hidden(Noise(NoiseFamily.LAPLACE, scale), contribution, delta)
 
 
 def calibrate_gaussian(
@@ -306,9 +298,3 @@ def _least_gaussian(
 def _check(delta: Fraction) -> None:
     if not 0 < delta < 1:
         raise ValueError("keys from the data need a delta between 0 and 1")
-
-
-def _checked(noise: Noise) -> Noise:
-    if noise.family is NoiseFamily.NONE or noise.parameter <= 0:
-        raise ValueError("keys from the data need noise of a positive parameter")
-    return noise

@@ -18,7 +18,7 @@ attained.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dprelease.model import Sensitivity
 from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero
@@ -174,11 +174,8 @@ def replaced(
 def added_units(contribution: Contribution, cells: int, unit: str = "unit") -> Sensitivity:
     """Bound the change of all numbers of units: by 1 in each cell that the unit is in. Attained."""
     groups = contribution.within(cells).groups
-    return _stated(
-        groups,
-        _shift(groups, groups, _ones(groups)),
-        f"a {unit} is in {_counted_text(groups)}",
-    )
+    text = f"a {unit} is in {_counted_text(groups)}"
+    return replace(added(Contribution(groups, groups, 1), COUNT, cells), derivation=text)
 
 
 def replaced_units(
@@ -190,15 +187,12 @@ def replaced_units(
     cell that every unit is in always holds the same number of units.
     """
     groups = contribution.within(cells).groups
-    changed = min(2 * groups, cells)
-    if cells == 1 and not outside:
-        same = f"replacing a {unit} leaves the number of {_plural(unit)} as it is"
-        return _stated(0, zero(), same)
-    return _stated(
-        changed,
-        _shift(changed, changed, _ones(changed)),
-        f"a replaced {unit} leaves or enters {_counted_text(changed)}",
-    )
+    change = replaced(Contribution(groups, groups, 1), COUNT, cells, outside=outside)
+    if not change.l1:
+        text = f"replacing a {unit} leaves the number of {_plural(unit)} as it is"
+    else:
+        text = f"a replaced {unit} leaves or enters {_counted_text(change.l1)}"
+    return replace(change, derivation=text)
 
 
 def added_distinct(contribution: Contribution, cells: int, unit: str = "unit") -> Sensitivity:
@@ -230,11 +224,6 @@ def _shift(l2_squared: int, coordinates: int, shapes: Shapes) -> Shift:
         return zero()
     useful = coordinates <= 2 and len(shapes) <= MAX_SHAPES
     return Shift(l2_squared, coordinates, shapes if useful else ())
-
-
-def _ones(number: int) -> Shapes:
-    """Give the shape of so many changes by 1, where it is short enough to be of use."""
-    return ((1,) * number,) if number <= 2 else ()
 
 
 def _fillings(limits: Contribution) -> Iterator[tuple[int, int]]:

@@ -53,7 +53,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     _check(rho, delta)
     if rho == 0:
         return ZERO
-    alpha = _best_alpha(lambda a: _float_cost(a, float(rho), delta))
+    alpha = 1 + Fraction(_minimise(lambda a: _float_cost(a, float(rho), delta)))
     value = alpha * rho + _offset(alpha, delta)
     return round_up(value * (1 + ROOM), EPSILON_DIGITS) if value > 0 else ZERO
 
@@ -96,10 +96,13 @@ def surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
 
 def order_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The order alpha with which (epsilon, delta) holds most rho, to 6 digits: a hint, no bound."""
+    return 1 + round_up(_order(epsilon, delta) - 1, 6)
+
+
+def _order(epsilon: Fraction, delta: Fraction) -> Fraction:
     _check(ZERO, delta)
     e = float(epsilon)
-    alpha = _best_alpha(lambda a: -(e - _float_cost(a, 0.0, delta)) / (1 + a))
-    return 1 + round_up(alpha - 1, 6)
+    return 1 + Fraction(_minimise(lambda a: -(e - _float_cost(a, 0.0, delta)) / (1 + a)))
 
 
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -110,9 +113,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
-    _check(ZERO, delta)
-    e = float(epsilon)
-    alpha = _best_alpha(lambda a: -(e - _float_cost(a, 0.0, delta)) / (1 + a))
+    alpha = _order(epsilon, delta)
     rho = round_down((epsilon - _offset(alpha, delta)) / alpha, 13)
     loosened = Fraction(1, 10**12)
     while rho > 0 and loosened < 1:
@@ -158,10 +159,6 @@ def _float_cost(above_one: float, rho: float, delta: Fraction) -> float:
     log = math.log(delta.numerator) - math.log(delta.denominator)
     grown = math.log1p(above_one)
     return (1 + above_one) * rho + (-log - grown) / above_one + math.log(above_one) - grown
-
-
-def _best_alpha(cost: Callable[[float], float]) -> Fraction:
-    return 1 + Fraction(_minimise(cost))
 
 
 def _minimise(cost: Callable[[float], float]) -> float:

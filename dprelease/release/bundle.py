@@ -12,8 +12,9 @@ from itertools import chain, repeat
 from math import prod
 from typing import Any
 
-from dprelease.ledger import Reservation, Total
 from dprelease.ledger.entries import Run
+from dprelease.ledger.filters import Total
+from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.totals import running
 from dprelease.model import Group, Loss, NoisyTable, OutputColumn, OutputTable, Plan, Read
 from dprelease.output.datapackage import datapackage_bytes

@@ -21,10 +21,12 @@ from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
-from dprelease.ledger import Caps, Ledger, Reservation, State, current_run
+from dprelease.ledger.entries import State
+from dprelease.ledger.filters import Caps
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
-from dprelease.ledger.reservation import terms_of
+from dprelease.ledger.reservation import Reservation, current_run, terms_of
+from dprelease.ledger.store import Ledger
 from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json

@@ -20,8 +20,7 @@ from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.atomic import LARGEST_TEXT, save_text
-from dprelease.ledger import run_id
-from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.identity import canonical_json, run_id
 from dprelease.model import Plan
 from dprelease.model.plan_json import plan_json, step_json
 from dprelease.report.facts.json_form import to_json

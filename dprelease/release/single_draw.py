@@ -47,8 +47,9 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
-from dprelease.ledger import Ledger, Reservation
 from dprelease.ledger.messages import used_up
+from dprelease.ledger.reservation import Reservation
+from dprelease.ledger.store import Ledger
 
 
 class Bytes(Protocol):

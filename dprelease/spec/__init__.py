@@ -1,9 +1,8 @@
 """The spec: one TOML file, or one mapping, that says all of a release.
 
 From top to bottom: ``toml`` (the text becomes a tree, with the place of everything in it),
-``schema`` (the tree becomes sections), ``checks`` (sections become values of the model),
-``resolve`` (the values become a release) and ``loading`` (all of it in one call). ``complaints`` is
-the vocabulary that each of them uses.
+``schema`` (the tree becomes sections), ``checks`` (sections become values of the model), and
+``resolve`` (the values become a release). ``complaints`` is the vocabulary that each of them uses.
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Release
-
-__all__ = ["load"]
 
 
 def load(
@@ -35,6 +33,32 @@ def load(
     Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
     """
     # Imported here for start-up: the checks are the larger part of the package.
-    from dprelease.spec.loading import load_release
+    from dprelease.spec.complaints.reporter import Reporter
+    from dprelease.spec.resolve import resolve
+    from dprelease.spec.schema.structure import read_sections
 
-    return load_release(spec, period, base, allow_outside_lists)
+    if isinstance(spec, Mapping):
+        tree, reporter, folder = _tree_of(spec), Reporter("(mapping)", None), os.curdir
+    else:
+        from dprelease.spec.toml.syntax import read_document
+
+        document = read_document(os.fsdecode(spec))
+        tree, reporter = document.tree, Reporter(document.file, document.marks)
+        folder = os.path.dirname(document.file)
+    start = base if base is not None else os.path.abspath(folder)
+    parts = read_sections(tree, reporter)
+    return resolve(parts, start, period, reporter, allow_outside_lists)
+
+
+def _tree_of(spec: Mapping[str, object]) -> Mapping[str, object]:
+    from dprelease.spec.toml.tree import OddKey, TooDeep, plain_tree
+
+    try:
+        tree = plain_tree(spec)
+    except TooDeep:
+        complaint = Complaint("E004", "the spec is nested too deep", "a spec needs four levels")
+        raise Failure(ExitCode.SPEC, complaint) from None
+    except OddKey:
+        complaint = Complaint("E103", "a key of the spec is not a text", "write it as a text")
+        raise Failure(ExitCode.SPEC, complaint) from None
+    return tree if isinstance(tree, dict) else {}

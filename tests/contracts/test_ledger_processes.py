@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from dprelease.errors import ExitCode, Failure
-from dprelease.ledger import Caps, Ledger
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 
 # argv: ledger, run id, epsilon, cap, and "unprivileged" to go without special rights.
@@ -25,7 +26,8 @@ CHARGE = """
 import os, sys
 from fractions import Fraction
 from dprelease.errors import Failure
-from dprelease.ledger import Caps, Ledger
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 path, run, epsilon, cap, *unprivileged = sys.argv[1:]
 sys.stdin.readline()
@@ -46,7 +48,8 @@ except Failure as refused:
 SEAL = """
 import os, sys
 from fractions import Fraction
-from dprelease.ledger import Caps, Ledger
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 path, run = sys.argv[1:3]
 sys.stdin.readline()
@@ -60,7 +63,8 @@ with Ledger.open(path, 60) as ledger:
 FOR_EVER = """
 import itertools, sys
 from fractions import Fraction
-from dprelease.ledger import Caps, Ledger
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 with Ledger.open(sys.argv[1], 60) as ledger:
     for number in itertools.count(len(ledger.entries())):
@@ -77,7 +81,8 @@ FULL_DISK = """
 import resource, signal, sys
 from fractions import Fraction
 from dprelease.errors import Failure
-from dprelease.ledger import Caps, Ledger
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 path, run, limit, payload = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

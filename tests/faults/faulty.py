@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dprelease.ledger import Ledger, Run, State
+from dprelease.ledger.entries import Run, State
+from dprelease.ledger.store import Ledger
 
 SPEC = """\
 [release]

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from faulty import Nursery, check_recovered, fill, published, runs, write_spec
 
-from dprelease.ledger import State
+from dprelease.ledger.entries import State
 
 OTHER = 65534
 """A user who is nobody in particular."""

@@ -15,10 +15,12 @@ from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
 from dprelease.cli.views.ledger import remaining_under, total_facts
 from dprelease.files.atomic import save_text
-from dprelease.ledger import Caps, Ledger, Run
 from dprelease.ledger.chain import Entry
+from dprelease.ledger.entries import Run
+from dprelease.ledger.filters import Caps
 from dprelease.ledger.guarantee import DESCRIPTION, definition_in
 from dprelease.ledger.messages import no_export, no_report, not_in_ledger
+from dprelease.ledger.store import Ledger
 from dprelease.ledger.totals import running
 from dprelease.report.numbers import upward
 

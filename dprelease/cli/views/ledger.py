@@ -9,9 +9,11 @@ from typing import Any
 
 from dprelease.cli.views.formats import remaining_text, spent_text
 from dprelease.errors import Complaint, Failure
-from dprelease.ledger import Account, Caps, Run, Total, account, current_run
+from dprelease.ledger.entries import Account, Run
+from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
-from dprelease.ledger.reservation import check_caps, terms_of
+from dprelease.ledger.reservation import check_caps, current_run, terms_of
+from dprelease.ledger.store import account
 from dprelease.ledger.totals import spent
 from dprelease.model import Loss, Plan
 from dprelease.report.numbers import upward

@@ -2,7 +2,7 @@
 
 Used by certification only; imports nothing that calibration computes with, only the description
 of the shift. Small sigma: the hockey-stick sum over lattice points, term by term, with no use of
-thresholds or symmetry. Large sigma: the smoothing bound (proof beside ``smoothing``) in the
+thresholds or symmetry. Large sigma: the smoothing bound (proof in ``composition.gaussian``) in the
 witness's own arithmetic, all widths tried. zCDP: through delta at a chosen alpha instead of
 epsilon. Answers are upper bounds, a little looser at most than what calibration aims at.
 """
@@ -152,14 +152,14 @@ def summed_delta(
 
     entries = tuple(size for size in shape if size)
     if len(entries) == 1:
-        kept = _positive(_SCALE, upper, growth, moved(entries[0]))
-        return min(_ONE, Fraction(kept + 2 * beyond * _SCALE, total_low * _SCALE))
+        excess = _positive(_SCALE, upper, growth, moved(entries[0]))
+        return min(_ONE, Fraction(excess + 2 * beyond * _SCALE, total_low * _SCALE))
     rows, columns = moved(entries[0]), moved(entries[1])
-    kept = 0
+    excess = 0
     for weight, shifted in zip(upper, rows, strict=True):
-        kept += _positive(weight * _SCALE, upper, growth * shifted, columns)
-    kept += 4 * beyond * total_high * _SCALE
-    return min(_ONE, Fraction(kept, total_low * total_low * _SCALE))
+        excess += _positive(weight * _SCALE, upper, growth * shifted, columns)
+    excess += 4 * beyond * total_high * _SCALE
+    return min(_ONE, Fraction(excess, total_low * total_low * _SCALE))
 
 
 def _positive(factor: int, upper: list[int], other: int, lower: list[int]) -> int:

@@ -6,17 +6,17 @@ Each function reads one TOML value, or raises ``Refused`` or ``Unread``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from dprelease.model import Mechanism
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import listed, nearest, show
 from dprelease.spec.schema.numbers import exact, weight
-from dprelease.spec.schema.sections import Finding, Unread, list_of, take, too_many
+from dprelease.spec.schema.sections import Finding, Unread, list_of, read_each, too_many
 from dprelease.spec.toml.tree import MAX_VALUES
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -138,13 +138,12 @@ def _quantile(value: object) -> Fraction:
 
 
 MECHANISMS = tuple(mechanism.value for mechanism in Mechanism)
-T = TypeVar("T")
 
 
 def mechanisms(value: object) -> Mechanism | Mapping[str, Mechanism]:
     """Read a mechanism for all columns, or a table of mechanisms by column."""
     if isinstance(value, Mapping):
-        return _by_column(value, _mechanism)
+        return dict(zip(value, read_each(value.items(), _mechanism), strict=True))
     return _mechanism(value)
 
 
@@ -153,7 +152,7 @@ def weights(value: object) -> Mapping[str, Fraction]:
     if not isinstance(value, Mapping):
         hint = "write { column = 2 }; columns that are left out have weight 1"
         raise Refused(f"{show(value)} is not a table", hint, "E103")
-    return _by_column(value, weight)
+    return dict(zip(value, read_each(value.items(), weight), strict=True))
 
 
 def truth(value: object) -> Fraction:
@@ -171,16 +170,3 @@ def _mechanism(value: object) -> Mechanism:
     close = nearest(value, MECHANISMS) if isinstance(value, str) else None
     hint = f'did you mean "{close}"?' if close else f"use {listed(MECHANISMS)}"
     raise Refused(f"{show(value)} is no mechanism of a [[perturb]]", hint, "E105")
-
-
-def _by_column(content: Mapping[str, object], read: Callable[[object], T]) -> dict[str, T]:
-    values: dict[str, T] = {}
-    findings: list[Finding] = []
-    for name, value in content.items():
-        try:
-            values[name] = take(read, value)
-        except Unread as unread:
-            findings += [finding.below(name) for finding in unread.findings]
-    if findings:
-        raise Unread(*findings)
-    return values

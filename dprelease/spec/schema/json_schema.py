@@ -12,12 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dprelease.report.formats import FORMATS
-from dprelease.spec.checks.queries.statistic_keys import (
-    INSTEAD,
-    OWN_KEYS,
-)
 from dprelease.spec.schema import fields, models, numbers
 from dprelease.spec.schema.descriptions import SECTIONS, WORDS
+from dprelease.spec.schema.models import INSTEAD, OWN_KEYS
 from dprelease.spec.schema.sections import Choice, Key, Section
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS

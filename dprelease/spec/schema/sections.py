@@ -7,7 +7,7 @@ and a value is what its key reads or it is left out. Nothing changes after readi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import (
     Any,
     ClassVar,
@@ -72,22 +72,27 @@ def take(read: Callable[[object], T], value: object) -> T:
         raise Unread(Finding((), value, refused)) from None
 
 
+def read_each(parts: Iterable[tuple[str | int, object]], read: Callable[[object], T]) -> list[T]:
+    """Read every value; findings name its position or key. Raises ``Unread``."""
+    values: list[T] = []
+    findings: list[Finding] = []
+    for part, value in parts:
+        try:
+            values.append(take(read, value))
+        except Unread as unread:
+            findings += [finding.below(part) for finding in unread.findings]
+    if findings:
+        raise Unread(*findings)
+    return values
+
+
 def list_of(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
     """Read a list whose elements ``read`` takes; findings name the position of the element."""
 
     def read_list(value: object) -> tuple[T, ...]:
         if not isinstance(value, list):
             raise Refused(f"{show(value)} is not a list", "write the values in [ ]", "E103")
-        elements: list[T] = []
-        findings: list[Finding] = []
-        for number, element in enumerate(value):
-            try:
-                elements.append(take(read, element))
-            except Unread as unread:
-                findings += [finding.below(number) for finding in unread.findings]
-        if findings:
-            raise Unread(*findings)
-        return tuple(elements)
+        return tuple(read_each(enumerate(value), read))
 
     return read_list
 

@@ -20,6 +20,11 @@ MAX_KEYS = 50_000  # each is checked and may be complained of: more would take t
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _DATA = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".zip", ".sqlite", ".db", ".xlsx")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key", "Cannot mutate")
+_UNREAD: dict[type[Exception], tuple[str, str]] = {
+    FileNotFoundError: ("there is no such file", "check the path of the spec"),
+    IsADirectoryError: ("this is a directory", "name the TOML file in it"),
+    PermissionError: ("no permission to read the spec", "check the file's rights"),
+}
 # Rarely needed: compiled when they are.
 _EXPONENT = r"(?P<front>[^eE]*)[eE](?P<sign>[+-]?)0*(?P<digits>[0-9]*)"
 _INLINE_KEY = r"inline table key '(.+)'"
@@ -73,16 +78,9 @@ def _read(file: str) -> bytes:
     try:
         with open(file, "rb") as stream:
             content = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        _fail(Place(file, 1, 1), "E007", "there is no such file", "check the path of the spec")
-    except IsADirectoryError:
-        _fail(Place(file, 1, 1), "E007", "this is a directory", "name the TOML file in it")
-    except PermissionError:
-        _fail(
-            Place(file, 1, 1), "E007", "no permission to read the spec", "check the file's rights"
-        )
-    except (OSError, ValueError):
-        _fail(Place(file, 1, 1), "E007", "the spec can't be read", "check the path of the spec")
+    except (OSError, ValueError) as problem:
+        unread = ("the spec can't be read", "check the path of the spec")
+        _fail(Place(file, 1, 1), "E007", *_UNREAD.get(type(problem), unread))
     if len(content) > MAX_BYTES:
         hint = "move long lists to a keys_file or a candidates_file"
         _fail(Place(file, 1, 1), "E008", f"the spec is larger than {MAX_BYTES} bytes", hint)
@@ -98,10 +96,7 @@ def _decode(file: str, content: bytes) -> str:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8")
         place = Place(file, *_spot(before, len(before)))
-        raise Failure(
-            ExitCode.SPEC,
-            Complaint("E005", "the spec is not UTF-8 here", "save it as UTF-8", place),
-        ) from None
+        _fail(place, "E005", "the spec is not UTF-8 here", "save it as UTF-8")
 
 
 def _parse(file: str, text: str) -> Mapping[str, object]:
@@ -115,12 +110,8 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
         # Python refuses to read integers of thousands of digits.
         match = re.search(_LONG_INTEGER, text)
         spot = _spot(text, match.start()) if match else (1, 1)
-        _fail(
-            Place(file, *spot),
-            "E003",
-            "this number has too many digits",
-            "no quantity needs so many",
-        )
+        message = "this number has too many digits"
+        _fail(Place(file, *spot), "E003", message, "no quantity needs so many")
 
 
 def _has_more_keys(tree: Mapping[str, object], most: int) -> bool:

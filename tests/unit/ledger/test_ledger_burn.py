@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from dprelease.errors import ExitCode, Failure
-from dprelease.ledger import Caps, Ledger, Reservation, State, current_run, run_id
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, follow
-from dprelease.ledger.entries import BURNT, charge_content, read_book
-from dprelease.ledger.filters import whole
-from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.totals import Terms
+from dprelease.ledger.entries import BURNT, State, charge_content, read_book
+from dprelease.ledger.filters import Caps, Terms, whole
+from dprelease.ledger.identity import canonical_json, run_id
+from dprelease.ledger.reservation import Reservation, current_run
+from dprelease.ledger.store import Ledger
 from dprelease.model import Loss, Release
 from dprelease.spec import load
 

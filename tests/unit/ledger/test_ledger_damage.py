@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from dprelease.errors import ExitCode, Failure
-from dprelease.ledger import Caps, Ledger
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 
 A, B = "a" * 64, "b" * 64

@@ -1,7 +1,6 @@
 """Totals of many runs: tighter than plain sums, never too small, and valid bounds of known laws."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import mpmath
@@ -17,12 +16,12 @@ from dprelease.ledger.filters import (
     Caps,
     Parts,
     Tally,
+    Terms,
     least,
     parts_of,
     whole,
 )
 from dprelease.ledger.reservation import terms_of
-from dprelease.ledger.totals import Terms
 from dprelease.model import Loss
 from dprelease.planning.planner import make_plan
 from dprelease.privacy.zcdp import order_for, rho_of_pure
@@ -33,25 +32,19 @@ DELTA = Fraction(1, 10**5)
 CAPS = Caps(Fraction(10), DELTA)
 
 
-@dataclass(frozen=True)
-class Cost:
-    loss: Loss
-    parts: Parts
-
-
-def pure(epsilon: Fraction) -> Cost:
+def pure(epsilon: Fraction) -> Terms:
     loss = Loss(epsilon)
-    return Cost(loss, whole(loss))
+    return Terms(loss, whole(loss))
 
 
-def rest(epsilon: Fraction, delta: Fraction) -> Cost:
+def rest(epsilon: Fraction, delta: Fraction) -> Terms:
     loss = Loss(epsilon, delta)
-    return Cost(loss, whole(loss))
+    return Terms(loss, whole(loss))
 
 
-def gaussian(epsilon: Fraction, delta: Fraction, rho: Fraction) -> Cost:
+def gaussian(epsilon: Fraction, delta: Fraction, rho: Fraction) -> Terms:
     loss = Loss(epsilon, delta, rho)
-    return Cost(loss, whole(loss))
+    return Terms(loss, whole(loss))
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +133,7 @@ def test_a_rest_is_added_to_what_composes() -> None:
     assert parts.rho == Fraction(1, 5000) + rho_of_pure(Fraction(1, 10))  # the pure step's as well
     assert (parts.epsilon, parts.delta) == (Fraction(1, 20), DELTA / 10**4)
     assert parts.either == DELTA / 10**3 + DELTA / 10**4
-    found = least([Cost(loss, parts)] * 50, CAPS)
+    found = least([Terms(loss, parts)] * 50, CAPS)
     assert found.composed
     assert Fraction(50, 20) < found.epsilon < 10
 
@@ -185,7 +178,7 @@ def test_runs_that_plain_sums_held_count_with_their_own_delta_too(
     """
     tenth = delta / 10
     parts = Parts(Fraction(1, 400), Fraction(1, 100), tenth, delta + tenth)
-    run = Cost(Loss(epsilon, delta), parts)
+    run = Terms(Loss(epsilon, delta), parts)
     for more in (0, 1, 2):
         counted = least([run] * (held + more), CAPS).counted
         assert counted == held * (delta + tenth) + more * tenth
@@ -194,7 +187,7 @@ def test_runs_that_plain_sums_held_count_with_their_own_delta_too(
 def test_what_is_over_the_room_for_deltas_fits_no_cap_of_epsilon() -> None:
     """So it does not matter which epsilon is told then; it is no less than the plain sum."""
     run = gaussian(Fraction(1, 2), DELTA / 5, Fraction(1, 400))
-    rested = Cost(run.loss, Parts(run.parts.rho, ZERO, DELTA / 5, DELTA / 5))
+    rested = Terms(run.loss, Parts(run.parts.rho, ZERO, DELTA / 5, DELTA / 5))
     found = least([rested] * 5, CAPS)
     assert found.epsilon >= Fraction(5, 2)
     assert not found.within(Caps(None, DELTA))
@@ -214,14 +207,14 @@ def test_no_run_with_a_delta_counts_by_its_own_epsilon_beside_a_composed_one() -
     """Its epsilon holds but for its delta, which no order's way counts; a pure one has none."""
     small = gaussian(ONE, DELTA / 1000, Fraction(1, 1000))
     loss, tiny = Loss(Fraction(1, 10), DELTA / 1000, ONE), DELTA / 10**4
-    loud = Cost(loss, Parts(ONE, ZERO, tiny, loss.delta + tiny))
+    loud = Terms(loss, Parts(ONE, ZERO, tiny, loss.delta + tiny))
     found = least([small, loud] * 50, Caps(None, DELTA))
     assert (found.epsilon, found.composed) == (55, False)
     assert found.delta == 50 * (2 * loss.delta + tiny)
     many = least([gaussian(loss.epsilon, DELTA / 10, ONE)] * 10, Caps(None, DELTA))
     assert many.composed  # though plain sums would be less: they don't hold any more
     assert many.within(Caps(None, DELTA))
-    silent = Cost(Loss(Fraction(1, 10)), Parts(ONE))
+    silent = Terms(Loss(Fraction(1, 10)), Parts(ONE))
     assert least([small, silent] * 50, Caps(None, DELTA)).epsilon < 10
 
 
@@ -245,7 +238,7 @@ rhos = st.integers(1, 1000).map(lambda each: Fraction(each, 10**5))
 
 
 @st.composite
-def costs(draw: st.DrawFn) -> Cost:
+def costs(draw: st.DrawFn) -> Terms:
     kind = draw(st.sampled_from(["pure", "rest", "gaussian", "mixed"]))
     epsilon, delta = draw(epsilons), draw(tiny) + Fraction(1, 10**9)
     if kind == "pure":
@@ -257,7 +250,7 @@ def costs(draw: st.DrawFn) -> Cost:
     more = draw(epsilons)
     steps = [Loss(epsilon), Loss(more, delta), Loss(ZERO, delta, draw(rhos))]
     loss = Loss(epsilon + more, 2 * delta)
-    return Cost(loss, parts_of(loss, steps, sums=False))
+    return Terms(loss, parts_of(loss, steps, sums=False))
 
 
 several = st.lists(costs(), max_size=12)
@@ -266,13 +259,15 @@ some_caps = st.builds(
 )
 
 
-def sums(runs: Sequence[Cost]) -> Fraction:
+def sums(runs: Sequence[Terms]) -> Fraction:
     return sum((run.loss.epsilon for run in runs), ZERO)
 
 
 @settings(max_examples=examples(150), deadline=None)
 @given(several, costs(), some_caps)
-def test_another_run_never_makes_a_total_smaller(runs: list[Cost], more: Cost, caps: Caps) -> None:
+def test_another_run_never_makes_a_total_smaller(
+    runs: list[Terms], more: Terms, caps: Caps
+) -> None:
     before, after = least(runs, caps), least([*runs, more], caps)
     assert after.epsilon >= before.epsilon
     assert before.within(caps) or not after.within(caps)
@@ -280,7 +275,7 @@ def test_another_run_never_makes_a_total_smaller(runs: list[Cost], more: Cost, c
 
 @settings(max_examples=examples(150), deadline=None)
 @given(several, some_caps)
-def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Cost], caps: Caps) -> None:
+def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Terms], caps: Caps) -> None:
     found = least(runs, caps)
     for run in runs:
         assert found.epsilon >= least([run], caps).epsilon
@@ -291,7 +286,7 @@ def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Cost], caps
 
 @settings(max_examples=examples(100), deadline=None)
 @given(several.flatmap(lambda runs: st.tuples(st.just(runs), st.permutations(runs))))
-def test_the_order_of_runs_does_not_matter(pair: tuple[list[Cost], list[Cost]]) -> None:
+def test_the_order_of_runs_does_not_matter(pair: tuple[list[Terms], list[Terms]]) -> None:
     # Where deltas stay within what is not kept; beyond it, what came first decides.
     runs, mixed = pair
     if sum((run.parts.either for run in runs), ZERO) <= DELTA * (1 - RESERVE):

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from dprelease.errors import ExitCode, Failure, Place
-from dprelease.ledger import Caps, Ledger, Reservation, State, account
-from dprelease.ledger.schema import APPLICATION_ID, VERSION
+from dprelease.ledger.connection import APPLICATION_ID, VERSION
+from dprelease.ledger.entries import State
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.reservation import Reservation
+from dprelease.ledger.store import Ledger, account
 from dprelease.model import Loss
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64

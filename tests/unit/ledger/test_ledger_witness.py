@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from dprelease.errors import ExitCode, Failure
-from dprelease.ledger import Caps, Ledger, Reservation, account
 from dprelease.ledger.chain import GENESIS
-from dprelease.ledger.rollback_guard import read_witness
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.reservation import Reservation
+from dprelease.ledger.rollback_guard import read_guard
+from dprelease.ledger.store import Ledger, account
 from dprelease.model import Loss
 
 ONE = Loss(Fraction(1))
@@ -201,7 +203,8 @@ def test_a_refused_charge_leaves_it(path: str) -> None:
 CHARGE = """
 import sys
 from fractions import Fraction
-from dprelease.ledger import Caps, Ledger
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 sys.stdin.readline()
 for number in range(6):
@@ -224,4 +227,4 @@ def test_several_processes_leave_it_at_the_end(path: str) -> None:
     with Ledger.read(path) as ledger:
         head = ledger.verify()
     assert head.seq == 19
-    assert read_witness(f"{path}.witness", path) == head
+    assert read_guard(f"{path}.witness", path) == head

@@ -16,7 +16,7 @@ import pytest
 from thorough import some
 
 from dprelease.errors import ExitCode, Failure
-from dprelease.output import check_target, publish
+from dprelease.output.publish import check_target, publish
 
 
 def package(*names: str, **more: str) -> bytes:
@@ -217,7 +217,7 @@ def test_checking_leaves_nothing_behind(target: Path) -> None:
 # there were.
 KILLED = """
 import os, signal, sys
-from dprelease.output import publish
+from dprelease.output.publish import publish
 directory, at, mark = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 import importlib.util
 spec = importlib.util.spec_from_file_location("tests_of_publish", sys.argv[4])
@@ -243,6 +243,7 @@ def child(directory: Path, at: int, mark: str) -> int | None:
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(directory), str(at), mark, __file__],
         capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         text=True,
         check=False,
     )
@@ -336,7 +337,7 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
     script = """
 import resource, signal, sys
 from dprelease.errors import Failure
-from dprelease.output import publish
+from dprelease.output.publish import publish
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
@@ -357,7 +358,7 @@ except Failure as failed:
 def test_several_processes_publish_one_release(tmp_path: Path) -> None:
     target = tmp_path / "out"
     script = (
-        "import sys, json; from dprelease.output import publish; sys.stdin.readline();"
+        "import sys, json; from dprelease.output.publish import publish; sys.stdin.readline();"
         "files = json.loads(sys.argv[2]);"
         "publish(sys.argv[1], {name: text.encode() for name, text in files.items()})"
     )
@@ -384,7 +385,7 @@ def test_unwritable_places() -> None:
     script = """
 import os, sys
 from dprelease.errors import Failure
-from dprelease.output import check_target, publish
+from dprelease.output.publish import check_target, publish
 if os.geteuid() == 0:  # the superuser may write anywhere
     os.setgroups([])
     os.setgid(65534)

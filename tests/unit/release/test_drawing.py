@@ -22,8 +22,8 @@ import dprelease
 from dprelease.engines.base import lost, out_of_memory
 from dprelease.errors import Complaint, ExitCode, Failure, InternalError
 from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.ledger import Ledger, account
 from dprelease.ledger.messages import busy, disk_trouble
+from dprelease.ledger.store import Ledger, account
 from dprelease.release.payload import to_bytes
 from dprelease.release.single_draw import DrawAborted, NoiseDraw
 

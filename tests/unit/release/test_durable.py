@@ -16,7 +16,7 @@ import pytest
 from oracle.engine import get
 
 import dprelease
-from dprelease.ledger import Ledger
+from dprelease.ledger.store import Ledger
 
 Spec = dict[str, Any]
 State = tuple[int, int] | frozenset[str]

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from dprelease.ledger import Account, Caps, Reservation, Run, State
-from dprelease.ledger.reservation import terms_of
+from dprelease.ledger.entries import Account, Run, State
+from dprelease.ledger.filters import Caps
+from dprelease.ledger.reservation import Reservation, terms_of
 from dprelease.model import Form, Loss, NoisyTable, Plan, Step
 from dprelease.planning.planner import make_plan
 from dprelease.release.bundle import Publication, assemble

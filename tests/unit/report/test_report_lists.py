@@ -10,7 +10,7 @@ from pages import plan_page, planned_json
 from report_specs import spec
 
 import dprelease
-from dprelease.ledger import run_id
+from dprelease.ledger.identity import run_id
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import digest_of
 from dprelease.report.plan_json import describe

@@ -10,13 +10,13 @@ from dprelease.spec.checks.queries.details import Details, read_details, read_ta
 from dprelease.spec.checks.queries.groups import check_picks, own_group, read_groups, read_selection
 from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import QueryContext, SpecQuery
-from dprelease.spec.checks.queries.statistic_keys import (
+from dprelease.spec.complaints.wording import listed, nearest, show
+from dprelease.spec.schema.models import (
     INSTEAD,
     LATER_STATISTICS,
     OWN_KEYS,
+    QuerySection,
 )
-from dprelease.spec.complaints.wording import listed, nearest, show
-from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import NOT_YET, Part
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
