@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from dprelease.kernel.noise import SystemEntropy, sample
-from dprelease.kernel.noise.additive.reference import discrete_gaussian, discrete_laplace
+from dprelease.kernel.noise.additive.sample import discrete_gaussian, discrete_laplace
 from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
 from dprelease.model import Noise, NoiseFamily
 

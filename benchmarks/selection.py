@@ -21,12 +21,11 @@ import numpy.typing as npt
 from dprelease.kernel.noise import SystemEntropy, sample
 from dprelease.kernel.noise.selection.exponential import (
     Draw,
-    choose,
     draw_exponential,
     draw_permute_and_flip,
-    flip,
     peel,
 )
+from dprelease.kernel.noise.selection.weights import Rungs
 from dprelease.mechanisms import exponential
 from dprelease.mechanisms import top_k as top
 from dprelease.model import Noise, NoiseFamily
@@ -61,12 +60,12 @@ def measure_speed(repeats: int) -> None:
         f"one of {MANY:,} entries, seconds (worst of {repeats}), and peak memory beyond the input"
     )
     for name, (distances, rate) in lay_out().items():
-        for title, action in (("choose", choose), ("flip", flip)):
+        for title, action in (("choose", draw_exponential), ("flip", draw_permute_and_flip)):
             for sized, held in (("", None), (" of 2^60 each", sizes)):
                 times = []
                 for _ in range(repeats):
                     start = time.perf_counter()
-                    action(distances, rate, ENTROPY, held)
+                    action(Rungs(distances, rate, held), ENTROPY)
                     times.append(time.perf_counter() - start)
                 tracemalloc.start()
                 action(distances, rate, ENTROPY, held)
@@ -100,41 +99,31 @@ def one_shot_regret(counts: Counts, k: int, scale: Fraction, repeats: int) -> fl
     return total / repeats
 
 
-def method_regret(counts: Counts, found: top.Method, repeats: int) -> float:
-    """Mean regret of one way."""
-    if found.rate is None:
-        scale = found.noise.parameter if found.noise is not None else Fraction(1)
-        return one_shot_regret(counts, K, scale, repeats)
-    flipping = found.way is top.Way.PERMUTE_AND_FLIP
-    draw = draw_permute_and_flip if flipping else draw_exponential
-    return peel_regret(counts, K, found.rate, draw, repeats)
-
-
 def measure_gap(repeats: int) -> None:
     """Print the regret of the top ten with a gap, beside ten plain exponential mechanisms."""
     counts = np.full(1000, 1000, dtype=np.int64)
     counts[:K] += GAP
     print(f"\nmean regret of the top {K} of 1000 counts with a gap of {GAP}, {repeats} times")
-    print("epsilon, delta, groups of a person: plain; every way; the one taken")
-    for epsilon, delta, groups in (
-        (Fraction(1), Fraction(0), 1),
-        (Fraction(1, 2), Fraction(0), 1),
-        (Fraction(1, 2), Fraction(0), 5),
-        (Fraction(1, 2), Fraction(0), 20),
-        (Fraction(1, 2), Fraction(1, 10**6), 20),
-        (Fraction(1, 4), Fraction(0), 1),
+    print("epsilon, groups of a person: plain; both ways; the one taken")
+    for epsilon, groups in (
+        (Fraction(1), 1),
+        (Fraction(1, 2), 1),
+        (Fraction(1, 2), 5),
+        (Fraction(1, 2), 20),
+        (Fraction(1, 4), 1),
     ):
         rate = exponential.calibrate(epsilon / K, 1, monotone=False)
         plain = peel_regret(counts, K, rate, draw_exponential, repeats)
-        ways = top.methods(K, 1, groups, epsilon, delta, monotone=True)
-        found = {way.way: method_regret(counts, way, repeats) for way in ways}
-        taken = top.method(K, 1, groups, epsilon, delta, monotone=True).way
-        verdict = "ok" if found[taken] <= plain / 2 else "MISSED"
-        line = "  ".join(f"{way} {value:7.1f}" for way, value in found.items())
-        print(
-            f"{float(epsilon):5} {float(delta):6} {groups:3}: {plain:7.1f};  {line};  "
-            f"{taken} {verdict}"
-        )
+        pick_rate = exponential.calibrate(epsilon / K, 1, monotone=True)
+        regrets = {
+            "one-shot": one_shot_regret(counts, K, groups / epsilon, repeats),
+            "permute-and-flip": peel_regret(counts, K, pick_rate, draw_permute_and_flip, repeats),
+        }
+        one_shot = top.one_shot_errs_less(K, 1, groups, epsilon, monotone=True)
+        taken = "one-shot" if one_shot else "permute-and-flip"
+        verdict = "ok" if regrets[taken] <= plain / 2 else "MISSED"
+        line = "  ".join(f"{way} {value:7.1f}" for way, value in regrets.items())
+        print(f"{float(epsilon):5} {groups:3}: {plain:7.1f};  {line};  {taken} {verdict}")
 
 
 def measure_widths(repeats: int) -> None:

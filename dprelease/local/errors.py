@@ -139,15 +139,11 @@ def _worst(law: WindowLaw, grid: Grid, curve: Callable[[Floats], Floats]) -> flo
 def _bends(law: WindowLaw) -> list[float]:
     """Where a window starts at a level, and what levels stand for, in half ranges from -1 to 1."""
     bends: set[float] = set()
-    for window in _windows(law):
+    for _, window in window_response.parts(law):
         starts = window.levels - window.width
         bends.update(2 * start / starts - 1 for start in range(starts + 1))
         bends.update(float(value) for value in _values(window) if -1 < value < 1)
     return sorted(bends)
-
-
-def _windows(law: WindowLaw) -> list[Window]:
-    return [law.first] if law.second is None else [law.first, law.second]
 
 
 def _values(window: Window) -> Floats:
@@ -159,7 +155,7 @@ def _values(window: Window) -> Floats:
 def _distances(law: WindowLaw, places: Floats) -> Floats:
     """The mean distance of answers from the numbers x."""
     total: Floats = np.zeros(len(places))
-    for window, share in zip(_windows(law), (law.share, 1 - law.share), strict=False):
+    for share, window in window_response.parts(law):
         distances = np.abs(_values(window)[None, :] - places[:, None])
         total += float(share) * np.einsum("ij,ij->i", _chances(window, places), distances)
     return total

@@ -258,19 +258,14 @@ def rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-def _figure(figure: Figure) -> list[float]:
-    return [rounded(end) for end in (float(figure.value), figure.lower, figure.upper)]
+def _figure(name: str, figure: Figure) -> dict[str, object]:
+    ends = float(figure.value), figure.lower, figure.upper
+    keys = name, f"{name}_lower", f"{name}_upper"
+    return {key: rounded(end) for key, end in zip(keys, ends, strict=True)}
 
 
 def _counted(figure: Figure, rows: int) -> dict[str, object]:
-    return {
-        **dict(zip(("share", "share_lower", "share_upper"), _figure(figure), strict=True)),
-        **dict(
-            zip(
-                ("number", "number_lower", "number_upper"), _figure(figure.times(rows)), strict=True
-            )
-        ),
-    }
+    return {**_figure("share", figure), **_figure("number", figure.times(rows))}
 
 
 def _shares(frequencies: Shares, rows: int) -> dict[str, object]:
@@ -284,14 +279,8 @@ def _shares(frequencies: Shares, rows: int) -> dict[str, object]:
 def _mean(estimated: Mean, rows: int) -> dict[str, object]:
     return {
         "column": estimated.column,
-        **dict(zip(("mean", "mean_lower", "mean_upper"), _figure(estimated.figure), strict=True)),
-        **dict(
-            zip(
-                ("sum", "sum_lower", "sum_upper"),
-                _figure(estimated.figure.times(rows)),
-                strict=True,
-            )
-        ),
+        **_figure("mean", estimated.figure),
+        **_figure("sum", estimated.figure.times(rows)),
     }
 
 

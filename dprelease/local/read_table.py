@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Columns = tuple[npt.NDArray[Any], ...]
-    import numpy.typing as npt
-
     Noisy = npt.NDArray[Any]
 
 

@@ -9,6 +9,7 @@ from math import floor
 
 from dprelease.kernel.noise.distributions.laws import sum_halfwidth, variance
 from dprelease.local.intervals import cumulants
+from dprelease.local.randomizers.piecewise import parts
 from dprelease.model import Noise, NoiseFamily
 from dprelease.model.local_tables import LaplaceLaw, Window, WindowLaw
 
@@ -64,7 +65,7 @@ def window_tails(law: WindowLaw) -> tuple[float, float, float]:
     In half ranges of the column: the largest gap, the largest of abs(third cumulant)/variance, and
     of the fourth cumulant over the variance to the power 3/2, at the places where a window starts.
     """
-    gap = max(window.gap for _, window in _parts(law))
+    gap = max(window.gap for _, window in parts(law))
     skew = tails = 0.0
     for at in _breaks(law):
         spread, third, fourth = cumulants(
@@ -75,17 +76,11 @@ def window_tails(law: WindowLaw) -> tuple[float, float, float]:
     return float(gap), skew, tails
 
 
-def _parts(law: WindowLaw) -> list[tuple[Fraction, Window]]:
-    if law.second is None:
-        return [(law.share, law.first)]
-    return [(law.share, law.first), (1 - law.share, law.second)]
-
-
 def _breaks(law: WindowLaw) -> list[Fraction]:
     """The values, from -1 to 1, for which a window starts at a level."""
     values = {
         Fraction(2 * place, window.levels - window.width) - 1
-        for _, window in _parts(law)
+        for _, window in parts(law)
         for place in range(window.levels - window.width + 1)
     }
     return sorted(values)
@@ -93,9 +88,7 @@ def _breaks(law: WindowLaw) -> list[Fraction]:
 
 def _moment(law: WindowLaw, at: Fraction, power: int) -> Fraction:
     """The mean power of what an answer stands for, for a value at -1 <= at <= 1."""
-    return sum(
-        (share * _moment_of(window, at, power) for share, window in _parts(law)), Fraction(0)
-    )
+    return sum((share * _moment_of(window, at, power) for share, window in parts(law)), Fraction(0))
 
 
 def _moment_of(window: Window, at: Fraction, power: int) -> Fraction:

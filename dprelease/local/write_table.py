@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Columns = tuple[npt.NDArray[Any], ...]
-    import numpy.typing as npt
-
     Noisy = npt.NDArray[Any]
 
 
@@ -124,8 +122,6 @@ def _write_csv(
 
 def _even(batches: Iterable[Columns], rows: int) -> Iterable[Columns]:
     """Batches of at most so many rows, small ones put together: what is written is the same."""
-    import numpy as np
-
     waiting: list[Columns] = []
     held = 0
     for batch in batches:

@@ -23,9 +23,11 @@ class Mechanism:
     ``family``: the law by which the kernel draws it; ``words``: what reports call it. ``event``
     says what one draw does to the privacy loss, from its noise and the loss of the draw;
     ``event_at`` the same for noise on integers at an intensity (sensitivity over scale).
+    ``needs_delta``: no epsilon holds for it without a delta.
     """
 
     family: NoiseFamily
     words: str
     event: Callable[[Noise, Loss, Sensitivity, Shift], Event]
     event_at: Callable[[Fraction, Sensitivity, Shift], Event] | None = None
+    needs_delta: bool = False

@@ -58,4 +58,5 @@ GAUSSIAN = Mechanism(
     "discrete Gaussian noise on every released integer",
     lambda noise, _loss, _moved, shift: Gaussian(noise.parameter, shift),
     lambda intensity, moved, shift: Gaussian(moved.l2_squared / (intensity * intensity), shift),
+    needs_delta=True,
 )

@@ -3,7 +3,7 @@
 McKenna and Sheldon 2020: in a random order, a coin for each candidate with probability of heads
 p = exp(-rate (best score - score)); the first head wins. It is drawn by
 ``dprelease.kernel.noise.selection.exponential`` with ``draw_permute_and_flip``.
-Same arguments as ``exponential``.
+Same arguments as ``exponential``, whose ``calibrate`` gives the rate here too.
 
 The same law otherwise (Ding et al. 2021): add independent exponential noise, P(noise > z) =
 exp(-rate z), to every score and take the largest. For only those above the best true score can
@@ -39,11 +39,6 @@ from dprelease.model.privacy_events import Pure
 from dprelease.privacy import zcdp
 
 _NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
-
-
-def calibrate(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
-    """The rate of one selection of loss exactly ``epsilon``."""
-    return exponential.calibrate(epsilon, sensitivity, monotone)
 
 
 def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:

@@ -75,7 +75,7 @@ def rank_halfwidth(
         raise ValueError("bounds rise")
     steps = {step.index: step for step in scheme.steps}
     needed = _ancestry(steps, index + 1)
-    ends = {end for step in scheme.steps for end in (step.left, step.right)}
+    ends = {end for step in scheme.steps for end in (step.lower, step.upper)}
     if len(needed) == 1:
         (step,) = needed
         # Of whole records the distances are whole in units of a b-th of a record.
@@ -84,7 +84,7 @@ def rank_halfwidth(
     shares = {index + 1: Fraction(1)}  # of each error in that of the quantile
     for step in reversed(needed):
         share = shares[step.index]
-        for end, part in ((step.left, 1 - step.target), (step.right, step.target)):
+        for end, part in ((step.lower, 1 - step.target), (step.upper, step.target)):
             shares[end] = shares.get(end, Fraction(0)) + share * part
     whole = several(
         [(shares[step.index], _selection(step, ends, upper - lower + 1)) for step in needed], alpha
@@ -100,7 +100,7 @@ def _ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
     for step in reversed(list(steps.values())):
         if step.index in ahead:
             needed.append(step)
-            ahead |= {step.left, step.right}
+            ahead |= {step.lower, step.upper}
     return needed[::-1]
 
 

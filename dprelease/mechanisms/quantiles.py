@@ -154,7 +154,7 @@ def spans(
     depths = {(0, len(scheme.quantiles) + 1): 0}
     widest: list[Fraction] = []
     for step in scheme.steps:
-        depth = depths[step.left, step.right]
+        depth = depths[step.lower, step.upper]
         depths |= dict.fromkeys(_parts(step), depth + 1)
         widest.extend([_ZERO] * (depth + 1 - len(widest)))
         widest[depth] = max(widest[depth], cost(step))
@@ -176,7 +176,7 @@ def _paths(
     worst: dict[tuple[int, int], Fraction] = {}
     for step in reversed(scheme.steps):
         inner = (worst.get(part, _ZERO) for part in _parts(step))
-        worst[step.left, step.right] = price(cost(step)) + max(inner)
+        worst[step.lower, step.upper] = price(cost(step)) + max(inner)
     return worst
 
 
@@ -190,12 +190,12 @@ def _pair(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Frac
         lower_part, upper_part = _parts(step)
         separate = alone.get(lower_part, _ZERO) + alone.get(upper_part, _ZERO)
         inner = max(separate, both.get(lower_part, _ZERO), both.get(upper_part, _ZERO))
-        both[step.left, step.right] = price(replaced(step)) + inner
+        both[step.lower, step.upper] = price(replaced(step)) + inner
     return both[0, len(scheme.quantiles) + 1]
 
 
 def _parts(step: QuantileStep) -> tuple[tuple[int, int], tuple[int, int]]:
-    return (step.left, step.index), (step.index, step.right)
+    return (step.lower, step.index), (step.index, step.upper)
 
 
 def _scaled(scheme: QuantileScheme, factor: Fraction) -> QuantileScheme:

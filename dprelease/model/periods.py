@@ -28,18 +28,18 @@ def span_of(period: str) -> Span | None:
 
     None for any other text, also for a day that there is not: it is a period of its own.
     """
-    found = _FORM.fullmatch(period.casefold())
-    if found is None:
+    match = _FORM.fullmatch(period.casefold())
+    if match is None:
         return None
-    year = int(found["year"])
+    year = int(match["year"])
     try:
-        if found["week"]:  # of ISO 8601, from Monday on
-            first = date.fromisocalendar(year, int(found["week"]), 1)
+        if match["week"]:  # of ISO 8601, from Monday on
+            first = date.fromisocalendar(year, int(match["week"]), 1)
             return Span(first, first + timedelta(6))
-        if found["day"]:
-            day = date(year, int(found["month"]), int(found["day"]))
+        if match["day"]:
+            day = date(year, int(match["month"]), int(match["day"]))
             return Span(day, day)
-        first_month, months = _months(found)
+        first_month, months = _months(match)
         last_month = first_month + months - 1
         days = calendar.monthrange(year, last_month)[1]
         return Span(date(year, first_month, 1), date(year, last_month, days))
@@ -47,14 +47,14 @@ def span_of(period: str) -> Span | None:
         return None
 
 
-def _months(found: re.Match[str]) -> tuple[int, int]:
+def _months(match: re.Match[str]) -> tuple[int, int]:
     """The first month and the number of months."""
-    if found["month"]:
-        return int(found["month"]), 1
-    if found["quarter"]:
-        return 3 * int(found["quarter"]) - 2, 3
-    if found["half"]:
-        return 6 * int(found["half"]) - 5, 6
+    if match["month"]:
+        return int(match["month"]), 1
+    if match["quarter"]:
+        return 3 * int(match["quarter"]) - 2, 3
+    if match["half"]:
+        return 6 * int(match["half"]) - 5, 6
     return 1, 12
 
 

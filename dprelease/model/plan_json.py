@@ -91,7 +91,7 @@ def _selection(step: Step) -> Json:
         selections = [
             {
                 "quantile": exact(step.scheme.quantiles[selection.index - 1]),
-                "between": [selection.left, selection.right],
+                "between": [selection.lower, selection.upper],
                 "target": exact(selection.target),
                 "rate": exact(selection.rate),
             }

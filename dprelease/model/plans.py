@@ -18,15 +18,15 @@ from dprelease.model.requests import Measure, Quantity
 class QuantileStep:
     """One selection: quantile ``index`` from the part between two quantiles selected before.
 
-    Quantiles are numbered 1, ..., k; ``left`` 0 is the lower bound of the column, ``right`` k + 1
+    Quantiles are numbered 1, ..., k; ``lower`` 0 is the lower bound of the column, ``upper`` k + 1
     the upper one. ``target`` is the quantile within the part, a/b in lowest terms; P is
     proportional to exp(-rate d), where d is the candidate's distance from the target rank in units
     of a b-th of a record (see ``mechanisms.quantiles``).
     """
 
     index: int
-    left: int
-    right: int
+    lower: int
+    upper: int
     target: Fraction
     rate: Fraction
 

@@ -22,7 +22,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import log, sqrt, tanh
 
-from dprelease.model import Form, Loss, NoiseFamily
+from dprelease.mechanisms.registry import MECHANISMS
+from dprelease.model import Loss, NoiseFamily
 from dprelease.model.privacy_events import Counted
 from dprelease.planning import calibration as noises
 from dprelease.planning.budget_request import root
@@ -267,30 +268,27 @@ def _next(
 
 Mix = Mapping[str, NoiseFamily]
 
-LAPLACE, GAUSSIAN = NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN
-FLIP, EXPONENTIAL = NoiseFamily.PERMUTE_AND_FLIP, NoiseFamily.EXPONENTIAL
 _MOST = 6
 """So many kinds of drafts are told apart in mixes."""
 
 
 def pure_mix(drafts: Sequence[Draft]) -> Mix | None:
     """No delta for any; None where a spec asks for Gaussian noise."""
-    if any(draft.query.mechanism == "gaussian" for draft in drafts):
-        return None
-    return {draft.name: _pure(draft) for draft in drafts}
+    mix = {draft.name: draft.families.pure for draft in drafts}
+    return None if any(MECHANISMS[family].needs_delta for family in mix.values()) else mix
 
 
 def mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
     """The mixes to compare where there is a delta: Gaussian noise for none, for all, for some."""
-    fixed = {draft.name: _fixed(draft) for draft in drafts}
-    open_ones = [draft for draft in drafts if fixed[draft.name] is None]
+    open_ones = [draft for draft in drafts if len(set(draft.families)) > 1]
     kinds = sorted({_kind(draft) for draft in open_ones}, reverse=True)
     steps = [0, len(kinds), *range(1, len(kinds))][: _MOST + 1]
     for most in steps:
         chosen = set(kinds[:most])
         yield {
-            draft.name: fixed[draft.name]
-            or (_concentrated(draft) if _kind(draft) in chosen else _pure(draft))
+            draft.name: draft.families.concentrated
+            if _kind(draft) in chosen
+            else draft.families.pure
             for draft in drafts
         }
 
@@ -302,26 +300,3 @@ def _kind(draft: Draft) -> tuple[float, float, bool]:
         return 1.0, float(draft.demand.weight), False
     gain = sensitivity.l1**2 / sensitivity.l2_squared if sensitivity.l2_squared else 1.0
     return round(gain, 2), float(draft.demand.weight), True
-
-
-def _fixed(draft: Draft) -> NoiseFamily | None:
-    wanted = draft.query.mechanism
-    if draft.released.form is Form.QUANTILES:
-        return EXPONENTIAL
-    if draft.released.form is Form.CHOICE:
-        if wanted == "exponential":
-            return EXPONENTIAL
-        return FLIP if wanted == "laplace" else None
-    if wanted in {"laplace", "gaussian"}:
-        return LAPLACE if wanted == "laplace" else GAUSSIAN
-    return None
-
-
-def _pure(draft: Draft) -> NoiseFamily:
-    if draft.additive:
-        return LAPLACE
-    return _fixed(draft) or FLIP
-
-
-def _concentrated(draft: Draft) -> NoiseFamily:
-    return GAUSSIAN if draft.additive else _fixed(draft) or EXPONENTIAL

@@ -6,7 +6,7 @@ import dataclasses
 from fractions import Fraction
 
 from dprelease.mechanisms import exponential, gaussian, laplace, permute_and_flip, quantiles
-from dprelease.mechanisms.top_k import Way, method
+from dprelease.mechanisms.top_k import one_shot_errs_less
 from dprelease.model import Adjacency, Form, Loss, Noise, NoiseFamily, QuantileScheme
 from dprelease.planning.steps import Choice, Draft
 from dprelease.planning.total_budget import selection_delta
@@ -139,10 +139,11 @@ def _chosen(draft: Draft, epsilon: Fraction, *, exponential_only: bool = False) 
     exponential_only |= query.mechanism == "exponential"
     if query.picks > 1 and not exponential_only:
         choice_l1, l1 = sensitivity.choice_l1, sensitivity.l1
-        best = method(query.picks, choice_l1, l1, epsilon, Fraction(0), sensitivity.monotone)
-        if best.way is Way.ONE_SHOT or query.mechanism == "laplace":
-            noise = laplace.calibrate(sensitivity.l1, epsilon)
-            return Choice(noise, laplace.loss(noise, sensitivity.l1))
+        if query.mechanism == "laplace" or one_shot_errs_less(
+            query.picks, choice_l1, l1, epsilon, monotone=sensitivity.monotone
+        ):
+            noise = laplace.calibrate(l1, epsilon)
+            return Choice(noise, laplace.loss(noise, l1))
     family = NoiseFamily.PERMUTE_AND_FLIP
     kind = permute_and_flip.loss
     if exponential_only:

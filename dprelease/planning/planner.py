@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.errors import Failure
 from dprelease.model import Loss, Perturb, Plan, Query, Release
 from dprelease.planning.local_tables import added, record_steps, together
 from dprelease.planning.shared_releases import asked_twice
 from dprelease.planning.solve import best_of
+from dprelease.planning.stated_budgets import complain_of
 from dprelease.planning.total_budget import STATED_DELTA, Total, delta_is_ours, total_of
 from dprelease.postprocess.number_text import as_budget, listing, number
 from dprelease.privacy import composition as accounting
@@ -66,62 +67,48 @@ def make_plan(release: Release, *, margin: Fraction | None = accounting.MARGINS[
 
 
 def _not_composable(release: Release, total: Total) -> Failure:
-    key = "privacy.accounting"
-    return Failure(
-        ExitCode.SPEC,
-        Complaint(
-            "E315",
-            f"the queries' budgets can't be composed by accounting = \"{total.accounting}\""
-            + ("" if total.delta else " without a delta"),
-            "give [privacy] a delta, at least the sum of those of its queries"
-            if not total.delta
-            else "let accounting be auto, or let the deltas of [privacy] and of the queries fit it",
-            release.place(key),
-            key,
-        ),
+    return complain_of(
+        release,
+        "privacy.accounting",
+        "E315",
+        f"the queries' budgets can't be composed by accounting = \"{total.accounting}\""
+        + ("" if total.delta else " without a delta"),
+        "let accounting be auto, or let the deltas of [privacy] and of the queries fit it"
+        if total.delta
+        else "give [privacy] a delta, at least the sum of those of its queries",
     )
 
 
 def _check_total(release: Release, loss: Loss, total: Total) -> None:
-    key, spent, allowed = "privacy.epsilon", loss.epsilon, total.epsilon
+    kind, spent, allowed = "epsilon", loss.epsilon, total.epsilon
     if total.rho is not None:
-        key, spent, allowed = "privacy.rho", loss.rho or Fraction(0), total.rho
+        kind, spent, allowed = "rho", loss.rho or Fraction(0), total.rho
     if allowed is not None and spent > allowed:
-        kind = key.rsplit(".", maxsplit=1)[1]
-        raise Failure(
-            ExitCode.SPEC,
-            Complaint(
-                "E311",
-                f"the queries come to {kind} {as_budget(spent)} together, more than "
-                f"the total {number(allowed, 6)}",
-                f"lower the queries' budgets, or raise the total to {as_budget(spent)}",
-                release.place(key),
-                key,
-            ),
+        raise complain_of(
+            release,
+            f"privacy.{kind}",
+            "E311",
+            f"the queries come to {kind} {as_budget(spent)} together, more than "
+            f"the total {number(allowed, 6)}",
+            f"lower the queries' budgets, or raise the total to {as_budget(spent)}",
         )
     if loss.delta >= 1:
-        raise Failure(
-            ExitCode.SPEC,
-            Complaint(
-                "E314",
-                f"all that is asked comes to delta {number(loss.delta, 3, up=True)}: "
-                "from 1 on nothing is promised",
-                "lower the deltas, those of tables of records too, below 1 in all",
-                release.place("privacy.delta"),
-                "privacy.delta",
-            ),
+        raise complain_of(
+            release,
+            "privacy.delta",
+            "E314",
+            f"all that is asked comes to delta {number(loss.delta, 3, up=True)}: "
+            "from 1 on nothing is promised",
+            "lower the deltas, those of tables of records too, below 1 in all",
         )
     if release.privacy.epsilon is not None and loss.delta > release.privacy.delta:
-        raise Failure(
-            ExitCode.SPEC,
-            Complaint(
-                "E314",
-                f"the queries need delta {number(loss.delta, 3, up=True)}, more than the total "
-                f"{number(release.privacy.delta, 3)}",
-                "lower the queries' deltas, or raise the total's",
-                release.place("privacy.delta"),
-                "privacy.delta",
-            ),
+        raise complain_of(
+            release,
+            "privacy.delta",
+            "E314",
+            f"the queries need delta {number(loss.delta, 3, up=True)}, more than the total "
+            f"{number(release.privacy.delta, 3)}",
+            "lower the queries' deltas, or raise the total's",
         )
 
 

@@ -15,7 +15,11 @@ Choices = dict[str, Choice]
 
 def complain(release: Release, query: Query, code: str, message: str, hint: str) -> Failure:
     """State what is wrong with a query's budget."""
-    key = f"query[{query.number}]"
+    return complain_of(release, f"query[{query.number}]", code, message, hint)
+
+
+def complain_of(release: Release, key: str, code: str, message: str, hint: str) -> Failure:
+    """State what is wrong with what the spec has at a key."""
     return Failure(ExitCode.SPEC, Complaint(code, message, hint, release.place(key), key))
 
 

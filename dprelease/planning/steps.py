@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.mechanisms.registry import MECHANISMS
+from dprelease.mechanisms.registry import MECHANISMS, Families, families_of
 from dprelease.model import (
     Form,
     Loss,
@@ -93,6 +93,11 @@ class Draft:
     def additive(self) -> bool:
         """True when it is noise on integers, so that Gaussian noise is possible."""
         return self.released.form is Form.NUMBERS
+
+    @property
+    def families(self) -> Families:
+        """The noise families that the spec leaves to choose from."""
+        return families_of(self.released.form, self.query.mechanism)
 
     def events_at(self, intensity: Fraction, family: NoiseFamily) -> tuple[Counted, ...] | None:
         """The same for noise of a family by its intensity, without the noise; None for choices."""

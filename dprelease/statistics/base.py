@@ -28,6 +28,9 @@ from dprelease.privacy.sensitivity import Contribution
 ONE_ROW = Contribution(1, 1, 1)
 RECORDS_FOR_EXAMPLE = 1000
 
+Noisy = Sequence[Sequence[int]]
+"""Released integers with noise: ``noisy[i][cell]``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Released:
@@ -231,10 +234,8 @@ class Statistic(ABC):
         return Read(query, sums.step, sums.rows)
 
     @abstractmethod
-    def columns(
-        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
-    ) -> list[OutputColumn]:
-        """Read what was released (``noisy[i][cell]``): estimates, noise intervals, flags."""
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+        """Read what was released: estimates, noise intervals, flags."""
 
     @abstractmethod
     def expected_error(self, step: Step, interval: Fraction) -> str:

@@ -15,6 +15,7 @@ from dprelease.statistics.base import (
     LISTS,
     Hazard,
     Neighbours,
+    Noisy,
     Released,
     SpecKeys,
     Statistic,
@@ -99,9 +100,7 @@ class Quantile(Statistic):
             text = "a record is one value of one cell"
         return Sensitivity(rows, rows**2, rows, (), text)
 
-    def columns(
-        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
-    ) -> list[OutputColumn]:
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish each quantile, and how many ranks it may be off."""
         published: list[OutputColumn] = []
         for at, ending in enumerate(endings(step.query)):

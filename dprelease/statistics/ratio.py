@@ -12,7 +12,6 @@ sixteen with the smallest such integers, because nothing is known in advance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import isfinite
 
@@ -26,6 +25,7 @@ from dprelease.statistics.base import (
     OF_PARTS,
     RECORDS_FOR_EXAMPLE,
     Neighbours,
+    Noisy,
     Released,
     SpecKeys,
     Statistic,
@@ -90,9 +90,7 @@ class Ratio(Statistic):
             f"denominator, times {factors[1]:,}: {second.derivation}",
         )
 
-    def columns(
-        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
-    ) -> list[OutputColumn]:
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the quotient, its noise interval by Fieller's argument, and the flag."""
         places = self._places(step.query)
         scale = step.unit[0] / step.unit[1] * 10**places

@@ -13,8 +13,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.kernel.noise.selection.quantiles import part_of
-from dprelease.kernel.noise.selection.rank_weights import Grid, Mass, gather
+from dprelease.kernel.noise.selection.quantiles import Grid, Mass, gather, part_of
 from dprelease.mechanisms.quantiles import loss, plan_levels
 from dprelease.model.plans import QuantileScheme
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dprelease.kernel.noise.additive.reference import discrete_gaussian, discrete_laplace
+from dprelease.kernel.noise.additive.sample import discrete_gaussian, discrete_laplace
 from dprelease.kernel.noise.additive.vectorized import draw_lanes
 from dprelease.model import Noise, NoiseFamily
 

@@ -20,8 +20,7 @@ import pytest
 from scipy.stats import chi2
 
 from dprelease.kernel.noise.selection import weights as rungs
-from dprelease.kernel.noise.selection.quantiles import cut, part_of, release, select
-from dprelease.kernel.noise.selection.rank_weights import Grid, gather
+from dprelease.kernel.noise.selection.quantiles import Grid, cut, gather, part_of, release, select
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model.plans import QuantileScheme

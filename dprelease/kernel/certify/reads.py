@@ -56,7 +56,7 @@ def read_breaches(plan: Plan) -> Iterator[Breach]:
     for read in plan.reads:
         figures = _ReadStep(read, steps[read.step])
         name = f'the figures of "{read.query.name}"'
-        if not read.rows:
+        if read.rows == ():
             yield from breaches(OWN, figures, name)
             continue
         yield from breaches(SHARED, figures, name)
@@ -161,7 +161,7 @@ def _is_count_or_sum(figures: _ReadStep) -> bool:
         return len(grids) == 1 and combination == {MeasureKind.SUM: grids.pop().step}
     if read.query.statistic != "count":
         return False
-    everybody = bool(quantities) and all(each.null_fill is not None for each in quantities)
+    everybody = bool(quantities) and all(quantity.null_fill is not None for quantity in quantities)
     return combination == {MeasureKind.RECORDS: 1} or (
         everybody and combination == {MeasureKind.VALUES: 1}
     )

@@ -111,7 +111,7 @@ def _is_measure(measure: Measure) -> bool:
 
 
 def _of_few_quantities(step: Step) -> bool:
-    quantities = {each.quantity for each in step.measures if each.quantity is not None}
+    quantities = {measure.quantity for measure in step.measures if measure.quantity is not None}
     return len(quantities) <= max(1, len(_parts(step.query)))
 
 
@@ -225,11 +225,11 @@ def _is_tree(scheme: QuantileScheme | None) -> bool:
         return False
     parts = {(0, len(scheme.quantiles) + 1)}
     for step in scheme.steps:
-        if (step.left, step.right) not in parts or not step.left < step.index < step.right:
+        if (step.lower, step.upper) not in parts or not step.lower < step.index < step.upper:
             return False
-        parts.remove((step.left, step.right))
-        parts |= {(step.left, step.index), (step.index, step.right)}
-    return all(right - left == 1 for left, right in parts)
+        parts.remove((step.lower, step.upper))
+        parts |= {(step.lower, step.index), (step.index, step.upper)}
+    return all(upper - lower == 1 for lower, upper in parts)
 
 
 def _quantiles_rise(step: Step) -> bool:
@@ -274,12 +274,13 @@ QUANTILES: Rules[Step] = (
     Rule(
         "the target of each selection is between 0 and 1, with a denominator of at most 10^6",
         lambda step: all(
-            0 < each.target < 1 and each.target.denominator <= FINEST for each in _selections(step)
+            0 < selection.target < 1 and selection.target.denominator <= FINEST
+            for selection in _selections(step)
         ),
     ),
     Rule(
         "the rate of each selection is above 0",
-        lambda step: all(each.rate > 0 for each in _selections(step)),
+        lambda step: all(selection.rate > 0 for selection in _selections(step)),
     ),
     Rule(
         "quantiles are selected by the exponential mechanism",

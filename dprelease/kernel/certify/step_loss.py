@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.kernel.certify.row_effects import corners
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
-from dprelease.kernel.certify.unit_limits import Limits, coarse_limits, limits_of
+from dprelease.kernel.certify.unit_limits import Limits, coarse_limits, corners, limits_of
 from dprelease.kernel.certify.worst_change import Worst, worst_change
 from dprelease.kernel.verify import additive, quantiles
 from dprelease.kernel.verify.partition_selection import Selection, confirms

@@ -19,6 +19,7 @@ from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_forms import form_breaches, is_group
 from dprelease.model import (
     Adjacency,
+    Form,
     Loss,
     MeasureKind,
     NoiseFamily,
@@ -111,6 +112,7 @@ def _measures_declared_columns(planned: tuple[Step, Release]) -> bool:
 
 
 STEP: Rules[Step] = (
+    Rule("it is of a known form", lambda step: isinstance(step.form, Form)),
     Rule("something is released of it", lambda step: len(step.transform) > 0),
     Rule("each released integer has a unit", lambda step: len(step.unit) == len(step.transform)),
     Rule(

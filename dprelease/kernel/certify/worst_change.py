@@ -23,8 +23,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from math import floor, isqrt
 
-from dprelease.kernel.certify.row_effects import Effect, corners
-from dprelease.kernel.certify.unit_limits import Limits, limits_of
+from dprelease.kernel.certify.unit_limits import Effect, Limits, corners, limits_of
 from dprelease.model import Privacy, Step
 from dprelease.model.shift import MAX_SHAPES, Shift
 
@@ -174,15 +173,15 @@ def _of_two_cells(cell: _Cell) -> Iterator[Shape] | None:
 def _of_one_cell(cell: _Cell, l1: int, l2_squared: int) -> Iterator[Shape] | None:
     """Both integers within their own bounds, and within the norms of both together."""
     first, second = cell.most(_first), cell.most(_second)
-    found: list[Shape] = []
+    shapes: list[Shape] = []
     for one in range(first, -1, -1):
         other = min(second, l1 - one, isqrt(l2_squared - one * one))
-        found.append((one, other))
+        shapes.append((one, other))
         if other == second:
-            return iter(found)  # all others are below this one
-        if len(found) > 2 * MAX_SHAPES:
+            return iter(shapes)  # all others are below this one
+        if len(shapes) > 2 * MAX_SHAPES:
             return None
-    return iter(found)
+    return iter(shapes)
 
 
 def _largest(shapes: Iterator[Shape] | None) -> tuple[Shape, ...]:
@@ -194,9 +193,9 @@ def _largest(shapes: Iterator[Shape] | None) -> tuple[Shape, ...]:
     def covers(one: Shape, other: Shape) -> bool:
         return len(one) >= len(other) and all(a >= b for a, b in zip(one, other, strict=False))
 
-    kept = [
+    largest = [
         shape
         for shape in every
         if shape and not any(covers(other, shape) for other in every if other != shape)
     ]
-    return tuple(sorted(kept)) if len(kept) <= MAX_SHAPES else ()
+    return tuple(sorted(largest)) if len(largest) <= MAX_SHAPES else ()

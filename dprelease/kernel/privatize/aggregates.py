@@ -148,7 +148,7 @@ def _quantiles(
 
 def _by_rank(choices: Sequence[Sequence[int]], ranks: int) -> Values:
     """From ``[cell][rank]`` to ``[rank][cell]``; of no cells too, which private keys may leave."""
-    return tuple(tuple(each[rank] for each in choices) for rank in range(ranks))
+    return tuple(tuple(of_cell[rank] for of_cell in choices) for rank in range(ranks))
 
 
 # --- private keys -------------------------------------------------------------------------------

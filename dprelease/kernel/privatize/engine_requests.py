@@ -105,14 +105,14 @@ def _bound(release: Release, leading: int, salt: int) -> Bound | None:
     privacy = release.privacy
     if privacy.bounding is None or privacy.unit_column is None:
         return None
-    known = release.columns.get(privacy.unit_column)
+    column = release.columns.get(privacy.unit_column)
     return Bound(
         privacy.unit_column,
         privacy.bounding.rows,
         privacy.bounding.groups,
         privacy.bounding.per_group,
         leading,
-        null_unit=known is not None and known.null_value is not None,
+        null_unit=column is not None and column.null_value is not None,
         salt=salt,
     )
 

@@ -45,14 +45,14 @@ def laid_out(
     labels = (None,) if axis is None else axis.labels
     places = {label: place for place, label in enumerate(labels)}
     cells = {key: cell for cell, key in enumerate(keys)}
-    found = [0] * (len(keys) * len(labels) * width)
-    for place, known in enumerate(occurring):
-        key, label = (known, None) if axis is None else (known[:-1], known[-1])
+    counts = [0] * (len(keys) * len(labels) * width)
+    for place, cell_key in enumerate(occurring):
+        key, label = (cell_key, None) if axis is None else (cell_key[:-1], cell_key[-1])
         cell = cells.get(key)
         if cell is not None:
             start = (cell * len(labels) + places[label]) * width
-            found[start : start + width] = column[place * width : (place + 1) * width]
-    return found
+            counts[start : start + width] = column[place * width : (place + 1) * width]
+    return counts
 
 
 def selected(
@@ -65,22 +65,22 @@ def selected(
     reaching = [(key, count) for key, count in zip(keys, noisy, strict=True) if count >= threshold]
     ranks = [{label: rank for rank, label in enumerate(group.labels)} for group in groups]
 
-    def order(found: tuple[Key, int]) -> list[tuple[int, Fraction, str]]:
+    def order(counted_key: tuple[Key, int]) -> list[tuple[int, Fraction, str]]:
         return [
-            _rank(label, group, known)
-            for label, group, known in zip(found[0], groups, ranks, strict=True)
+            _rank(label, group, declared)
+            for label, group, declared in zip(counted_key[0], groups, ranks, strict=True)
         ]
 
     return sorted(reaching, key=order)
 
 
-def _rank(label: str, group: Group, known: Mapping[str, int]) -> tuple[int, Fraction, str]:
+def _rank(label: str, group: Group, declared: Mapping[str, int]) -> tuple[int, Fraction, str]:
     """What a label sorts by: its place among public ones, else its number, else its text.
 
     Defined for every text, since nothing may fail between the draw and the seal.
     """
     if not group.private:
-        return known.get(label, len(known)), Fraction(0), label
+        return declared.get(label, len(declared)), Fraction(0), label
     if label == group.null_label or group.type is ColumnType.BOOLEAN:
         return 3, Fraction(0), label
     if group.type in NUMERIC_TYPES:

@@ -152,14 +152,14 @@ def summed_delta(
 
     entries = tuple(size for size in shape if size)
     if len(entries) == 1:
-        kept = _positive(_SCALE, upper, growth, moved(entries[0]))
-        return min(_ONE, Fraction(kept + 2 * beyond * _SCALE, total_low * _SCALE))
+        excess = _positive(_SCALE, upper, growth, moved(entries[0]))
+        return min(_ONE, Fraction(excess + 2 * beyond * _SCALE, total_low * _SCALE))
     rows, columns = moved(entries[0]), moved(entries[1])
-    kept = 0
+    excess = 0
     for weight, shifted in zip(upper, rows, strict=True):
-        kept += _positive(weight * _SCALE, upper, growth * shifted, columns)
-    kept += 4 * beyond * total_high * _SCALE
-    return min(_ONE, Fraction(kept, total_low * total_low * _SCALE))
+        excess += _positive(weight * _SCALE, upper, growth * shifted, columns)
+    excess += 4 * beyond * total_high * _SCALE
+    return min(_ONE, Fraction(excess, total_low * total_low * _SCALE))
 
 
 def _positive(factor: int, upper: list[int], other: int, lower: list[int]) -> int:

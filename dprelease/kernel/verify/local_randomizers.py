@@ -181,16 +181,16 @@ def _window_delta(window: Window, epsilon: Fraction) -> Fraction:
     low, high = 1 / whole, window.ratio / whole
     bits = (1 << window.width) - 1
     worst = _ZERO
-    found: dict[int, Fraction] = {}
+    deltas: dict[int, Fraction] = {}
     for one in range(window.levels - window.width + 1):
         for other in range(window.levels - window.width + 1):
             inside, against = bits << one, bits << other
             alone = (inside & ~against).bit_count()
-            if alone not in found:
+            if alone not in deltas:
                 both = (inside & against).bit_count()
                 lost = (against & ~inside).bit_count()
                 none = window.levels - both - alone - lost
                 outcomes = [(both, high, high), (alone, high, low), (lost, low, high)]
-                found[alone] = _excess([*outcomes, (none, low, low)], epsilon)
-            worst = max(worst, found[alone])
+                deltas[alone] = _excess([*outcomes, (none, low, low)], epsilon)
+            worst = max(worst, deltas[alone])
     return worst

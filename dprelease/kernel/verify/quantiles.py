@@ -68,7 +68,8 @@ def spans(
     rounds: dict[int, Fraction] = {}
     for one in held:
         above = sum(
-            each.left <= one.left and one.right <= each.right and each is not one for each in held
+            selection.lower <= one.lower and one.upper <= selection.upper and selection is not one
+            for selection in held
         )
         alone = 2 * one.rate * max(one.target.numerator, _rest(one))
         if replace:
@@ -95,14 +96,19 @@ def _worst(selections: Iterable[QuantileStep], rows: int, pairs: bool, price: Pr
         raise ValueError("a person has at least one row")
     # Which selections a record at each atom takes part in.
     within = [
-        frozenset(i for i, each in enumerate(held) if each.left <= atom < each.right)
+        frozenset(
+            i for i, selection in enumerate(held) if selection.lower <= atom < selection.upper
+        )
         for atom in range(len(held) + 1)
     ]
-    moved = [_price(each, max(each.target.numerator, _rest(each)), price) for each in held]
+    moved = [
+        _price(selection, max(selection.target.numerator, _rest(selection)), price)
+        for selection in held
+    ]
     if not pairs:
         # Atom by atom: what one record there moves.
         return max(_sum(moved, touched) for touched in within)
-    swapped = [_price(each, each.target.denominator, price) for each in held]
+    swapped = [_price(selection, selection.target.denominator, price) for selection in held]
     places = ((one, other) for at, one in enumerate(within) for other in within[at:])
     return max(_sum(moved, one ^ other) + _sum(swapped, one & other) for one, other in places)
 
@@ -127,12 +133,12 @@ def _ordered(selections: Sequence[QuantileStep]) -> None:
     for selection in selections:
         if not 0 < selection.target < 1 or selection.rate <= 0:
             raise ValueError("targets lie between 0 and 1, and rates are positive")
-        if selection.left not in ends or selection.right not in ends:
+        if selection.lower not in ends or selection.upper not in ends:
             raise ValueError("a part ends at quantiles that are selected already")
-        place = ends.index(selection.left)
-        if ends[place + 1 : place + 2] != [selection.right]:
+        place = ends.index(selection.lower)
+        if ends[place + 1 : place + 2] != [selection.upper]:
             raise ValueError("parts of one level don't overlap")
-        if not selection.left < selection.index < selection.right:
+        if not selection.lower < selection.index < selection.upper:
             raise ValueError("a quantile lies within its part")
         ends.insert(place + 1, selection.index)
     if ends != list(range(len(selections) + 2)):

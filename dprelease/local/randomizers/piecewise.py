@@ -121,6 +121,13 @@ def _best(width: int, most_starts: int, epsilon: Fraction, delta: Fraction) -> W
     return WindowLaw(windows[single])
 
 
+def parts(law: WindowLaw) -> list[tuple[Fraction, Window]]:
+    """The windows of a law, each with its share."""
+    if law.second is None:
+        return [(law.share, law.first)]
+    return [(law.share, law.first), (1 - law.share, law.second)]
+
+
 def variances(law: WindowLaw, places: Floats) -> Floats:
     """The variance of an answer, in squared half ranges, about numbers x of [-1, 1]."""
     curve = _curve(law.first, places)

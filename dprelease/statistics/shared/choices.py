@@ -7,7 +7,7 @@ bound that holds whatever the scores are, ``mechanisms.exponential``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -31,6 +31,7 @@ from dprelease.statistics.base import (
     BY_CHOICE,
     Hazard,
     Neighbours,
+    Noisy,
     Released,
     SpecKeys,
     Statistic,
@@ -78,9 +79,7 @@ class Choices(Statistic):
         """A column for each name, then the half-width and the flag."""
         return (*self.endings(query), "_noise_moe", "_flag")
 
-    def columns(
-        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
-    ) -> list[OutputColumn]:
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the names, and by how much they may fall short of the best ones."""
         name, candidates = step.query.name, self.candidates(step.query)
         chosen = _positions(step, noisy, len(candidates))
@@ -168,7 +167,7 @@ def _short_by_counts(step: Step, candidates: int, alpha: Fraction) -> int:
     return noise_halfwidth(step.noise, 2 * alpha / pairs, 2) if pairs else 0
 
 
-def _positions(step: Step, noisy: Sequence[Sequence[int]], candidates: int) -> Positions:
+def _positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
     """The chosen positions: [rank][cell]."""
     picks = step.query.picks
     if step.form is Form.CHOICE:
@@ -186,9 +185,7 @@ def _positions(step: Step, noisy: Sequence[Sequence[int]], candidates: int) -> P
     return [[top[rank] for top in tops] for rank in range(picks)]
 
 
-def _flags(
-    step: Step, noisy: Sequence[Sequence[int]], chosen: Positions, short: Fraction
-) -> list[str | None]:
+def _flags(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list[str | None]:
     """Judge by the least chosen count, where noisy counts were released."""
     cells = len(chosen[0])
     if step.form is Form.CHOICE:

@@ -22,7 +22,6 @@ and no more. Some scales above it is h.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -30,7 +29,7 @@ from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import plus_minus
-from dprelease.statistics.base import Statistic, noise_halfwidth
+from dprelease.statistics.base import Noisy, Statistic, noise_halfwidth
 
 
 class Single(Statistic):
@@ -50,9 +49,7 @@ class Single(Statistic):
         counted = self.counts.format(units=units)
         return (half, f"of the count of {counted}") if self.counts and half is not None else None
 
-    def columns(
-        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
-    ) -> list[OutputColumn]:
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the noisy integers as they are; the half-width comes from the exact law."""
         unit = step.unit[0]
         places = decimals_of(unit)

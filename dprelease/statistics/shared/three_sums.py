@@ -12,7 +12,7 @@ A mean can be read from the same three sums, and is published like any other mea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
@@ -33,6 +33,7 @@ from dprelease.statistics.base import (
     RECORDS_FOR_EXAMPLE,
     Hazard,
     Neighbours,
+    Noisy,
     Released,
     SpecKeys,
     Statistic,
@@ -105,9 +106,7 @@ class ThreeSums(Statistic):
         row = Vector((size := quantity(query.column).grid.width ** 2), size**2, 3)
         return moved(query, neighbours, row, outside=may_be_outside(query, neighbours))
 
-    def columns(
-        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
-    ) -> list[OutputColumn]:
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the figure, the mean, and the number of values, with their noise intervals."""
         import numpy as np
 
@@ -174,9 +173,7 @@ def _mean_columns(
     ]
 
 
-def mean_columns(
-    step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
-) -> list[OutputColumn]:
+def mean_columns(step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
     """Publish the mean, its noise interval and flag, and the number of values."""
     import numpy as np
 

@@ -7,7 +7,6 @@ the number of records for free, A / (A + B) the share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from dprelease.statistics.base import (
     ESTIMATE,
     RECORDS_FOR_EXAMPLE,
     Neighbours,
+    Noisy,
     Released,
     Statistic,
     noise_halfwidth,
@@ -86,9 +86,7 @@ class TwoSums(Statistic):
         row = Vector(width, width**2, 2)
         return moved(query, neighbours, row, outside=may_be_outside(query, neighbours))
 
-    def columns(
-        self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
-    ) -> list[OutputColumn]:
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the share on its scale, its noise interval, and the number of records."""
         scale = self.scale(step.query)
         low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)

@@ -5,7 +5,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.kernel.noise.selection.rank_weights import slots_of
+from dprelease.kernel.noise.selection.quantiles import slots_of
 from dprelease.kernel.verify import quantiles as witness
 from dprelease.mechanisms import quantile_error as errors
 from dprelease.mechanisms.quantiles import cost, loss, plan_levels, plan_levels_rho
@@ -52,7 +52,7 @@ def test_the_witness_agrees_for_rates_that_no_plan_has() -> None:
     base = plan_levels(SETS["uneven"], F(1), 1, False)
     for factors in itertools.islice(itertools.product((1, 3, 10), repeat=5), 0, None, 7):
         steps = tuple(
-            QuantileStep(s.index, s.left, s.right, s.target, s.rate * factor)
+            QuantileStep(s.index, s.lower, s.upper, s.target, s.rate * factor)
             for s, factor in zip(base.steps, factors, strict=True)
         )
         scheme = QuantileScheme(base.quantiles, steps)
@@ -99,8 +99,8 @@ def test_levels_halve() -> None:
         steps = plan_levels(SETS[name], F(1), 1, False).steps
         depth = {(0, len(steps) + 1): 1}
         for step in steps:
-            below = depth[step.left, step.right] + 1
-            depth[step.left, step.index] = depth[step.index, step.right] = below
+            below = depth[step.lower, step.upper] + 1
+            depth[step.lower, step.index] = depth[step.index, step.upper] = below
         assert max(depth.values()) == levels + 1
         assert steps[0].target == F(1, 2)
 

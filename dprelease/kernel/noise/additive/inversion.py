@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
-from dprelease.kernel.noise.distributions.survival import Survivals, decode
+from dprelease.kernel.noise.distributions.tails import Survivals, decode
 from dprelease.kernel.noise.entropy import Entropy, read_bits, read_exactly
 
 Lanes = npt.NDArray[np.int64]

@@ -1,9 +1,9 @@
 """Discrete Laplace and discrete Gaussian noise on NumPy lanes, exact for every rational parameter.
 
-Small parameters: the integer itself is drawn by exact inversion (``cuts``).
+Small parameters: the integer itself is drawn by exact inversion (``inversion``).
 
 Large ones: write the magnitude as M = m 2^b + D with 0 <= D < 2^b. Sign and m are drawn by exact
-inversion, D is b uniform bits, and the triple is kept with probability exp(-x) (``thinning``),
+inversion, D is b uniform bits, and the triple is kept with probability exp(-x) (``uniforms``),
 
     Laplace of scale s:    m has weight exp(-m 2^b/s),           x = D/s;
     Gaussian of sigma^2:   m has weight exp(-(m 2^b)^2/(2 sigma^2)),
@@ -35,9 +35,9 @@ import numpy.typing as npt
 
 from dprelease.kernel.noise.additive.inversion import CutTable, Lanes, Words, build_table, words
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, enclose
-from dprelease.kernel.noise.distributions.survival import SignedGaussian, SignedGeometric
+from dprelease.kernel.noise.distributions.tails import SignedGaussian, SignedGeometric
 from dprelease.kernel.noise.entropy import Entropy, read_exactly
-from dprelease.kernel.noise.selection.bernoulli_exp import ONE, keep_lanes
+from dprelease.kernel.noise.uniforms import ONE, keep_lanes
 from dprelease.model import Noise, NoiseFamily
 
 _CHUNK = 1 << 16

@@ -46,14 +46,16 @@ def enclose(value: Fraction, bits: int) -> Interval:
     return Interval(scaled // value.denominator, -(-scaled // value.denominator))
 
 
-def multiply(left: Interval, right: Interval, bits: int) -> Interval:
+def multiply(one: Interval, other: Interval, bits: int) -> Interval:
     """The product of two numbers >= 0."""
-    return Interval(left.low * right.low, left.high * right.high).shifted(bits)
+    return Interval(one.low * other.low, one.high * other.high).shifted(bits)
 
 
-def divide(left: Interval, right: Interval, bits: int) -> Interval:
+def divide(dividend: Interval, divisor: Interval, bits: int) -> Interval:
     """The quotient of a number >= 0 by one that is certainly > 0."""
-    return Interval((left.low << bits) // right.high, -(-(left.high << bits) // right.low))
+    return Interval(
+        (dividend.low << bits) // divisor.high, -(-(dividend.high << bits) // divisor.low)
+    )
 
 
 def square_root(value: Interval, bits: int) -> Interval:

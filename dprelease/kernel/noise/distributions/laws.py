@@ -13,7 +13,6 @@ from math import exp, fsum, isqrt, log, log1p, sinh
 
 from dprelease.kernel.noise.distributions.interval_arithmetic import exp_negative, logarithm
 from dprelease.kernel.noise.distributions.tails import (
-    enclose_mass,
     enclose_outside,
     enclose_pair_outside,
     enclose_triple_outside,
@@ -21,11 +20,6 @@ from dprelease.kernel.noise.distributions.tails import (
 from dprelease.model import Noise, NoiseFamily
 
 _GUARD = 64
-
-
-def mass(noise: Noise, value: int, bits: int = 128) -> tuple[Fraction, Fraction]:
-    """A lower and an upper bound of P(X = value), a few 2^-bits apart."""
-    return enclose_mass(noise, value, bits).fractions(bits)
 
 
 def tail(noise: Noise, value: int, bits: int = 128) -> tuple[Fraction, Fraction]:

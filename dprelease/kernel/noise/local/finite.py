@@ -53,11 +53,11 @@ class FiniteTable:
         if not self.cuts:
             return np.full(size, self.outcomes[0], dtype=np.int16)
         prefix = words(entropy, "<u2", size)
-        found: Shorts = self.guide.take(prefix)
-        lanes = np.flatnonzero(found == _OPEN)
+        drawn: Shorts = self.guide.take(prefix)
+        lanes = np.flatnonzero(drawn == _OPEN)
         if lanes.size:
-            found[lanes] = self._decide(prefix[lanes].astype(np.uint64), entropy)
-        return found
+            drawn[lanes] = self._decide(prefix[lanes].astype(np.uint64), entropy)
+        return drawn
 
     def _decide(self, first: Words, entropy: Entropy) -> Shorts:
         """The outcomes of lanes that 16 bits left open."""

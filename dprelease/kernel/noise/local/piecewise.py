@@ -73,8 +73,8 @@ def _draw(table: WindowTable, steps: Lanes, width: int, entropy: Entropy) -> Sho
         rest = (place - whole * np.uint64(width)).view(np.int64)
         start += whole.view(np.int64)
         start += parts(rest, width, entropy)
-    found: Shorts = table.levels.take(start)
-    return found
+    levels: Shorts = table.levels.take(start)
+    return levels
 
 
 @lru_cache(maxsize=64)

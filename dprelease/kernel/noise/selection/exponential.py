@@ -1,11 +1,11 @@
 """Two ways to select one of many candidates, each with exactly its law.
 
-``choose`` follows the exponential mechanism (McSherry and Talwar 2007): probability proportional
-to exp(-rate distance), by exact rejection from the proposals of ``rungs``.
+``draw_exponential`` follows the exponential mechanism (McSherry and Talwar 2007): probability
+proportional to exp(-rate distance), by exact rejection from the proposals of ``weights``.
 
-``flip`` follows permute-and-flip (McKenna and Sheldon 2020): in a random order, a coin for each
-candidate with p = exp(-rate distance), and the first head wins. A coin for each of 2^60 candidates
-can't be tossed. It needn't be, once time is made continuous:
+``draw_permute_and_flip`` follows permute-and-flip (McKenna and Sheldon 2020): in a random order, a
+coin for each candidate with p = exp(-rate distance), and the first head wins. A coin for each of
+2^60 candidates can't be tossed. It needn't be, once time is made continuous:
 
 1.  Let every candidate be visited at the times of its own Poisson process of rate 1, with a fresh
     coin at each visit. First visits are independent and alike, so they come in a uniformly random
@@ -42,9 +42,15 @@ import numpy.typing as npt
 
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, divide, exp_negative
 from dprelease.kernel.noise.entropy import Entropy, read_bits
-from dprelease.kernel.noise.selection.bernoulli_exp import keep_exactly
-from dprelease.kernel.noise.selection.big_integers import FITS, Integers, as_integers
-from dprelease.kernel.noise.selection.weights import STEP, Candidate, Rungs
+from dprelease.kernel.noise.selection.weights import (
+    FITS,
+    STEP,
+    Candidate,
+    Integers,
+    Rungs,
+    as_integers,
+)
+from dprelease.kernel.noise.uniforms import keep_exactly
 
 _GUARD = 64
 
@@ -62,18 +68,10 @@ def choose(
     Raises ValueError for a rate that isn't positive, distances without a 0 or with a negative
     number, and sizes that don't fit; TypeError for numbers that aren't integers.
     """
-    return draw_exponential(_rungs(distances, rate, sizes), entropy)
-
-
-def flip(
-    distances: Integers, rate: Fraction, entropy: Entropy, sizes: Integers | None = None
-) -> Candidate:
-    """A candidate (index, offset) by permute-and-flip, exactly: arguments as for ``choose``.
-
-    The law: every candidate is accepted independently with probability exp(-rate * distance), and
-    one of the accepted is taken, all alike.
-    """
-    return draw_permute_and_flip(_rungs(distances, rate, sizes), entropy)
+    rungs = Rungs(distances, rate, sizes)
+    if rungs.best() != 0:
+        raise ValueError("the best candidate has distance 0")
+    return draw_exponential(rungs, entropy)
 
 
 def draw_exponential(rungs: Rungs, entropy: Entropy) -> Candidate:
@@ -154,13 +152,6 @@ def _tails(exponent: Fraction, bits: int) -> Interval:
     return Interval(max((1 << bits) - heads.high, 0), (1 << bits) - heads.low)
 
 
-def _rungs(distances: Integers, rate: Fraction, sizes: Integers | None) -> Rungs:
-    rungs = Rungs(distances, rate, sizes)
-    if rungs.best() != 0:
-        raise ValueError("the best candidate has distance 0")
-    return rungs
-
-
 # --- several without replacement -----------------------------------------------------------------
 
 
@@ -181,7 +172,7 @@ def peel(  # noqa: PLR0913, PLR0917 - a selection, and how often
         raise ValueError("at least one candidate is selected")
     rungs = Rungs(distances_of(scores), rate, sizes)
     selected: list[Candidate] = []
-    for _ in range(min(k, rungs.left)):
+    for _ in range(min(k, rungs.remaining)):
         selected.append(draw(rungs, entropy))
         rungs.take(selected[-1])
     return selected

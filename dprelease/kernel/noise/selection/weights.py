@@ -7,7 +7,7 @@ candidates stand on it, and then one of those, all alike. It so takes each candi
 probability proportional to exp(-rate B q); kept with probability exp(-rate r), which is above
 1/e, what is kept follows the weights exactly.
 
-The rung is drawn by exact inversion, as in ``cuts``: after b bits, U lies in [p, p+1) / 2^b for a
+The rung is drawn by exact inversion: after b bits, U lies in [p, p+1) / 2^b for a
 prefix p. With cut points C_q = P(rung <= q), low_q <= 2^b C_q <= high_q,
 
     p >= high of the rung before  and  p + 1 <= low_q      prove that U decides for rung q.
@@ -18,12 +18,14 @@ whose weight is bounded by its number times exp(-rate B q) of its first possible
 fall into the heap, it is left open, and the next round tells more rungs apart. So a candidate of
 any probability is taken with exactly that probability, and usual draws need 64 bits.
 
-All numbers are integers: counts of up to 2^62 candidates for one entry, sums of any size.
+All numbers are integers: counts of up to 2^62 candidates for one entry, sums of any size. Arrays
+of them never wrap: 64 bits where all fit, Python integers elsewhere.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -33,17 +35,56 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise.additive.reference import uniform_below
+from dprelease.kernel.noise.additive.sample import uniform_below
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, exp_negative
 from dprelease.kernel.noise.entropy import Entropy, read_bits
-from dprelease.kernel.noise.selection.big_integers import (
-    FITS,
-    HALF,
-    Integers,
-    as_integers,
-    exact_sum,
-    locate,
-)
+
+Integers = Sequence[int] | npt.NDArray[Any]
+
+FITS = 1 << 62  # below this a number is held in 64 bits, and so are sums of two
+HALF = 32
+_BLOCK = 2048  # entries that are summed at once when a position is looked for
+
+
+def as_integers(values: Integers) -> npt.NDArray[Any]:
+    """An array of 64-bit integers, or of Python's where one is 2^62 or beyond.
+
+    Raises TypeError for anything but integers: a rounded number would skew the law.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        wide = values.size and (values.max() >= FITS or values.min() <= -FITS)
+        return values.astype(object) if wide else values.astype(np.int64)
+    items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    kinds = set(map(type, items))
+    if not all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        raise TypeError("distances, scores and sizes are integers")
+    whole = items if kinds == {int} else [int(item) for item in items]
+    small = not whole or (min(whole) > -FITS and max(whole) < FITS)
+    return np.array(whole, dtype=np.int64 if small else object)
+
+
+def exact_sum(values: npt.NDArray[Any]) -> int:
+    """The sum, which may be beyond 64 bits: in two halves that stay within."""
+    if values.dtype == object:
+        return sum(values.tolist())
+    upper, lower = values >> HALF, values & ((1 << HALF) - 1)
+    return (int(upper.sum()) << HALF) + int(lower.sum())
+
+
+def locate(sizes: npt.NDArray[Any], position: int) -> tuple[int, int]:
+    """The entry that holds a position below the sum of all sizes, and the offset within it."""
+    start = 0
+    while start < sizes.size and (held := exact_sum(sizes[start : start + _BLOCK])) <= position:
+        position -= held
+        start += _BLOCK
+    for place, size in enumerate(sizes[start : start + _BLOCK].tolist(), start):
+        if position < size:
+            return place, position
+        position -= size
+    raise ValueError("the position lies beyond the last entry")
+
+
+# --- weights --------------------------------------------------------------------------------------
 
 Candidate = tuple[int, int]
 
@@ -102,7 +143,7 @@ class Rungs:
         self._count_from(int(self._levels.min()), 0)
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """How many candidates are left."""
         return self._left
 

@@ -95,7 +95,7 @@ def test_schemes_that_are_no_trees_are_refused() -> None:
         lambda steps: steps[:2],
         lambda steps: [*steps, steps[2]],
         lambda steps: [steps[1], steps[0], steps[2]],
-        lambda steps: [steps[0], replace(steps[1], left=0, right=4), steps[2]],
+        lambda steps: [steps[0], replace(steps[1], lower=0, upper=4), steps[2]],
         lambda steps: [steps[0], replace(steps[1], index=3), steps[2]],
         lambda steps: [replace(steps[0], index=4), *steps[1:]],
         lambda steps: [*steps[:2], replace(steps[2], rate=Fraction(0))],

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import dprelease
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel import certify as package
 from dprelease.kernel.certify.certify import certify
@@ -450,6 +451,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "the claimed rho is at least 0": ("the plan", lambda: total(rho=-ONE)),
     # --- steps
+    "it is of a known form": ('step 1, "q"', lambda: step(plan("count"), form=None)),
     "something is released of it": (
         'step 1, "q"',
         lambda: step(plan("count"), transform=(), unit=()),
@@ -967,6 +969,19 @@ def test_a_refusal_names_the_rule_and_its_subject(sentence: str) -> None:
     rest = complaint.message.removeprefix(start)
     assert rest != complaint.message, complaint.message
     assert rest == "" or (rest.startswith(" (") and " is more than " in rest)
+
+
+@pytest.mark.parametrize("public", [dprelease.plan, dprelease.run])
+def test_the_public_calls_name_step_and_rule(
+    public: Callable[[Any], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = cheaper(plan("count"))
+    monkeypatch.setattr("dprelease.planning.planner.make_plan", lambda *_, **__: broken)
+    with pytest.raises(Failure, match="it is not confirmed that it costs no more epsilon") as it:
+        public(broken.release)
+    (complaint,) = it.value.complaints
+    assert complaint.code == "E702"
+    assert 'step 1, "q"' in complaint.message
 
 
 def test_a_refusal_says_both_numbers() -> None:

@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 from thorough import examples
 
 from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.kernel.noise.selection.quantiles import Part, cut, part_of, release
-from dprelease.kernel.noise.selection.rank_weights import (
+from dprelease.kernel.noise.selection.quantiles import (
     Grid,
     Listed,
     Mass,
     Outputs,
+    Part,
+    cut,
     gather,
+    part_of,
+    release,
     slots_of,
 )
 from dprelease.mechanisms.quantiles import plan_levels

@@ -10,7 +10,7 @@ from itertools import product
 import mpmath
 import pytest
 
-from dprelease.kernel.noise.additive.reference import (
+from dprelease.kernel.noise.additive.sample import (
     bernoulli,
     bernoulli_exp,
     discrete_gaussian,

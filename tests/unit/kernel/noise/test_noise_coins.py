@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise.selection.bernoulli_exp import (
+from dprelease.kernel.noise.uniforms import (
     ONE,
     bound_lanes,
     keep_exactly,

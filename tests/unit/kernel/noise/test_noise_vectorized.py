@@ -8,8 +8,8 @@ import pytest
 
 from dprelease.kernel.noise import EntropyError, sample
 from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
-from dprelease.kernel.noise.distributions.survival import decode
-from dprelease.kernel.noise.selection.bernoulli_exp import ONE
+from dprelease.kernel.noise.distributions.tails import decode
+from dprelease.kernel.noise.uniforms import ONE
 from dprelease.model import Noise, NoiseFamily
 
 SCALE = 1 << 32

@@ -16,7 +16,7 @@ from dprelease.kernel.noise.additive.inversion import (
     settle,
 )
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
-from dprelease.kernel.noise.distributions.survival import (
+from dprelease.kernel.noise.distributions.tails import (
     SignedGaussian,
     SignedGeometric,
     decode,
