@@ -104,6 +104,14 @@ OUTSIDE = click.option(
 OUTPUT = click.option(
     "--output", type=click.Path(), metavar="DIR", help="Write here, not to [output]."
 )
+FORM = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github"]),
+    default="text",
+    help="text (default), json, or annotations for a GitHub workflow.",
+)
+SAME_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
 QUIET = click.option(
     "-q", "--quiet", is_flag=True, help="Write errors only, and what --json asks for."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
-from dprelease.cli.app import OUTSIDE, PERIOD, QUIET
+from dprelease.cli.app import FORM, OUTSIDE, PERIOD, QUIET, SAME_AS_JSON
 from dprelease.cli.console import answer, answer_json, complain, paint, remark
 from dprelease.cli.views.formats import marked
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -39,14 +39,8 @@ Example:
 @click.command(epilog=EPILOG)
 @click.argument("specs", type=click.Path(), nargs=-1, required=True, metavar="SPEC...")
 @PERIOD
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "github"]),
-    default="text",
-    help="text (default), json, or annotations for a GitHub workflow.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@FORM
+@SAME_AS_JSON
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a warning.")
 @OUTSIDE
 @QUIET

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
-from dprelease.cli.app import OUTSIDE, PERIOD
+from dprelease.cli.app import FORM, OUTSIDE, PERIOD, SAME_AS_JSON
 from dprelease.cli.console import answer, answer_json, paint
 from dprelease.cli.views.formats import annotation, marked, spent_text
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -39,14 +39,8 @@ MARKS = {"weaker": "error", "stronger": "notice", "changed": "notice"}
 @click.argument("old", type=click.Path(), metavar="OLD")
 @click.argument("new", type=click.Path(), metavar="NEW")
 @PERIOD
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "github"]),
-    default="text",
-    help="text (default), json, or annotations for a GitHub workflow.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@FORM
+@SAME_AS_JSON
 @OUTSIDE
 def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
     old: str, new: str, period: str | None, form: str, as_json: bool, outside: bool

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SHOWN_UNASKED = 3
 MOST_CELLS = 1_000_000
+_AGAIN = "running the release again, at no cost, restores it"
 
 EPILOG = """\b
 Every answer of the table is perturbed; what is shown is free of that on average,
@@ -128,13 +129,16 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 
 def _no_cross(message: str, hint: str) -> Failure:
-    return Failure(ExitCode.SPEC, Complaint("E835", message, hint))
+    return _refusal("E835", message, hint)
+
+
+def _refusal(code: str, message: str, hint: str = _AGAIN) -> Failure:
+    return Failure(ExitCode.SPEC, Complaint(code, message, hint))
 
 
 REPORT = "report.json"
 _LARGEST = 256 * 1024 * 1024
 _CHUNK = 1 << 20
-_AGAIN = "running the release again, at no cost, restores it"
 
 
 def opened(path: str, code: str = "E830") -> BinaryIO:
@@ -168,7 +172,7 @@ def stated(table: str, report: str | None) -> Stated:
         raise Failure(ExitCode.SPEC, _unknown(table, name, facts, path)) from None
     except ValueError:
         message = f"{path} is not a report of a release that tells of {name}"
-        raise Failure(ExitCode.SPEC, Complaint("E831", message, _AGAIN)) from None
+        raise _refusal("E831", message) from None
 
 
 def _report(path: str) -> Mapping[str, Any]:
@@ -182,10 +186,10 @@ def _report(path: str) -> Mapping[str, Any]:
             raise ValueError("no object")
     except (ValueError, RecursionError):
         message = f"{path} is not a report of a release"
-        raise Failure(ExitCode.SPEC, Complaint("E831", message, _AGAIN)) from None
+        raise _refusal("E831", message) from None
     except OSError as problem:
         message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
-        raise Failure(ExitCode.SPEC, Complaint("E831", message, _AGAIN)) from None
+        raise _refusal("E831", message) from None
     return facts
 
 
@@ -217,14 +221,14 @@ def check_digest(source: BinaryIO, path: str, table_facts: Stated) -> None:
         source.seek(0)
     except OSError as problem:
         message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
-        raise Failure(ExitCode.SPEC, Complaint("E830", message, _AGAIN)) from None
+        raise _refusal("E830", message) from None
     if digest.hexdigest() != table_facts.sha256:
         message = f"{path} is not the file that was released: its SHA-256 is another"
-        raise Failure(ExitCode.SPEC, Complaint("E833", message, _AGAIN))
+        raise _refusal("E833", message)
 
 
 def check_rows(rows: int, path: str, table_facts: Stated) -> None:
     """Refuse a table with more or fewer records than its report says."""
     if rows != table_facts.rows:
         message = f"{path} has {rows:,} records, and its report says {table_facts.rows:,}"
-        raise Failure(ExitCode.SPEC, Complaint("E833", message, _AGAIN))
+        raise _refusal("E833", message)

@@ -14,15 +14,7 @@ from dprelease.model import ColumnType
 Value = bool | int | float | str | date | datetime | None
 
 # What a declared type is inside an expression: decimals are binary doubles there.
-INSIDE = {
-    ColumnType.INTEGER: ColumnType.INTEGER,
-    ColumnType.FLOAT: ColumnType.FLOAT,
-    ColumnType.DECIMAL: ColumnType.FLOAT,
-    ColumnType.STRING: ColumnType.STRING,
-    ColumnType.BOOLEAN: ColumnType.BOOLEAN,
-    ColumnType.DATE: ColumnType.DATE,
-    ColumnType.TIMESTAMP: ColumnType.TIMESTAMP,
-}
+INSIDE = {kind: kind for kind in ColumnType} | {ColumnType.DECIMAL: ColumnType.FLOAT}
 
 NUMBERS = (ColumnType.INTEGER, ColumnType.FLOAT)
 TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)

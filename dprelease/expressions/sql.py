@@ -93,18 +93,19 @@ def _days(args: Parts) -> Sql:
     return call("DATE_DIFF", text("day"), *(cast(arg, "DATE") for arg in args))
 
 
+_OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=", "||")
+_FUNCTIONS = (
+    "coalesce", "nullif", "greatest", "least", "floor", "ceil", "lower", "upper", "length",
+    "substring", "concat", "year", "month", "day", "hour",
+)  # fmt: skip
 _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
+    **{operator: _binary(operator) for operator in _OPERATORS},
+    **{name: _function(name.upper()) for name in _FUNCTIONS},
     "to_float": lambda args: cast(args[0], "DOUBLE"),
     "to_timestamp": lambda args: cast(args[0], "TIMESTAMP"),
     "to_integer": lambda args: sqltext.try_cast(args[0], "BIGINT"),
     "neg": lambda args: call("TRY", sqltext.negative(args[0])),
     "abs": lambda args: call("TRY", call("ABS", args[0])),
-    "=": _binary("="),
-    "<>": _binary("<>"),
-    "<": _binary("<"),
-    "<=": _binary("<="),
-    ">": _binary(">"),
-    ">=": _binary(">="),
     "and": _binary("AND"),
     "or": _binary("OR"),
     "not": lambda args: sqltext.no(args[0]),
@@ -113,23 +114,7 @@ _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
     "in": lambda args: sqltext.within(args[0], args[1:]),
     "like": _binary("LIKE"),
     "case": _case,
-    "coalesce": _function("COALESCE"),
-    "nullif": _function("NULLIF"),
-    "greatest": _function("GREATEST"),
-    "least": _function("LEAST"),
-    "floor": _function("FLOOR"),
-    "ceil": _function("CEIL"),
     "round": lambda args: call("ROUND", args[0], cast(args[1], "INTEGER")),
-    "lower": _function("LOWER"),
-    "upper": _function("UPPER"),
     "trim": lambda args: call("TRIM", args[0], text(" ")),
-    "length": _function("LENGTH"),
-    "substring": _function("SUBSTRING"),
-    "concat": _function("CONCAT"),
-    "||": _binary("||"),
-    "year": _function("YEAR"),
-    "month": _function("MONTH"),
-    "day": _function("DAY"),
-    "hour": _function("HOUR"),
     "date_diff": _days,
 }

@@ -218,16 +218,6 @@ def read_comparison(op: str) -> Build:
     return build
 
 
-def read_logic(op: str) -> Build:
-    """AND, OR, NOT."""
-
-    def build(reader: Reader, tree: exp.Expr) -> Node:
-        nodes = [want(node, (BOOLEAN,), tree) for node in operands(reader, tree)]
-        return Node(op, BOOLEAN, tuple(nodes))
-
-    return build
-
-
 def read_is_null(reader: Reader, tree: exp.Expr) -> Node:
     """IS NULL (IS NOT NULL arrives as NOT of it)."""
     if type(tree.expression).__name__ != "Null":
@@ -307,11 +297,11 @@ def read_absolute(reader: Reader, tree: exp.Expr) -> Node:
     return Node("abs", node.type, (node,))
 
 
-def read_text(op: str, kind: ColumnType = STRING) -> Build:
-    """A function of strings."""
+def read_all(op: str, wanted: ColumnType = STRING, kind: ColumnType = STRING) -> Build:
+    """A function or operator on values that are all of the type ``wanted``."""
 
     def build(reader: Reader, tree: exp.Expr) -> Node:
-        nodes = [want(node, (STRING,), tree) for node in operands(reader, tree)]
+        nodes = [want(node, (wanted,), tree) for node in operands(reader, tree)]
         return Node(op, kind, tuple(nodes))
 
     return build
@@ -330,12 +320,12 @@ def read_substring(reader: Reader, tree: exp.Expr) -> Node:
     return Node("substring", STRING, (text, literal(first, INTEGER), literal(count, INTEGER)))
 
 
-def read_date_part(op: str) -> Build:
+def read_date_part(op: str, operand: str = "this") -> Build:
     """YEAR, MONTH, DAY and HOUR."""
 
     def build(reader: Reader, tree: exp.Expr) -> Node:
         kinds = (TIMESTAMP,) if op == "hour" else TIMES
-        return Node(op, INTEGER, (want(reader.node(tree.this), kinds, tree),))
+        return Node(op, INTEGER, (want(reader.node(tree.args[operand]), kinds, tree),))
 
     return build
 
@@ -347,8 +337,7 @@ def read_extract(reader: Reader, tree: exp.Expr) -> Node:
         raise ExpressionError(
             f"EXTRACT of {tree.name} is not allowed", "year, month, day or hour", offset(tree)
         )
-    kinds = (TIMESTAMP,) if part == "hour" else TIMES
-    return Node(part, INTEGER, (want(reader.node(tree.expression), kinds, tree),))
+    return read_date_part(part, "expression")(reader, tree)
 
 
 def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:
@@ -432,9 +421,9 @@ SHAPES: dict[str, Shape] = {
     "LTE": _shape(TWO, read_comparison("<=")),
     "GT": _shape(TWO, read_comparison(">")),
     "GTE": _shape(TWO, read_comparison(">=")),
-    "And": _shape(TWO, read_logic("and")),
-    "Or": _shape(TWO, read_logic("or")),
-    "Not": _shape("this", read_logic("not")),
+    "And": _shape(TWO, read_all("and", BOOLEAN, BOOLEAN)),
+    "Or": _shape(TWO, read_all("or", BOOLEAN, BOOLEAN)),
+    "Not": _shape("this", read_all("not", BOOLEAN, BOOLEAN)),
     "Is": _shape(TWO, read_is_null),
     "Between": _shape("this low high", read_between),
     "In": _shape(MANY, read_in),
@@ -448,13 +437,13 @@ SHAPES: dict[str, Shape] = {
     "Floor": _shape("this", read_rounding("floor")),
     "Ceil": _shape("this", read_rounding("ceil")),
     "Round": _shape("this decimals", read_rounding("round")),
-    "Lower": _shape("this", read_text("lower")),
-    "Upper": _shape("this", read_text("upper")),
-    "Trim": _shape("this", read_text("trim")),
-    "Length": _shape("this", read_text("length", INTEGER)),
+    "Lower": _shape("this", read_all("lower")),
+    "Upper": _shape("this", read_all("upper")),
+    "Trim": _shape("this", read_all("trim")),
+    "Length": _shape("this", read_all("length", kind=INTEGER)),
     "Substring": _shape("this start length", read_substring),
-    "Concat": _shape("expressions safe coalesce", read_text("concat")),
-    "DPipe": _shape(f"{TWO} safe", read_text("||")),
+    "Concat": _shape("expressions safe coalesce", read_all("concat")),
+    "DPipe": _shape(f"{TWO} safe", read_all("||")),
     "Year": _shape("this", read_date_part("year")),
     "Month": _shape("this", read_date_part("month")),
     "Day": _shape("this", read_date_part("day")),

@@ -7,7 +7,7 @@ the terminal, in a pipe as wide as they need to be.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -52,16 +52,21 @@ PIPED_WIDTH = 1_000
 NARROWEST = 60  # below it a table is more readable broken by the terminal than folded
 
 
-def new_table(title: str) -> Table:
-    """Make a table without a frame, its title above."""
+def new_table(title: str, texts: Iterable[str] = (), numbers: Iterable[str] = ()) -> Table:
+    """Make a table without a frame, its title above; columns of texts, then those of numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    return Table(
+    table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD,
         pad_edge=False, padding=(0, 1, 0, 0),
         show_edge=False, title_style="bold", header_style="",
     )  # fmt: skip
+    for heading in texts:
+        table.add_column(heading, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", overflow="fold")
+    return table
 
 
 def rendered(tables: Sequence[tuple[Table, str]]) -> str:

@@ -75,9 +75,7 @@ def _counted(number: int, noun: str) -> str:
 
 def _what(steps: Sequence[Facts]) -> Table:
     """The queries of each table, below its name and number of cells."""
-    table = new_table("What is published")
-    for heading in ("table and query", "statistic", "expected error"):
-        table.add_column(heading, overflow="fold")
+    table = new_table("What is published", ("table and query", "statistic", "expected error"))
     for name in dict.fromkeys(step["table"] for step in steps):
         members = [step for step in steps if step["table"] == name]
         cells = members[0]["cells"]
@@ -107,13 +105,10 @@ def _error(step: Facts) -> str:
 
 def _how(steps: Sequence[Facts]) -> Table:
     with_delta = any(step["delta"] for step in steps)
-    table = new_table("How it is protected")
-    for heading in ("query", "mechanism"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("sensitivity", "scale", "epsilon", *(["delta"] if with_delta else [])):
-        table.add_column(heading, justify="right", overflow="fold")
+    losses = ("epsilon", "delta") if with_delta else ("epsilon",)
+    numbers = ("sensitivity", "scale", *losses)
+    table = new_table("How it is protected", ("query", "mechanism"), numbers)
     for step in steps:
-        losses = ["epsilon", "delta"] if with_delta else ["epsilon"]
         table.add_row(
             step["name"],
             step["mechanism"],
@@ -255,9 +250,8 @@ def _record_tables(
 def _answers(perturbs: Sequence[RecordTable]) -> Table:
     from dprelease.report.facts.record_words import amount, answer_of, error_of
 
-    table = new_table("What is published record by record")
-    for heading in ("table and column", "an answer is", "expected error", "least"):
-        table.add_column(heading, overflow="fold")
+    headings = ("table and column", "an answer is", "expected error", "least")
+    table = new_table("What is published record by record", headings)
     for part in perturbs:
         table.add_row(part.name, "", "", "")
         for column in part.columns:
@@ -275,11 +269,8 @@ def _record_protection(perturbs: Sequence[RecordTable]) -> Table:
     from dprelease.report.facts.record_words import percent
 
     with_delta = any(part.delta for part in perturbs)
-    table = new_table("How each record is protected")
-    for heading in ("table and column", "mechanism"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("truth", "scale", "epsilon", *(["delta"] if with_delta else [])):
-        table.add_column(heading, justify="right", overflow="fold")
+    numbers = ("truth", "scale", "epsilon", *(["delta"] if with_delta else []))
+    table = new_table("How each record is protected", ("table and column", "mechanism"), numbers)
     for part in perturbs:
         most = part.rows_per_unit
         bound = "" if most == 1 else f"at most {most:,} rows of one person"
@@ -303,12 +294,8 @@ def _losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[str]:
 def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
     from dprelease.report.facts.record_words import halfwidth_head, halfwidth_rows
 
-    table = new_table("What estimates are worth")
     head = halfwidth_head(perturbs[0])
-    for heading in head[:2]:
-        table.add_column(heading, overflow="fold")
-    for heading in head[2:]:
-        table.add_column(heading, justify="right", overflow="fold")
+    table = new_table("What estimates are worth", head[:2], head[2:])
     for part in perturbs:
         for name, *rest in halfwidth_rows(part):
             table.add_row(f"{part.name}: {name}" if len(perturbs) > 1 else name, *rest)

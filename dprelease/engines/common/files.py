@@ -102,8 +102,7 @@ def _names(paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str) 
         names = headers.pop()
     if not names:
         raise bad_data("E404", f"{pattern} has no column names", "set header or names in [data]")
-    repeated = len(set(names)) < len(names)
-    if repeated:
+    if len(set(names)) < len(names):
         raise bad_data(
             "E406", f"a column name stands twice in the header of {pattern}", "rename one of them"
         )

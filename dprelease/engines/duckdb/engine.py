@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from dprelease.model import (
 )
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from dprelease.engines.duckdb.execute import Answer
     from dprelease.engines.duckdb.sources import RecordStream
 
@@ -63,18 +66,18 @@ class DuckDB:
 ENGINE = DuckDB()
 
 
-def integers(request: AggregateRequest) -> int:
-    """How many aggregates there are: measures, the cell and its records, for every public cell."""
+def _session(
+    request: AggregateRequest, paths: Sequence[str]
+) -> AbstractContextManager[DuckDBPyConnection]:
+    """A session with memory for all aggregates, and for units or points, held all at once.
+
+    There are as many aggregates as measures, the cell and its records, for every public cell.
+    """
     cells = prod(len(group.labels) for group in request.groups if not group.private)
     candidates = 1 if request.scores is None else len(request.scores.texts)
-    return cells * (len(request.measures) + 2) * candidates
-
-
-def _room(request: AggregateRequest) -> int:
-    """Bytes of memory beyond the usual: units and points are held all at once."""
-    if request.bound is not None:
-        return ROOM_FOR_UNITS
-    return 0 if request.points is None else ROOM_FOR_POINTS
+    room = 0 if request.points is None else ROOM_FOR_POINTS
+    room = room if request.bound is None else ROOM_FOR_UNITS
+    return session(paths, cells * (len(request.measures) + 2) * candidates, room)
 
 
 def from_parquet(request: AggregateRequest) -> Answer:
@@ -100,7 +103,7 @@ def csv_fast(request: AggregateRequest, layout: Layout) -> Answer | None:
     if not may_be_fast(layout, dialect):
         return None
     fields = csv_fields(layout, dialect)
-    with session(layout.paths, integers(request), _room(request)) as connection:
+    with _session(request, layout.paths) as connection:
         reader = FieldReader(connection, fields, everything=True, cheap=True)
         answer, scan = beside_a_scan(
             connection, layout, dialect, lambda: exact_answer(request, reader)
@@ -115,5 +118,5 @@ def from_stream(request: AggregateRequest, records: RecordStream) -> Answer:
     from dprelease.engines.duckdb.execute import exact_answer
 
     stream = Stream()
-    with session((), integers(request), _room(request)) as connection, stream.explained():
+    with _session(request, ()) as connection, stream.explained():
         return exact_answer(request, records.read_by(connection, stream))

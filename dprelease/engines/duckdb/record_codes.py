@@ -92,7 +92,8 @@ def csv_fast(request: RecordRequest, layout: Layout) -> Generator[Batch, None, b
     dialect = request.source.dialect
     if not may_be_fast(layout, dialect):
         return False
-    with session(layout.paths, room=_room(request)) as connection:
+    bounded = request.bound is not None
+    with session(layout.paths, room=ROOM_FOR_UNITS if bounded else 0) as connection:
         reader = FieldReader(connection, csv_fields(layout, dialect))
 
         def read() -> AllCodes:
@@ -102,7 +103,6 @@ def csv_fast(request: RecordRequest, layout: Layout) -> Generator[Batch, None, b
         all_codes, scan = beside_a_scan(connection, layout, dialect, read)
         if all_codes is None or not scan.confirms(all_codes.records):
             return False
-        bounded = request.bound is not None
         yield from (BoundedCodes(request, reader) if bounded else all_codes).batches()
     return True
 
@@ -116,10 +116,10 @@ def from_stream(request: RecordRequest, source: RecordStream) -> Iterator[Batch]
     """The codes of a stream of records, which are total: they are read once, batch by batch."""
     import pyarrow as pa
 
-    stream = Stream()
-    with session((), room=_room(request)) as connection, stream.explained():
+    stream, bounded = Stream(), request.bound is not None
+    with session((), room=ROOM_FOR_UNITS if bounded else 0) as connection, stream.explained():
         put_labels(connection, aggregate_of(request).groups)
-        if request.bound is not None:
+        if bounded:
             yield from BoundedCodes(request, source.read_by(connection, stream)).batches()
             return
         query = codes(request, coded(request, source.fields).relation)
@@ -128,11 +128,6 @@ def from_stream(request: RecordRequest, source: RecordStream) -> Iterator[Batch]
             if batch.num_rows:
                 connection.register(RECORDS, pa.Table.from_batches([batch], schema))
                 yield codes_now(connection, query)
-
-
-def _room(request: RecordRequest) -> int:
-    """Bytes of memory beyond the usual: units are held all at once."""
-    return 0 if request.bound is None else ROOM_FOR_UNITS
 
 
 @contextmanager

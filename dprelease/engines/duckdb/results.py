@@ -116,20 +116,20 @@ class Points:
     """Cells, grid integers and how often each occurs, sorted when all are there."""
 
     def __init__(self) -> None:
-        self.found: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+        self.columns: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
 
     def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
         """See ``Tallies``."""
         fetched = answer.fetchnumpy()
         cells = fetched["cell"]
         real = cells >= 0
-        for column, name in zip(self.found, ("cell", "point", "often"), strict=True):
+        for column, name in zip(self.columns, ("cell", "point", "often"), strict=True):
             column.append(fetched[name][real])
         return int(fetched["records"].sum()) if len(cells) else 0
 
     def table(self) -> ExactTable:
         """See ``Tallies``."""
-        return ExactTable(_sorted_points(*self.found))
+        return ExactTable(_sorted_points(*self.columns))
 
 
 class KeyedPoints:
@@ -138,7 +138,7 @@ class KeyedPoints:
     def __init__(self, request: AggregateRequest) -> None:
         self.labels = labeller(request.groups)
         self.places: dict[Labels, int] = {}
-        self.found = tuple(array("q") for _ in range(3))
+        self.columns = tuple(array("q") for _ in range(3))
 
     def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
         """See ``Tallies``."""
@@ -152,7 +152,7 @@ class KeyedPoints:
                 if point is not None:
                     for column, value in zip(triples, (place, point, often), strict=True):
                         column.append(value)
-        for total, column in zip(self.found, triples, strict=True):
+        for total, column in zip(self.columns, triples, strict=True):
             total.extend(column)
         return records
 
@@ -160,7 +160,7 @@ class KeyedPoints:
         """See ``Tallies``."""
         import numpy as np
 
-        columns = [[np.frombuffer(column, np.int64)] for column in self.found]
+        columns = [[np.frombuffer(column, np.int64)] for column in self.columns]
         return ExactTable(_sorted_points(*columns), list(self.places))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -128,14 +128,10 @@ def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
         # can be a line feed.
         "nullstr": text("\n"),
     }
-    relation = _function("read_csv", layout.paths, options)
+    files = array(text(literal_path(path)) for path in layout.paths)
+    relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
     return Fields(relation, _fields(layout), {}, dialect)
 
 
 def _fields(layout: Layout) -> dict[str, Sql]:
     return {name: identifier(f"f{place}") for name, place in layout.position.items()}
-
-
-def _function(name: str, paths: Sequence[str], options: Mapping[str, Sql]) -> Sql:
-    files = array(text(literal_path(path)) for path in paths)
-    return call(name, files, *(option(key, value) for key, value in options.items()))

@@ -187,17 +187,9 @@ def read_type(physical: Any, enum: bool = False) -> Any:
     if types.is_decimal(physical):
         narrow = physical.precision <= WIDEST
         return pa.decimal128(physical.precision, physical.scale) if narrow else None
-    if (
-        types.is_string(physical)
-        or types.is_large_string(physical)
-        or types.is_string_view(physical)
-    ):
+    if str(physical) in _STRINGS:
         return pa.string()
-    if (
-        types.is_binary(physical)
-        or types.is_large_binary(physical)
-        or types.is_binary_view(physical)
-    ):
+    if str(physical) in _BINARIES:
         return pa.string() if enum else pa.binary()
     if types.is_fixed_size_binary(physical):
         return pa.binary()
@@ -213,6 +205,8 @@ def read_type(physical: Any, enum: bool = False) -> Any:
     return physical if any(test(physical) for test in simple) else None
 
 
+_STRINGS = ("string", "large_string", "string_view")
+_BINARIES = ("binary", "large_binary", "binary_view")
 _STORED = frozenset({"arrow.uuid", "arrow.bool8", "arrow.json"})  # read as what they are stored as
 
 

@@ -277,13 +277,14 @@ def check_budget(
 
 
 def _check_truth_alone(part: Part[PerturbSection], reporter: Reporter) -> None:
-    if part.model.epsilon is not None:
+    model = part.model
+    if model.epsilon is not None:
         hint = "keep one: epsilon, or the chance of the true answer, which fixes epsilon"
         reporter.complain("E224", "both epsilon and truth", (*part.path, "truth"), hint)
-    if part.model.delta:
+    if model.delta:
         hint = "leave delta out; or state epsilon instead of truth"
         reporter.complain("E224", "both truth and delta", (*part.path, "delta"), hint)
-    if part.model.weights is not None:
+    if model.weights is not None:
         hint = "leave weights out: truth is that of every column"
         reporter.complain("E224", "both truth and weights", (*part.path, "weights"), hint)
 

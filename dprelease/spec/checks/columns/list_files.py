@@ -54,7 +54,8 @@ class Lists:
         path = absolute(self._base, file)
         try:
             real = os.path.realpath(path)
-            if not self._outside and not _is_below(os.path.realpath(self._base), real):
+            folder = os.path.realpath(self._base)
+            if not self._outside and os.path.commonpath([folder, real]) != folder:
                 raise _outside(key, file, "lies outside of the spec's folder")
             stream = _opened(real)
         except (OSError, ValueError):
@@ -92,10 +93,6 @@ def _outside(key: str, file: str, what: str) -> Refused:
         "if all of it may be published, copy it to that folder, or allow it: --allow-outside-lists"
     )
     return Refused(f"the {key} {show(file)} {what}", f"{hint} (allow_outside_lists=True)", "E251")
-
-
-def _is_below(folder: str, path: str) -> bool:
-    return os.path.commonpath([folder, path]) == folder
 
 
 def _opened(real: str) -> BinaryIO:

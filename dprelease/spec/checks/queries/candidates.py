@@ -57,11 +57,6 @@ class CandidateList:
         return self.wrong > (0 if self._lines else MOST_SHOWN)
 
 
-def are_listed(query: SpecQuery) -> bool:
-    """Say whether the query lists candidates of its own."""
-    return query.model.candidates is not None or query.model.candidates_file is not None
-
-
 def list_candidates(query: SpecQuery, empty: str) -> CandidateList | None:
     """Give the candidates that a query lists; None with a complaint. ``empty``: what to do then."""
     inline, file = query.model.candidates, query.model.candidates_file
@@ -193,7 +188,8 @@ CANDIDATE = "candidate"
 def read_best(query: SpecQuery) -> Candidates | None:
     """Make the candidates of a `best` query; None with a complaint."""
     model = query.model
-    candidates = read_candidates(query) if are_listed(query) else None
+    listed = model.candidates is not None or model.candidates_file is not None
+    candidates = read_candidates(query) if listed else None
     taken = {*query.context.columns, query.context.unit_column}
     if CANDIDATE in taken:
         message = f'a column is named "{CANDIDATE}", and so is what score goes through'

@@ -41,7 +41,11 @@ def read_details(query: SpecQuery, column: Column | None) -> Details | None:
     elif statistic.keys.where_is_numerator:
         details = _proportion(query)
     elif "score" in needs:
-        details = _best(query)
+        # Imported where it is needed, as below: most specs have no candidates.
+        from dprelease.spec.checks.queries.candidates import read_best
+
+        candidates = read_best(query)
+        details = Details(candidates=candidates) if candidates else None
     elif "k" in needs:
         details = Details(picks=model.k) if model.k is not None else None
     elif "q" in needs:
@@ -49,9 +53,6 @@ def read_details(query: SpecQuery, column: Column | None) -> Details | None:
     elif statistic.fixed_quantile is not None:
         details = _quantiles(query, column, (statistic.fixed_quantile,))
     return details
-
-
-# Imported where they are needed: most specs ask for none of these.
 
 
 def _ratio(query: SpecQuery) -> Details | None:
@@ -62,15 +63,13 @@ def _ratio(query: SpecQuery) -> Details | None:
 
 
 def _proportion(query: SpecQuery) -> Details | None:
-    parts = read_proportion(query)
-    return Details(numerator=parts[0], denominator=parts[1]) if parts else None
-
-
-def _best(query: SpecQuery) -> Details | None:
-    from dprelease.spec.checks.queries.candidates import read_best
-
-    candidates = read_best(query)
-    return Details(candidates=candidates) if candidates else None
+    """Both parts of a proportion: the records for which `where` is true, and all."""
+    text = query.model.where
+    if text is None:
+        query.miss("where", "the condition whose share of the records is asked for")
+        return None
+    where = query.condition(text, "where")
+    return Details(numerator=RatioPart(None, where), denominator=RatioPart()) if where else None
 
 
 def _quantiles(query: SpecQuery, column: Column | None, wanted: Quantiles | None) -> Details | None:
@@ -119,16 +118,6 @@ def read_part(query: SpecQuery, key: Key) -> RatioPart | None:
     return RatioPart(declared.column, where)
 
 
-def read_proportion(query: SpecQuery) -> tuple[RatioPart, RatioPart] | None:
-    """Make both parts of a proportion: the records for which `where` is true, and all."""
-    text = query.model.where
-    if text is None:
-        query.miss("where", "the condition whose share of the records is asked for")
-        return None
-    where = query.condition(text, "where")
-    return (RatioPart(None, where), RatioPart()) if where is not None else None
-
-
 USUAL = Fraction(95, 100)
 
 
@@ -140,20 +129,13 @@ def read_target(query: SpecQuery) -> Accuracy | None:
     described = STATISTICS.get(statistic or "")
     by_records = described is not None and described.error_by_records
     if by_records and section.records is None:
-        query.complain(
-            "accuracy",
-            "E240",
-            f"the noise of a {statistic} depends on how many records are behind it",
-            "say at how many the target holds, such as records = 1000",
-        )
+        message = f"the noise of a {statistic} depends on how many records are behind it"
+        hint = "say at how many the target holds, such as records = 1000"
+        query.complain("accuracy", "E240", message, hint)
         return None
     if not by_records and section.records is not None:
-        query.complain(
-            "accuracy",
-            "E240",
-            f"the noise of {statistic} does not depend on the number of records",
-            "leave records out",
-        )
+        message = f"the noise of {statistic} does not depend on the number of records"
+        query.complain("accuracy", "E240", message, "leave records out")
         return None
     level = section.confidence if section.confidence is not None else USUAL
     return Accuracy(section.within, level, section.records)

@@ -45,7 +45,9 @@ class _Resolver:
         if takes is not None and (takes.groups or takes.chooses) and column is not None:
             own = own_group(self.query, column)
             groups = None if groups is None or own is None else (*groups, own)
-        where = self._where(takes)
+        where = None
+        if self.model.where is not None and not (takes is not None and takes.where_is_numerator):
+            where = self.query.condition(self.model.where, "where")
         details = read_details(self.query, column)
         if takes is not None and takes.column and column is None:
             return None
@@ -93,9 +95,6 @@ class _Resolver:
             read_target(self.query),
         )
 
-    def _complain(self, key: str, code: str, message: str, hint: str) -> None:
-        self.query.complain(key, code, message, hint)
-
     def _statistic(self) -> SpecKeys | None:
         name = self.model.statistic
         if name is None:
@@ -104,11 +103,11 @@ class _Resolver:
             return STATISTICS[name].keys
         if name in LATER_STATISTICS:
             message = f"statistic {show(name)} is {NOT_YET}"
-            self._complain("statistic", "E104", message, f"use {listed(STATISTICS)}")
+            self.query.complain("statistic", "E104", message, f"use {listed(STATISTICS)}")
             return None
         close = nearest(name, STATISTICS)
         hint = f'did you mean "{close}"?' if close else f"use {listed(STATISTICS)}"
-        self._complain("statistic", "E101", f"unknown statistic {show(name)}", hint)
+        self.query.complain("statistic", "E101", f"unknown statistic {show(name)}", hint)
         return None
 
     def _column(self, takes: SpecKeys) -> Column | None:
@@ -118,12 +117,12 @@ class _Resolver:
                 hint = f"where = '{show(name)} IS NOT NULL' counts its values"
                 if takes.needs:
                     hint = f"name it in {'score' if 'score' in takes.needs else takes.needs[-1]}"
-                self._complain("column", "E217", f"{statistic} takes no column", hint)
+                self.query.complain("column", "E217", f"{statistic} takes no column", hint)
         elif name is None:
             self.query.miss("column", 'column = "..."')
         if self.model.bins is not None and not (takes.groups or takes.chooses):
             hint = "declare the bins in the column and name it in by"
-            self._complain("bins", "E111", f"{statistic} takes no bins", hint)
+            self.query.complain("bins", "E111", f"{statistic} takes no bins", hint)
         if name is None or not takes.column:
             return None
         declared = self.query.find(name, "column")
@@ -144,16 +143,13 @@ class _Resolver:
                     if key in owner.keys.needs + owner.keys.may
                 ]
                 message = f"{self.model.statistic} takes no {key}"
-                self._complain(key, "E111", message, f"leave it out; it is for {listed(owners)}")
+                self.query.complain(
+                    key, "E111", message, f"leave it out; it is for {listed(owners)}"
+                )
             elif not given and key in takes.needs:
                 other = INSTEAD.get(key, key)
                 if getattr(self.model, other) is None and self.part.sound(other):
                     self.query.miss(key, example)
-
-    def _where(self, takes: SpecKeys | None) -> Expression | None:
-        if self.model.where is None or (takes is not None and takes.where_is_numerator):
-            return None
-        return self.query.condition(self.model.where, "where")
 
     def _few_cells(self, groups: tuple[Group, ...], details: Details | None) -> bool:
         if any(group.private for group in groups):
@@ -169,5 +165,5 @@ class _Resolver:
         hint = "group by fewer columns, or fewer keys"
         if candidates is not None:
             hint = f"{hint}; or fewer candidates"
-        self._complain(key, "E222", message, hint)
+        self.query.complain(key, "E222", message, hint)
         return False
