@@ -1,0 +1,221 @@
+# ruff: noqa: E501  (a mutant is one line of a table)
+"""Mutations of privacy-relevant lines, and which tests see them.
+
+Each mutant replaces one line (found by a piece of its text, which stands once in the package) in a
+scratch copy of the repository. The default tests of the named folders run, stopping at the first
+failure; where they pass, the thorough ones. The table that is printed says who has seen it.
+
+    python benchmarks/mutations.py --check            every piece of text stands exactly once
+    python benchmarks/mutations.py                    all mutants; an hour on two cores
+    python benchmarks/mutations.py 3 17 40            some, by their number
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A piece of a line, what replaces it, what that breaks, and the tests to run."""
+
+    old: str
+    new: str
+    breaks: str
+    tests: str
+    file: str = ""  # a piece of its name, where the line stands in another file too
+
+
+PLANNING = "unit/planning unit/kernel/certify"
+VERIFY = "unit/privacy unit/kernel"
+NOISE = "unit/kernel/noise statistical"
+LEDGER = "unit/ledger contracts/test_ledger_processes.py"
+RELEASE = "unit/release leaks"
+ENGINES = "unit/engines contracts"
+
+MUTANTS = [
+    # --- certify: what a unit can change, what that costs, and the conditions
+    Mutant('lambda it: (it.worst.shift.l2_squared, it.step.sensitivity.l2_squared),', 'lambda it: (0, it.step.sensitivity.l2_squared),', "certify: the L2 sensitivity that is stated may be too small", PLANNING),
+    Mutant('lambda it: (it.worst.l1, 0)),', 'lambda it: (0, 0)),', "certify: no noise although the integers change", PLANNING),
+    Mutant('rho = additive.gaussian_rho(noise.parameter, priced.worst.shift.l2_squared)', 'rho = Fraction(0)', "certify: the rho of Gaussian noise", PLANNING),
+    Mutant("lambda it: (it[0].epsilon, it[1].epsilon)),", "lambda it: (0, it[1].epsilon)),", "certify: the epsilon that a step claims", PLANNING),
+    Mutant("return number * most * (2 if limits.replaced else 1)", "return number * most", "certify: adjacency factor of scores", PLANNING),
+    Mutant('return sensitivity.choice_l1 * (1 if sensitivity.monotone else 2)', 'return sensitivity.choice_l1 * 2', "certify: the range of monotone scores", PLANNING),
+    Mutant('lambda it: not it[0].sensitivity.monotone or it[1].adjacency is Adjacency.ADD_REMOVE,', 'lambda it: True,', "certify: monotone scores under replace-one", PLANNING),
+    Mutant('return Loss(picks * epsilon, Fraction(0), picks * rho)', 'return Loss(epsilon, Fraction(0), rho)', "certify: k picks cost one", PLANNING),
+    Mutant('lambda it: (coarse_limits(it[0].query, it[1]).rows, it[0].sensitivity.l1),', 'lambda it: (0, it[0].sensitivity.l1),', "certify: the stated sensitivity of quantiles", PLANNING),
+    Mutant("rest = epsilon - selecting.epsilon, delta - selecting.delta", "rest = epsilon, delta", "certify: what selects keys is added to the total", PLANNING),
+    Mutant("return total.plan.loss.delta, privacy.delta", "return Fraction(0), privacy.delta", "certify: the declared delta", PLANNING),
+    Mutant('if total.epsilon <= epsilon and total.delta <= delta:', 'if total.epsilon <= epsilon:', "certify: deltas add up", PLANNING),
+    Mutant("return min(2 * self.groups, self.cells) if self.replaced else self.groups", "return self.groups", "certify: adjacency factor of touched cells", PLANNING),
+    Mutant("rows, groups, per_cell = bounding.rows, bounding.groups, bounding.per_group", "rows, groups, per_cell = 1, bounding.groups, bounding.per_group", "certify: rows of a unit", PLANNING),
+    Mutant("everywhere = all(map(_total, _groups_of(query))) and query.where is None", "everywhere = all(map(_total, _groups_of(query)))", "certify: a filtered count changes under replace-one", PLANNING),
+    Mutant("effects |= {(Fraction(0),) * len(step.transform)}", "pass", "certify: a row that is in no cell", PLANNING),
+    Mutant('lambda it: _allowed_delta(it.step.query) >= it.step.loss.delta,', 'lambda it: True,', "certify: delta of the threshold within the spec's", PLANNING),
+    Mutant('Rule("keys are selected by a count of units", _counts_units),', 'Rule("keys are selected by a count of units", lambda it: True),', "certify: keys are selected by a count of units", PLANNING),
+    Mutant('lambda step: all(factor >= 0 for row in step.transform for factor in row),', 'lambda step: True,', "certify: scores of a choice rise with rows", PLANNING),
+    Mutant('yield from breaches(TABLE_LOSS, (step, Loss(rows * cells.epsilon, rows * cells.delta)), name)', 'yield from breaches(TABLE_LOSS, (step, Loss(cells.epsilon, cells.delta)), name)', "certify: rows of a unit in a record-level table", f"{PLANNING} unit/local"),
+    Mutant('yield from total_loss_breaches(plan)', 'pass', "certify: the composed total", PLANNING),
+    # --- verify: independent numbers
+    Mutant("return Fraction(l1 * scale.denominator, scale.numerator)", "return Fraction(l1 * scale.denominator, 2 * scale.numerator)", "verify: epsilon of Laplace noise", VERIFY),
+    Mutant("return epsilon * (1 - shrunk) / (1 + shrunk)", "return epsilon * (1 - shrunk) / (2 + shrunk)", "verify: rho of a pure loss", VERIFY),
+    Mutant("return Fraction(l2_squared * sigma2.denominator, 2 * sigma2.numerator)", "return Fraction(l2_squared * sigma2.denominator, 4 * sigma2.numerator)", "verify: rho of Gaussian noise", VERIFY),
+    Mutant("exponent = above * (alpha * rho - epsilon)", "exponent = above * (rho - epsilon)", "verify: delta of zCDP", VERIFY),
+    Mutant("return (1 / most, 1 / least) if y > 0 else (least, most)", "return (1 / least, 1 / most) if y > 0 else (least, most)", "verify: rounding direction of exp", VERIFY),
+    Mutant("low, high = low * low >> BITS, up(high * high)", "low, high = low * low >> BITS, high * high >> BITS", "verify: rounding direction of squares", VERIFY),
+    Mutant("if min(rows, groups, most) < 1 or selection.threshold <= most or not 0 < delta < 1:", "if min(rows, groups, most) < 1 or not 0 < delta < 1:", "verify: a threshold that one unit reaches", VERIFY),
+    Mutant("l1 = 2 * rows if both else rows", "l1 = rows", "verify: adjacency factor of keys", VERIFY),
+    Mutant("return Fraction(high, numbers.ONE + numbers.exp_minus(1 / noise.parameter)[0])", "return Fraction(high, 2 * numbers.ONE)", "verify: chance that noise reaches the threshold", VERIFY),
+    Mutant("return sum((n * max(_ZERO, p - factor * q) for n, p, q in outcomes), _ZERO)", "return sum((n * max(_ZERO, p - 2 * factor * q) for n, p, q in outcomes), _ZERO)", "verify: delta of sets of labels", f"{VERIFY} unit/local"),
+    Mutant("if width <= epsilon * scale:", "if width <= 2 * epsilon * scale:", "verify: Laplace noise on records", f"{VERIFY} unit/local", "local_randomizers"),
+    Mutant("number = rows * (2 if replace and not stays else 1)", "number = rows", "verify: adjacency factor of quantiles", f"{VERIFY} unit/mechanisms"),
+    Mutant("return price(2 * selection.rate * reach)", "return price(selection.rate * reach)", "verify: loss of a selection by rank", f"{VERIFY} unit/mechanisms"),
+    # --- sensitivity and calibration
+    Mutant("return Noise(NoiseFamily.LAPLACE, Fraction(l1) / epsilon) if _moves(l1) else _NO_NOISE", "return Noise(NoiseFamily.LAPLACE, Fraction(l1) / (2 * epsilon)) if _moves(l1) else _NO_NOISE", "noise scale of Laplace", f"unit/mechanisms {PLANNING}"),
+    Mutant("return Noise(NoiseFamily.GAUSSIAN, shift.l2_squared / (2 * rho))", "return Noise(NoiseFamily.GAUSSIAN, shift.l2_squared / (4 * rho))", "noise scale of Gaussian by rho", f"unit/mechanisms {PLANNING}"),
+    Mutant("return _stated(limits.rows * size, shift, text)", "return _stated(size, shift, text)", "sensitivity: rows of a unit", "unit/privacy contracts/test_sensitivity.py"),
+    Mutant("return _stated(2 * limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)", "return _stated(limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)", "sensitivity: adjacency factor", "unit/privacy contracts/test_sensitivity.py"),
+    Mutant("outside = may_be_outside(query, neighbours) or wanted.null_fill is None", "outside = False", "sensitivity: a row without a value", "unit/statistics contracts/test_sensitivity.py"),
+    Mutant("row = Vector(width, width**2, 2)", "row = Vector(width, width, 2)", "sensitivity: L2 of a mean", f"unit/statistics contracts/test_sensitivity.py {PLANNING}"),
+    Mutant("remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))", "remaining_epsilon = total.epsilon", "budget share: what is stated is taken off", PLANNING, "budget_split"),
+    # --- noise
+    Mutant('return int.from_bytes(read_exactly(entropy, size), "little") >> (8 * size - bits)', 'return int.from_bytes(read_exactly(entropy, size), "little")', "entropy: too many bits", "unit/kernel/noise"),
+    Mutant("if len(data) != size:", "if len(data) > size:", "entropy: a short read", "unit/kernel/noise"),
+    Mutant("return os.urandom(size)", "return bytes(size)", "entropy: none", "unit/kernel/noise unit/release"),
+    Mutant("return tuple(map(add, draws, exact))", "return tuple(exact)", "privatize: no noise", "unit/release golden leaks"),
+    Mutant("draws = [one(noise.parameter, entropy) for _ in range(size)]", "draws = [one(noise.parameter, entropy)] * size", "noise: one draw for all cells", NOISE),
+    Mutant("rate = enclose(1 / (2 * coarse), 32)", "rate = enclose(1 / coarse, 32)", "noise: scale of the fine part", NOISE),
+    Mutant("accepted &= (sign == 0) | (magnitude != 0)", "pass", "noise: zero twice", NOISE),
+    Mutant("accepted = bounded & (draws >= above - (square >> np.uint64(33)) + sixth)", "accepted = bounded & (draws >= above - (square >> np.uint64(32)))", "noise: rounding direction of acceptance", NOISE),
+    Mutant('least = count - np.searchsorted(self.lows, largest, side="right")', 'least = count - np.searchsorted(self.lows, largest, side="left")', "noise: a tie at 64 bits", NOISE),
+    Mutant("again = np.flatnonzero(product.astype(half) < half((1 << bits) % bound))", "again = np.flatnonzero(product.astype(half) < half(0))", "noise: uniform integers are biased", NOISE),
+    # --- privatize
+    Mutant("if count >= threshold]", "if count >= threshold - 1]", "threshold: keys one below it are shown", "unit/release statistical/test_private_keys_law.py"),
+    Mutant("order = sorted(range(len(occurring)), key=occurring.__getitem__)", "order = list(range(len(occurring)))", "key order: that of the engine", RELEASE),
+    Mutant("if any(len(row) != len(cells) * width for row in rows):", "if False:", "privatize: a table with a missing cell", "unit/release"),
+    # --- release
+    Mutant("if self.reservation.state is not State.CHARGED:", "if False:", "charge before reading: the guard of aggregates and records", RELEASE),
+    Mutant("self.taken = True", "self.taken = False", "seal: a failed draw can be repeated free", "unit/release"),
+    Mutant("return drawn if first_sealed == payload else from_bytes(run.plan, first_sealed)", "return drawn", "seal: a second draw is published", f"{RELEASE} contracts/test_ledger_processes.py"),
+    Mutant("salt = read_bits(draw.entropy, 63) if bounded else 0", "salt = 0", "bounding rule: the salt", RELEASE, "release/run"),
+    Mutant('if content.get("form") != FORM or content["steps"] != sealed_laws(plan):', 'if content.get("form") != FORM:', "seal: of another plan", "unit/release"),
+    # --- ledger
+    Mutant("if caps.epsilon is not None and then.epsilon > caps.epsilon:", "if caps.epsilon is not None and now.epsilon > caps.epsilon:", "ledger: comparison with the cap", LEDGER),
+    Mutant("if then.room is not None and then.counted > then.room:", "if False:", "ledger: the delta cap", LEDGER),
+    Mutant("if charged_run.loss != loss:", "if False:", "ledger: the same run at another cost", LEDGER),
+    Mutant('"PRAGMA synchronous = EXTRA",', '"PRAGMA synchronous = OFF",', "ledger: durable commits", f"{LEDGER} faults"),
+    Mutant("os.fsync(sink.fileno())", "pass", "fsync of what is published", "unit/output unit/release faults"),
+    Mutant("if expected != entry:", "if False:", "ledger: the chain", LEDGER),
+    Mutant("if said.seq > book.head.seq or said.hash != book.hash_at(said.seq):", "if said.seq > book.head.seq:", "ledger: rollback guard", LEDGER),
+    Mutant("if len(payload) != size or fingerprint(payload) != sha256:", "if len(payload) != size:", "ledger: sealed bytes were changed", LEDGER),
+    Mutant("if not one.disjoint or not other.disjoint or one.period is None or other.period is None:", "if one.period is None or other.period is None:", "ledger: periods that were not declared disjoint", LEDGER),
+    # --- engines
+    Mutant('(binary(value, "<", low), number(grid.lower)),', '(binary(value, "<", low), cast(value, "BIGINT")),', "clamp from below", ENGINES),
+    Mutant("(above, number(grid.upper)),", '(above, cast(value, "BIGINT")),', "clamp from above", ENGINES),
+    Mutant('above = binary(binary(binary(last, "+", count), "-", start), "%", count)', 'above = binary(binary(last, "+", count), "%", count)', "bounding rule: the start of a cut", ENGINES),
+    Mutant('most = call("LEAST", rows, number(bound.per_group))', 'most = call("LEAST", rows, number(bound.rows))', "bounding rule: rows of one cell", ENGINES),
+]  # fmt: skip
+
+
+def lines_with(package: Path, mutant: Mutant) -> list[tuple[Path, int]]:
+    """Where a piece of text stands: file and line, from 0."""
+    return [
+        (file, at)
+        for file in sorted(package.rglob("*.py"))
+        if mutant.file in file.as_posix()
+        for at, line in enumerate(file.read_text(encoding="utf-8").split("\n"))
+        if mutant.old in line
+    ]
+
+
+def check(root: Path) -> list[str]:
+    """Mutants whose text doesn't stand exactly once, and folders that aren't there."""
+    bad = []
+    for number, mutant in enumerate(MUTANTS, start=1):
+        places = lines_with(root / "dprelease", mutant)
+        if len(places) != 1:
+            bad.append(f"{number}: {len(places)} places: {mutant.old}")
+        for tests in mutant.tests.split():
+            if not (root / "tests" / tests).exists():
+                bad.append(f"{number}: no tests/{tests}")
+    return bad
+
+
+def survives(copy: Path, tests: list[str], mark: str, seconds: int) -> tuple[bool, str]:
+    """Whether the tests pass, and the first that doesn't."""
+    paths = [f"tests/{each}" for each in tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-n0", "-m", mark, "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            [*command, "--no-header", "--tb=no", *paths],
+            cwd=copy, env=environment, capture_output=True, text=True, check=False, timeout=seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return False, "timeout"
+    failed = [line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]  # fmt: skip
+    if done.returncode not in (0, 1, 5):
+        failed = failed or [f"exit code {done.returncode}"]
+    return done.returncode in (0, 5), (failed or [""])[0].removeprefix("FAILED tests/")
+
+
+def run_one(root: Path, mutant: Mutant, seconds: int) -> tuple[str, str, float]:
+    """Apply a mutant in a copy and run its tests: who saw it, by which test, after how long."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        copy = Path(folder) / "copy"
+        skip = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "out", ".hypothesis")
+        shutil.copytree(root, copy, ignore=skip)
+        ((file, at),) = lines_with(copy / "dprelease", mutant)
+        lines = file.read_text(encoding="utf-8").split("\n")
+        lines[at] = lines[at].replace(mutant.old, mutant.new)
+        file.write_text("\n".join(lines), encoding="utf-8")
+        for who, mark in (
+            ("default", "not thorough"),
+            ("thorough", "thorough"),
+            ("all examples", ""),
+        ):
+            passed, test = survives(copy, mutant.tests.split(), mark, seconds)
+            if not passed:
+                return who, test, time.monotonic() - started
+    return "NOBODY", "", time.monotonic() - started
+
+
+def main() -> None:
+    """Print the table, a row as soon as it is known."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("numbers", nargs="*", type=int, help="of mutants; all without")
+    parser.add_argument("--check", action="store_true", help="only look for the lines")
+    parser.add_argument("--root", type=Path, default=Path.cwd())
+    parser.add_argument("--seconds", type=int, default=1200, help="that one run of tests may take")
+    given = parser.parse_args()
+    root = given.root.resolve()
+    bad = check(root)
+    print("\n".join(bad) or f"all {len(MUTANTS)} lines stand exactly once", file=sys.stderr)
+    if given.check:
+        sys.exit(bool(bad))
+    missing = {int(each.split(":")[0]) for each in bad}
+    print("| # | what it breaks | file | seen by | first test | s |\n|---|---|---|---|---|---|")
+    for number in given.numbers or range(1, len(MUTANTS) + 1):
+        mutant = MUTANTS[number - 1]
+        if number in missing:
+            print(
+                f"| {number} | {mutant.breaks} | | not run: its line is not found | | |", flush=True
+            )
+            continue
+        ((file, _),) = lines_with(root / "dprelease", mutant)
+        who, test, took = run_one(root, mutant, given.seconds)
+        where = file.relative_to(root / "dprelease")
+        print(f"| {number} | {mutant.breaks} | {where} | {who} | {test} | {took:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
