@@ -1,1 +1,1 @@
-"""Privacy losses as exact numbers: bounds, conversions, calibration, composition, witness."""
+"""Privacy losses as exact numbers: bounds, conversions, calibration, composition."""

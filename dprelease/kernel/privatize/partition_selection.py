@@ -3,20 +3,20 @@
 Why the other steps of a table cost what they would with public keys, whatever was selected. Think
 of such a step as made for *every possible key*, those nobody has included: each has a cell, and in
 it a draw of its own, from the law for an empty cell where no row is. A unit has at most so many
-rows, in at most so many of these cells, as if keys were public (``privacy.contribution`` with more
+rows, in at most so many of these cells, as if keys were public (``privacy.sensitivity`` with more
 cells than units can reach), and all other cells have the same law with and without it. Draws of
 different cells are independent. So for any finite set of keys the draws of these cells are as
 private as the step claims: each cell that a unit changes adds to the loss what it adds with public
 keys, whether it is noise on integers, a choice or a quantile, and the others add nothing.
 
-The set that is shown was selected by a release of its own (``privacy.threshold``). Given what that
-gave out, the set is fixed, and the step is the release of its cells: the losses of both add up. To
-leave a cell out is then to leave out an independent draw, which needn't even be made. Three things
-this rests on: a selected key without rows in the step (its filter, or what bounding kept, is not
-that of the selecting count) gets the draw of an empty cell like any other, since to mark or skip it
-would tell that nobody is there; nothing but the selection decides which keys are shown, so that an
-occurring key that is not among them leaves no trace; and what a cell's draw may be (candidates,
-labels of an axis, grid) is public.
+The set that is shown was selected by a release of its own (``privacy.partition_selection``). Given
+what that gave out, the set is fixed, and the step is the release of its cells: the losses of both
+add up. To leave a cell out is then to leave out an independent draw, which needn't even be made.
+Three things this rests on: a selected key without rows in the step (its filter, or what bounding
+kept, is not that of the selecting count) gets the draw of an empty cell like any other, since to
+mark or skip it would tell that nobody is there; nothing but the selection decides which keys are
+shown, so that an occurring key that is not among them leaves no trace; and what a cell's draw may
+be (candidates, labels of an axis, grid) is public.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A second opinion on keys taken from the data: what a threshold costs at most.
 
-Used by certification only; computes with the witness's own numbers and shares with calibration
-the proof (beside ``threshold``) but no code. Where calibration searches, this walks through every
-number of new keys; where it sums a table of weights, this adds up the tail that is asked for.
+Used by certification only; computes with the witness's own numbers and shares with calibration the
+proof (in ``dprelease.privacy.partition_selection``) but no code. Where calibration searches, this
+walks through every number of new keys; where it sums a table of weights, this adds up the tail that
+is asked for.
 """
 
 from __future__ import annotations
