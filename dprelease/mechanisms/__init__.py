@@ -78,7 +78,7 @@ class Mechanism(ABC):
     """What a mechanism says of itself.
 
     ``family``: the law by which the kernel draws it; ``words``: what reports call that law;
-    ``form``: what it releases; ``asked``: what ``mechanism`` in a spec asks for it.
+    ``form``: what it releases; ``keyword``: what ``mechanism`` in a spec asks for it.
     ``concentrated``: made for losses that compose by rho or by their distributions;
     ``needs_delta``: no epsilon holds for it without a delta.
 
@@ -89,7 +89,7 @@ class Mechanism(ABC):
     family: ClassVar[NoiseFamily]
     words: ClassVar[str]
     form: ClassVar[Form] = Form.NUMBERS
-    asked: ClassVar[str]
+    keyword: ClassVar[str]
     concentrated: ClassVar[bool] = False
     needs_delta: ClassVar[bool] = False
 
@@ -123,14 +123,10 @@ class Mechanism(ABC):
         """Noise and threshold of a count that selects private keys. ValueError if it can't."""
         raise ValueError("private keys are selected by noise on a count")
 
-    def variance(self, noise: Noise) -> float:
+    def variance(self, noise: Noise) -> Fraction:
         """Variance of the continuous law of noise on integers, to compare: nothing rests on it."""
         raise ValueError("a choice has no variance")
 
     @abstractmethod
-    def error(self, target: Target, intensity: Fraction) -> float:
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
         """Variance in units of the target's L1 norm; of a choice the square of 1/intensity."""
-
-    @abstractmethod
-    def about_rho(self, target: Target, intensity: float) -> float:
-        """About the rho at an intensity; nothing rests on it."""

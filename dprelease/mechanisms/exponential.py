@@ -142,7 +142,7 @@ class Exponential(Mechanism):
     family = NoiseFamily.EXPONENTIAL
     words = "the exponential mechanism: a choice by score or rank"
     form = Form.CHOICE
-    asked = "exponential"
+    keyword = "exponential"
     concentrated = True
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
@@ -159,20 +159,15 @@ class Exponential(Mechanism):
             target, calibrate_rho(part, sensitivity.choice_l1, sensitivity.monotone)
         )
 
-    def error(self, target: Target, intensity: Fraction) -> float:
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
         """More than that of permute-and-flip, which errs less at the same rate.
 
         And each of several picks has its part of the rate, where noisy counts of all candidates
         (one shot) would have the whole.
         """
         sensitivity = target.sensitivity
-        parts = target.query.picks * sensitivity.choice_l1 / sensitivity.l1
-        return 1 / float(intensity) ** 2 * 1.5 * max(1.0, 0.7 * parts) ** 2
-
-    def about_rho(self, target: Target, intensity: float) -> float:
-        """An eighth of the square of each pick's part, or of each level's."""
-        query = target.query
-        return intensity**2 / (8 * max(query.picks, len(query.quantiles).bit_length()))
+        parts = Fraction(target.query.picks * sensitivity.choice_l1, sensitivity.l1)
+        return Fraction(3, 2) * (max(Fraction(1), parts * Fraction(7, 10)) / intensity) ** 2
 
     def _chosen(self, target: Target, rate: Fraction) -> Choice:
         sensitivity, picks = target.sensitivity, target.query.picks

@@ -64,7 +64,7 @@ class Gaussian(Mechanism):
 
     family = NoiseFamily.GAUSSIAN
     words = "discrete Gaussian noise on every released integer"
-    asked = "gaussian"
+    keyword = "gaussian"
     concentrated = True
     needs_delta = True
 
@@ -110,18 +110,14 @@ class Gaussian(Mechanism):
         sigma2, threshold = calibrate_gaussian(limits, epsilon, delta, target.adjacency)
         return Noise(NoiseFamily.GAUSSIAN, sigma2), threshold
 
-    def variance(self, noise: Noise) -> float:
+    def variance(self, noise: Noise) -> Fraction:
         """Sigma squared."""
-        return float(noise.parameter)
+        return noise.parameter
 
-    def error(self, target: Target, intensity: Fraction) -> float:
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
         """l2_squared/intensity^2, over the square of the L1 norm."""
         sensitivity = target.sensitivity
-        return 1 / float(intensity) ** 2 * sensitivity.l2_squared / sensitivity.l1**2
-
-    def about_rho(self, target: Target, intensity: float) -> float:
-        """Exact."""
-        return intensity**2 / 2
+        return sensitivity.l2_squared / (intensity * sensitivity.l1) ** 2
 
 
 def _choice(target: Target, noise: Noise, stated_loss: Loss) -> Choice:

@@ -8,7 +8,6 @@ of the difference: epsilon = l1/s, for every integer l1.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import tanh
 
 from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
 from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
@@ -50,7 +49,7 @@ class Laplace(Mechanism):
 
     family = NoiseFamily.LAPLACE
     words = "discrete Laplace noise on every released integer"
-    asked = "laplace"
+    keyword = "laplace"
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
         """As the function, by the target's L1 sensitivity."""
@@ -72,17 +71,13 @@ class Laplace(Mechanism):
         noise = calibrate(target.sensitivity.l1, epsilon)
         return noise, least_threshold_laplace(noise.parameter, limits, delta)
 
-    def variance(self, noise: Noise) -> float:
+    def variance(self, noise: Noise) -> Fraction:
         """2 scale^2."""
-        return 2 * float(noise.parameter) ** 2
+        return 2 * noise.parameter**2
 
-    def error(self, target: Target, intensity: Fraction) -> float:
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
         """2/intensity^2."""
-        return 2 * (1 / float(intensity) ** 2)
-
-    def about_rho(self, target: Target, intensity: float) -> float:
-        """The rho of a pure loss, tight."""
-        return intensity * tanh(intensity / 2)
+        return 2 / intensity**2
 
 
 def chosen(target: Target, noise: Noise) -> Choice:

@@ -60,14 +60,14 @@ class PermuteAndFlip(Mechanism):
     family = NoiseFamily.PERMUTE_AND_FLIP
     words = "permute-and-flip: a choice by score"
     form = Form.CHOICE
-    asked = "laplace"
+    keyword = "laplace"
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
         """As ``exponential.calibrate`` for each pick, or Laplace noise on all counts."""
         sensitivity, picks = target.sensitivity, target.query.picks
         l1, choice_l1, monotone = sensitivity.l1, sensitivity.choice_l1, sensitivity.monotone
         if picks > 1 and (
-            target.query.mechanism == self.asked
+            target.query.mechanism == self.keyword
             or one_shot_errs_less(picks, choice_l1, l1, epsilon, monotone=monotone)
         ):
             return laplace.chosen(target, laplace.calibrate(l1, epsilon))
@@ -80,13 +80,9 @@ class PermuteAndFlip(Mechanism):
         """The exponential mechanism, which has up to twice the rate."""
         return exponential.EXPONENTIAL.calibrate_rho(target, rho, delta)
 
-    def error(self, target: Target, intensity: Fraction) -> float:
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
         """1/intensity^2."""
-        return 1 / float(intensity) ** 2
-
-    def about_rho(self, target: Target, intensity: float) -> float:
-        """The rho of a pure loss."""
-        return laplace.LAPLACE.about_rho(target, intensity)
+        return 1 / intensity**2
 
 
 PERMUTE_AND_FLIP = PermuteAndFlip()

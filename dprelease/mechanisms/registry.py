@@ -49,7 +49,7 @@ def options_of(target: Target, wanted: str) -> Options:
     fitting = [
         mechanism
         for mechanism in MECHANISMS
-        if mechanism.form is target.form and wanted in {"auto", mechanism.asked}
+        if mechanism.form is target.form and wanted in {"auto", mechanism.keyword}
     ]
 
     def best(*, concentrated: bool) -> Mechanism:

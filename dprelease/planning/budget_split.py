@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from math import log, sqrt
+from math import log, sqrt, tanh
 
 from dprelease.mechanisms import Choice, Mechanism
 from dprelease.model import Loss
@@ -96,7 +96,7 @@ class Composed:
         factor = float(guess)
         for _ in range(4):
             rho = sum(
-                self.mix[draft.name].about_rho(draft, factor * float(self.roots[draft.name]))
+                _about_rho(draft, self.mix[draft.name], factor * float(self.roots[draft.name]))
                 for draft in self.drafts
             )
             factor *= sqrt(allowed / rho)
@@ -108,7 +108,7 @@ class Composed:
             return float("inf")
         return sum(
             float(draft.demand.weight)
-            * self.mix[draft.name].error(draft, factor * self.roots[draft.name])
+            * float(self.mix[draft.name].error(draft, factor * self.roots[draft.name]))
             for draft in self.drafts
         )
 
@@ -158,7 +158,7 @@ def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -
         draft.name: mix[draft.name].scaled(draft, intensities[draft.name]) for draft in drafts
     }
     error = sum(
-        float(draft.demand.weight) * mix[draft.name].error(draft, intensities[draft.name])
+        float(draft.demand.weight) * float(mix[draft.name].error(draft, intensities[draft.name]))
         for draft in drafts
     )
     return Outcome(choices, error, mix)
@@ -177,6 +177,16 @@ def _allowed(total: Total) -> Fraction:
         return total.rho
     epsilon = total.epsilon or Fraction(0)
     return min(zcdp.rho_for(epsilon, total.delta), epsilon / BEYOND_RHO)
+
+
+def _about_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
+    """About the rho of a draft at an intensity; nothing rests on it."""
+    if mechanism.needs_delta:
+        return intensity**2 / 2
+    if mechanism.concentrated:
+        parts = max(draft.query.picks, len(draft.query.quantiles).bit_length())
+        return intensity**2 / (8 * parts)
+    return intensity * tanh(intensity / 2)
 
 
 def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:

@@ -249,7 +249,7 @@ class _Solver:
         if not mechanism.needs_delta or remaining_epsilon <= 0:
             return None
         choice = mechanism.calibrate(draft, remaining_epsilon, total.delta)
-        error = mechanism.variance(choice.noise) / draft.sensitivity.l1**2
+        error = float(mechanism.variance(choice.noise)) / draft.sensitivity.l1**2
         return Outcome({draft.name: choice}, error * float(draft.demand.weight), {})
 
     def _mixed(

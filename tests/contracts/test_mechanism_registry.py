@@ -71,9 +71,9 @@ class Dyadic(Laplace):
         """It has no event before it is rounded."""
         return
 
-    def error(self, target: Target, intensity: Fraction) -> float:
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
         """As if it erred less than all others, so that the planner takes it."""
-        return 0.0
+        return Fraction(0)
 
 
 def is_power_of_two(number: Fraction) -> bool:
