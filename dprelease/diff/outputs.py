@@ -27,8 +27,9 @@ from dprelease.diff.changes import (
     moves,
 )
 from dprelease.model import Column, Part, Perturb, Plan, Query, Release
+from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.queries import query_facts
 from dprelease.report.numbers import text
-from dprelease.report.query_json import query_facts
 from dprelease.statistics.registry import statistic_of
 
 _SAID = {
@@ -116,7 +117,7 @@ def _queries(plan: Plan) -> dict[str, Item]:
     numbers = {query.name: query.number for query in plan.release.queries}
     items = {}
     for read in plan.reads:
-        query, stated = read.query, query_facts(plan, read)
+        query, stated = read.query, to_json(query_facts(plan, read))
         facts = _query(stated, plan.step(read).loss.epsilon, query, plan.release.columns)
         of = f" of {stated['column']}" if stated["column"] else ""
         by = f" by {facts['by']}" if facts["by"] else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dprelease.report.charts.drawing import Chart
+from dprelease.report.charts.svg import Chart
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dprelease.report.charts.drawing import Chart
+from dprelease.report.charts.svg import Chart
 from dprelease.report.document import (
     Bullets,
     Cell,

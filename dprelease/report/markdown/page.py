@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dprelease.report.charts.drawing import Chart
+from dprelease.report.charts.svg import Chart
 from dprelease.report.document import (
     Bullets,
     Cell,

@@ -21,7 +21,7 @@ from dprelease.spec.checks.queries.groups import make_group
 from dprelease.spec.checks.queries.output_tables import RESERVED
 from dprelease.spec.checks.queries.query_context import QueryContext
 from dprelease.spec.complaints.reporter import Reporter
-from dprelease.spec.complaints.wording import listed, nearest, show, show_fraction
+from dprelease.spec.complaints.wording import listed, meant, show, show_fraction
 from dprelease.spec.schema.models import PerturbSection, PrivacySection
 from dprelease.spec.schema.structure import Part, Parts
 
@@ -85,8 +85,7 @@ class _Columns:
         for name in table if isinstance(table, Mapping) else ():
             if name in names:
                 continue
-            close = nearest(name, names)
-            hint = f"did you mean {show(close)}?" if close else "add it to columns, or leave it out"
+            hint = meant(name, names, "add it to columns, or leave it out")
             message = f"{key} of {show(name)}, which is not among the columns of the table"
             self._complain("E244", message, hint, key, name)
 

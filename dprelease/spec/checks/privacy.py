@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from dprelease.model import Bounding, Data
 from dprelease.spec.complaints.reporter import Reporter
-from dprelease.spec.complaints.wording import listed, nearest, show
+from dprelease.spec.complaints.wording import listed, meant, show
 from dprelease.spec.schema.models import BoundingSection, PrivacySection, QuerySection
 from dprelease.spec.schema.structure import Part
 from dprelease.statistics.registry import STATISTICS
@@ -91,8 +91,7 @@ def _check_column(
     names = data.source.dialect.names if data is not None else None
     if names and name not in names:
         message = f"column {show(name)} is not among the names of [data]"
-        close = nearest(name, names)
-        hint = f"did you mean {show(close)}?" if close else "add it there in its place"
+        hint = meant(name, names, "add it there in its place")
         reporter.complain("E216", message, path, hint)
 
 

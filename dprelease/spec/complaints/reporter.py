@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.spec.complaints.places import Marks, Path, dotted
+from dprelease.spec.complaints.wording import listed, meant, show
 
 MOST_SHOWN = 200
 Spot = Literal["key", "value"]
@@ -81,3 +83,10 @@ class Refused(Exception):
         self.hint = hint
         self.code = code
         self.key = key
+
+
+def no_word(value: object, what: str, words: Sequence[str]) -> Refused:
+    """Refuse a value that is none of the words which a key takes (E105)."""
+    return Refused(
+        f"{show(value)} is no {what}", meant(value, words, f"use {listed(words)}"), "E105"
+    )

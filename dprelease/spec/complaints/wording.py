@@ -127,5 +127,11 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     return best
 
 
+def meant(word: object, words: Iterable[str], otherwise: str) -> str:
+    """Ask whether the known word closest to ``word`` is meant; else say what to do otherwise."""
+    close = nearest(word, words) if isinstance(word, str) else None
+    return f"did you mean {show(close)}?" if close else otherwise
+
+
 def _fold(word: str) -> str:
     return word.casefold().replace("-", "_")

@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple
 
 from dprelease.spec.complaints.places import Path, dotted
 from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter
-from dprelease.spec.complaints.wording import listed, nearest, show
+from dprelease.spec.complaints.wording import nearest, show
 from dprelease.spec.schema.models import (
     ColumnSection,
     DataSection,
@@ -23,9 +23,8 @@ from dprelease.spec.schema.models import (
     ReleaseSection,
     ReportSection,
 )
-from dprelease.spec.schema.sections import Finding, Missing, NotAmong, SectionType, Unknown
+from dprelease.spec.schema.sections import NOT_YET, Finding, Missing, SectionType, Unknown
 
-NOT_YET = "not available in this version"
 _SECTIONS = (
     "release", "data", "privacy", "ledger", "columns", "query", "perturb", "output", "report",
 )  # fmt: skip
@@ -169,7 +168,7 @@ def _read(
 
 def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
     path = (*section, *finding.path)
-    key, value, why = str(path[-1]), finding.value, finding.why
+    key, why = str(path[-1]), finding.why
     match why:
         case Refused():
             reporter.refuse(why, path)
@@ -182,13 +181,6 @@ def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
             hint = _suggest(key, owner.KEYS, reporter)
             message = f"unknown key {show(key)} in {_header(path[:-1])}"
             reporter.complain("E102", message, path, hint, "key")
-        case NotAmong(words, later=True):
-            message = f"{key} = {show(value)} is {NOT_YET}"
-            reporter.complain("E104", message, path, f"use {listed(words)}")
-        case NotAmong(words):
-            close = nearest(value, words) if isinstance(value, str) else None
-            hint = f'did you mean "{close}"?' if close else f"use {listed(words)}"
-            reporter.complain("E105", f"{show(value)} is no {key}", path, hint)
 
 
 def _header(path: Path) -> str:

@@ -23,7 +23,7 @@ from dprelease.spec.checks.columns.list_files import Lists
 from dprelease.spec.checks.expressions import read_expression
 from dprelease.spec.complaints.places import Path, dotted
 from dprelease.spec.complaints.reporter import Refused, Reporter
-from dprelease.spec.complaints.wording import nearest, show
+from dprelease.spec.complaints.wording import meant, show
 from dprelease.spec.schema.models import ColumnSection
 from dprelease.spec.schema.structure import Part
 
@@ -251,8 +251,7 @@ def check_declared(
         derived = part.model.expression is not None or "expression" in part.bad
         if names and name not in names and not derived:
             message = f"column {show(name)} is not among the names of [data]"
-            close = nearest(name, names)
-            hint = f"did you mean {show(close)}?" if close else "add it there in its place"
+            hint = meant(name, names, "add it there in its place")
             reporter.complain("E216", message, part.path, hint, "key")
 
 
@@ -264,11 +263,9 @@ def find_column(
 ) -> DeclaredColumn | None:
     """Look a declared column up; complain and give None when there is none."""
     if name not in columns:
-        close = nearest(name, columns)
         header = dotted(("columns", name))
-        hint = f"declare it: [{header if len(header) <= _LONGEST else 'columns.NAME'}]"
-        if close:
-            hint = f"did you mean {show(close)}?"
+        declare = f"declare it: [{header if len(header) <= _LONGEST else 'columns.NAME'}]"
+        hint = meant(name, columns, declare)
         reporter.complain("E216", f"column {show(name)} is not declared", path, hint)
         return None
     return columns[name]

@@ -10,14 +10,15 @@ from dprelease.spec.checks.queries.details import Details, read_details, read_ta
 from dprelease.spec.checks.queries.groups import check_picks, own_group, read_groups, read_selection
 from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import QueryContext, SpecQuery
-from dprelease.spec.complaints.wording import listed, nearest, show
+from dprelease.spec.complaints.wording import listed, meant, show
 from dprelease.spec.schema.models import (
     INSTEAD,
     LATER_STATISTICS,
     OWN_KEYS,
     QuerySection,
 )
-from dprelease.spec.schema.structure import NOT_YET, Part
+from dprelease.spec.schema.sections import NOT_YET
+from dprelease.spec.schema.structure import Part
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
 
@@ -105,8 +106,7 @@ class _Resolver:
             message = f"statistic {show(name)} is {NOT_YET}"
             self.query.complain("statistic", "E104", message, f"use {listed(STATISTICS)}")
             return None
-        close = nearest(name, STATISTICS)
-        hint = f'did you mean "{close}"?' if close else f"use {listed(STATISTICS)}"
+        hint = meant(name, STATISTICS, f"use {listed(STATISTICS)}")
         self.query.complain("statistic", "E101", f"unknown statistic {show(name)}", hint)
         return None
 
