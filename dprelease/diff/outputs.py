@@ -20,8 +20,9 @@ from dprelease.diff.changes import (
     moves,
 )
 from dprelease.model import Accuracy, Column, Part, Perturb, Plan, Query
+from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.queries import query_facts
 from dprelease.report.numbers import text
-from dprelease.report.query_json import query_facts
 from dprelease.statistics.registry import statistic_of
 
 _CLAIM = "public, and not taken from the data?"
@@ -137,7 +138,9 @@ def _queries(pair: Pair) -> Iterator[Change]:
 
 def _query_facts(plan: Plan) -> dict[str, dict[str, Value]]:
     return {
-        read.query.name: _query(query_facts(plan, read), plan.step(read).loss.epsilon, read.query)
+        read.query.name: _query(
+            to_json(query_facts(plan, read)), plan.step(read).loss.epsilon, read.query
+        )
         for read in plan.reads
     }
 
