@@ -26,7 +26,7 @@ from dprelease.engines.duckdb.measures import (
     scores_of,
 )
 from dprelease.engines.duckdb.partitions import Part, first_parts, in_parts
-from dprelease.engines.duckdb.results import Dense, Tallies, tallies_of
+from dprelease.engines.duckdb.results import Counts, Tallies, tallies_of
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import build_rows
 from dprelease.expressions.sqltext import Sql, col
@@ -117,12 +117,12 @@ class Execution:
         """The measures that are sums over records."""
         request, measures = self.request, [self.request.measures[place] for place in places]
         whole = len(measures) == len(request.measures)
-        quick = grouped_first and whole and request.bound is None
-        if quick and isinstance(self.tallies, Dense) and self._quick(self.tallies):
+        quick = grouped_first and whole and request.bound is None and not request.private
+        if quick and isinstance(self.tallies, Counts) and self._quick(self.tallies):
             return
         self._in_parts(lambda part: measures_of(request, self._cells(part), measures), places)
 
-    def _quick(self, dense: Dense) -> bool:
+    def _quick(self, counts: Counts) -> bool:
         """Answer by keys first, if there is memory for them."""
         import duckdb
 
@@ -137,10 +137,10 @@ class Execution:
                     answer = self.reader.rows(narrow)
                     records = sum(row[1] or 0 for row in answer)
                     if fits_narrow(request, records):
-                        self.counts.add(dense.add_rows(answer, places))
+                        self.counts.add(counts.add_rows([answer], places))
                         return True
             wide = self.reader.run(grouped_by_keys(request, rows, everything, narrow=False))
-            self.counts.add(dense.add(wide, places))
+            self.counts.add(counts.add(wide, places))
         except duckdb.OutOfMemoryException:
             if not self.reader.cheap:
                 raise
