@@ -25,9 +25,16 @@ from dprelease.model import (
     Sensitivity,
 )
 from dprelease.privacy.sensitivity import Vector
-from dprelease.statistics.base import Neighbours, Released, SharedSums, Sharing, quantity
+from dprelease.statistics.base import (
+    Neighbours,
+    Released,
+    SharedSums,
+    Sharing,
+    may_be_outside,
+    moved,
+    quantity,
+)
 from dprelease.statistics.registry import statistic_of
-from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 from dprelease.statistics.shared.three_sums import three_sums
 from dprelease.statistics.shared.two_sums import two_sums
 

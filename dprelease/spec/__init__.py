@@ -47,7 +47,7 @@ def load(
         folder = os.path.dirname(document.file)
     start = base if base is not None else os.path.abspath(folder)
     parts = read_sections(tree, reporter)
-    return resolve(parts, start, period, reporter, allow_outside_lists)
+    return resolve(parts, start, period, allow_outside_lists)
 
 
 def _tree_of(spec: Mapping[str, object]) -> Mapping[str, object]:

@@ -54,12 +54,10 @@ EXACT = (
 )
 FOR_PEOPLE = {
     "ledger/store.py:WAIT",
-    "statistics/shared/three_sums.py:mean_example",
-    "statistics/ratio.py:example",
-    "statistics/shared/read_release.py:example",
-    "statistics/shared/three_sums.py:_example",
-    "statistics/shared/three_sums.py:example",
-    "statistics/shared/two_sums.py:example",
+    "statistics/ratio.py:half_at",
+    "statistics/shared/three_sums.py:half_at",
+    "statistics/shared/three_sums.py:mean_half",
+    "statistics/shared/two_sums.py:half_at",
 }
 FLOAT_FUNCTIONS = {"exp", "log", "log1p", "expm1", "sqrt", "pow", "fsum", "erf", "erfc"}
 

@@ -21,7 +21,6 @@ from dprelease.report.facts.model import (
     Cap,
     Charge,
     Column,
-    ComposedTotal,
     ComposedTotals,
     ExampleHalfwidth,
     Ledger,
@@ -119,9 +118,7 @@ def test_the_ledger_bar():
     assert [row[1] for row in chart.rows] == ["1", "2", "1 of 4"]
     free = ledger_chart(replace(LEDGER, cap=Cap(epsilon=None, delta=None)))
     assert free.rows[2][1] == "no cap"
-    composed = ComposedTotals(
-        before=ComposedTotal(epsilon=0.5, delta=0), after=ComposedTotal(epsilon=1.5, delta=0)
-    )
+    composed = ComposedTotals(before=Spent(epsilon=0.5, delta=0), after=Spent(epsilon=1.5, delta=0))
     assert ledger_chart(replace(LEDGER, composed=composed)).rows[1][1] == "1"
 
 
