@@ -15,9 +15,7 @@ from dprelease.cli.console import answer, folded
 from dprelease.cli.views.formats import new_table, rendered, rounded_up
 from dprelease.cli.views.ledger import ledger_lines
 from dprelease.report.facts.json_form import from_json
-from dprelease.report.facts.model import ListFile
 from dprelease.report.facts.record_model import RecordColumn, RecordTable
-from dprelease.report.sections.data import list_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -194,10 +192,10 @@ def _keys(steps: Sequence[Facts]) -> list[str]:
 
 def _lists(plan: Facts) -> list[str]:
     """Name the files whose lines are published."""
-    lists = [from_json(ListFile, facts) for facts in plan.get("lists", ())]
     return [
-        f"list     {file} ({named}): of its lines {lines}; SHA-256 {digest}"
-        for file, named, lines, digest in list_rows(lists)
+        f"list     {named['file']} ({named['key']} of {named['name']}): of its lines "
+        f"{named['lines']}; SHA-256 {named['sha256']}"
+        for named in plan.get("lists", ())
     ]
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from dprelease.errors import Complaint
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.number_text import number, percent
+from dprelease.report.facts.model import Threshold
 from dprelease.report.numbers import text, upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views
@@ -20,8 +21,8 @@ from dprelease.statistics.shared.read_release import views
 def explained(step: Step, interval: Fraction) -> list[str]:
     """Explain what a table of scales can't; empty for plain noise on public cells."""
     said: list[str] = []
-    if step.threshold is not None:
-        said.append(_threshold(step, interval))
+    if (threshold := threshold_facts(step, interval)) is not None:
+        said.append(_threshold(threshold, interval))
     elif step.query.private:
         said.append(_selected(step))
     if step.form is Form.CHOICE:
@@ -35,42 +36,32 @@ def explained(step: Step, interval: Fraction) -> list[str]:
     return said
 
 
-def threshold_facts(step: Step, interval: Fraction) -> dict[str, object] | None:
+def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
     """State what the count that selects private keys promises; None for all other steps."""
     selection = step.query.key_selection
     if step.threshold is None or selection is None:
         return None
-    half = _half(step, interval)
-    return {
-        "at_least": step.threshold,
-        "delta": upward(selection.delta),
-        "counts": _counted(step),
-        "shown_from": math.ceil(step.threshold + half),
-        "hidden_below": max(2, math.floor(step.threshold - half)),
-    }
+    half = statistic_of(step.query.statistic).halfwidth(step, interval) or 0
+    return Threshold(
+        at_least=step.threshold,
+        delta=upward(selection.delta),
+        counts="people" if statistic_of(step.query.statistic).counts_units else "rows",
+        shown_from=math.ceil(step.threshold + half),
+        hidden_below=max(2, math.floor(step.threshold - half)),
+    )
 
 
-def _counted(step: Step) -> str:
-    return "people" if statistic_of(step.query.statistic).counts_units else "rows"
-
-
-def _half(step: Step, interval: Fraction) -> Fraction:
-    return statistic_of(step.query.statistic).halfwidth(step, interval) or Fraction(0)
-
-
-def _threshold(step: Step, interval: Fraction) -> str:
-    known = threshold_facts(step, interval) or {}
-    many = known["counts"]
+def _threshold(threshold: Threshold, interval: Fraction) -> str:
+    many = threshold.counts
     one = "person" if many == "people" else "row"
-    level, selection = percent(interval), step.query.key_selection
-    delta = written(upward(selection.delta)) if selection is not None else "0"
     return (
         f"Private keys: each key that occurs gets its number of {many} with noise, and is shown "
-        f"with it where that is at least {known['at_least']:,}. A key that one {one} alone has is "
-        f"shown with a probability of at most {delta}. A key of {known['shown_from']:,} {many} or "
-        f"more is shown, and one of fewer than {known['hidden_below']:,} hidden, each with at "
-        f"least {level} certainty. Of keys about the threshold those are seen whose noise was "
-        "large, so that their counts look larger than they are: their noise intervals are wide."
+        f"with it where that is at least {threshold.at_least:,}. A key that one {one} alone has is "
+        f"shown with a probability of at most {written(threshold.delta)}. A key of "
+        f"{threshold.shown_from:,} {many} or more is shown, and one of fewer than "
+        f"{threshold.hidden_below:,} hidden, each with at least {percent(interval)} certainty. Of "
+        "keys about the threshold those are seen whose noise was large, so that their counts look "
+        "larger than they are: their noise intervals are wide."
     )
 
 

@@ -251,6 +251,11 @@ def error_of(column: RecordColumn, value: float) -> str:
     return f"wrong in {said}" if column.error.of == "chance" else f"{said} off"
 
 
+def expected_and_floor(column: RecordColumn) -> tuple[str, str]:
+    """Say the expected error of an answer, and the least that one can have."""
+    return error_of(column, column.error.expected), error_of(column, column.error.floor)
+
+
 def amount(column: RecordColumn, value: float) -> str:
     """Write an error of a column without words, in few digits."""
     return percent(value) if column.error.of == "chance" else written(float(f"{value:.5g}"))

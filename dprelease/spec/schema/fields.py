@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from dprelease.model import Mechanism
-from dprelease.spec.complaints.reporter import Refused
-from dprelease.spec.complaints.wording import listed, nearest, show
+from dprelease.spec.complaints.reporter import Refused, no_word
+from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.numbers import exact, weight
 from dprelease.spec.schema.sections import Finding, Unread, list_of, read_each, too_many
 from dprelease.spec.toml.tree import MAX_VALUES
@@ -120,7 +120,7 @@ def quantiles(value: object) -> Quantiles:
         raise Refused(message, "each further one makes all of them less exact", "E232")
     numbers = list_of(_quantile)(value)
     twice = [
-        Finding((place,), one, Refused(f"{show(one)} is named twice", "keep one", "E232"))
+        Finding((place,), Refused(f"{show(one)} is named twice", "keep one", "E232"))
         for place, one in enumerate(numbers)
         if one in numbers[:place]
     ]
@@ -167,6 +167,4 @@ def truth(value: object) -> Fraction:
 def _mechanism(value: object) -> Mechanism:
     if isinstance(value, str) and value in MECHANISMS:
         return Mechanism(value)
-    close = nearest(value, MECHANISMS) if isinstance(value, str) else None
-    hint = f'did you mean "{close}"?' if close else f"use {listed(MECHANISMS)}"
-    raise Refused(f"{show(value)} is no mechanism of a [[perturb]]", hint, "E105")
+    raise no_word(value, "mechanism of a [[perturb]]", MECHANISMS)

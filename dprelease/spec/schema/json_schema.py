@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from dprelease.report.formats import FORMATS
 from dprelease.spec.schema import fields, models, numbers
-from dprelease.spec.schema.descriptions import SECTIONS, WORDS
-from dprelease.spec.schema.models import INSTEAD, OWN_KEYS
+from dprelease.spec.schema.models import INSTEAD, OWN_KEYS, SECTIONS
 from dprelease.spec.schema.sections import Choice, Key, Section
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
@@ -119,18 +119,18 @@ def spec_schema() -> Fragment:
             "ledger": _ref(models.LedgerSection),
             "columns": {
                 "type": "object",
-                "description": _words(models.ColumnSection),
+                "description": _plain(models.ColumnSection.WORDS),
                 "additionalProperties": _ref(models.ColumnSection),
             },
             "query": {
                 "type": "array",
-                "description": _words(models.QuerySection),
+                "description": _plain(models.QuerySection.WORDS),
                 "minItems": 1,
                 "items": _ref(models.QuerySection),
             },
             "perturb": {
                 "type": "array",
-                "description": _words(models.PerturbSection),
+                "description": _plain(models.PerturbSection.WORDS),
                 "minItems": 1,
                 "items": _ref(models.PerturbSection),
             },
@@ -142,7 +142,7 @@ def spec_schema() -> Fragment:
         "if": {"required": ["query"]},
         "then": {"properties": {"privacy": {"properties": {"bounding": _GROUPED}}}},
         "additionalProperties": False,
-        "$defs": {_name(section): _section(section) for section in _sections()},
+        "$defs": {_name(section): _section(section) for section in SECTIONS},
     }
 
 
@@ -151,36 +151,28 @@ def schema_text() -> str:
     return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _sections() -> list[type[Section]]:
-    return [getattr(models, name) for name in SECTIONS]
-
-
-def _words(section: type[Section]) -> str:
-    return _plain(SECTIONS[section.__name__][1])
-
-
 def _section(section: type[Section]) -> Fragment:
     made: Fragment = {
         "type": "object",
-        "description": _words(section),
+        "description": _plain(section.WORDS),
         "properties": {name: _key(section, name, key) for name, key in section.KEYS.items()},
         "additionalProperties": False,
     }
     if section.REQUIRED:
         made["required"] = list(section.REQUIRED)
     if rules := _RULES.get(section):
-        made["allOf"] = rules()
+        made["allOf"] = rules
     return made
 
 
 def _key(section: type[Section], name: str, key: Key[Any]) -> Fragment:
     made = dict(_kind(section, name, key))
-    absent, meaning = WORDS[section.__name__][name]
-    default = _default(absent)
-    if default is not None:
-        made["default"] = default
-    left_out = "" if absent in {"-", "required"} or default is not None else f"{_plain(absent)}"
-    made["description"] = _plain(meaning) + (f" (if left out: {left_out})" if left_out else "")
+    left_out = f" (if left out: {_plain(key.absent)})"
+    with suppress(ValueError):  # the default, where the words state it literally
+        made["default"], left_out = json.loads(key.absent), ""
+    made["description"] = _plain(key.meaning)
+    if key.absent not in {"-", "required"}:
+        made["description"] += left_out
     return made
 
 
@@ -204,33 +196,9 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
 }
 
 
-def _default(absent: str) -> object:
-    """The default where the words state it literally: a text, number, list or flag."""
-    try:
-        value: object = json.loads(absent)
-    except ValueError:
-        return None
-    return value
-
-
 def _plain(text: str) -> str:
     """Words without Markdown's backticks."""
     return re.sub(r"`([^`]*)`", r"\1", text)
-
-
-def _unit_rules() -> list[Fragment]:
-    both = ("unit_column", "bounding")
-    return [
-        _when({"unit": {"const": "column"}}, {"required": list(both)}),
-        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
-    ]
-
-
-def _statistic_rules() -> list[Fragment]:
-    return [
-        _when({"statistic": {"const": name}}, _takes(statistic.keys))
-        for name, statistic in STATISTICS.items()
-    ]
 
 
 def _takes(keys: SpecKeys) -> Fragment:
@@ -251,19 +219,24 @@ def _takes(keys: SpecKeys) -> Fragment:
     return {**made, "properties": properties}
 
 
-def _perturb_rules() -> list[Fragment]:
-    others = ("epsilon", "weights")
-    return [
-        {"if": {"required": ["truth"]}, "then": {"properties": dict.fromkeys(others, _REFUSED)}}
-    ]
-
-
 def _when(condition: Fragment, then: Fragment) -> Fragment:
     return {"if": {"properties": condition, "required": list(condition)}, "then": then}
 
 
-_RULES: Mapping[type[Section], Callable[[], list[Fragment]]] = {
-    models.PrivacySection: _unit_rules,
-    models.QuerySection: _statistic_rules,
-    models.PerturbSection: _perturb_rules,
+_PEOPLE = ("unit_column", "bounding")
+_RULES: Mapping[type[Section], list[Fragment]] = {
+    models.PrivacySection: [
+        _when({"unit": {"const": "column"}}, {"required": list(_PEOPLE)}),
+        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(_PEOPLE, _REFUSED)}),
+    ],
+    models.QuerySection: [
+        _when({"statistic": {"const": name}}, _takes(statistic.keys))
+        for name, statistic in STATISTICS.items()
+    ],
+    models.PerturbSection: [
+        {
+            "if": {"required": ["truth"]},
+            "then": {"properties": dict.fromkeys(("epsilon", "weights"), _REFUSED)},
+        }
+    ],
 }
