@@ -86,4 +86,5 @@ def _template() -> Template:
         "code": _code,
         "breakable": _breakable,
     }
+    environment.get_template("parts.html.j2")  # compiled now, as the page needs it later
     return environment.get_template("page.html.j2")
