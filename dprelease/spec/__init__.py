@@ -51,14 +51,12 @@ def load(
 
 
 def _tree_of(spec: Mapping[str, object]) -> Mapping[str, object]:
-    from dprelease.spec.toml.tree import OddKey, TooDeep, plain_tree
+    from dprelease.spec.complaints.reporter import Refused
+    from dprelease.spec.toml.tree import plain_tree
 
     try:
         tree = plain_tree(spec)
-    except TooDeep:
-        complaint = Complaint("E004", "the spec is nested too deep", "a spec needs four levels")
-        raise Failure(ExitCode.SPEC, complaint) from None
-    except OddKey:
-        complaint = Complaint("E103", "a key of the spec is not a text", "write it as a text")
+    except Refused as refused:
+        complaint = Complaint(refused.code, refused.message, refused.hint)
         raise Failure(ExitCode.SPEC, complaint) from None
     return tree if isinstance(tree, dict) else {}

@@ -2,12 +2,11 @@
 
 import ast
 import math
-from pathlib import Path
 
 import duckdb
 import pytest
+from product_source import FILES, dotted, name_of, nodes, tree_of
 
-import dprelease
 from dprelease.expressions import sqltext as sql
 from dprelease.expressions import tree
 from dprelease.expressions.sql import compile_sql
@@ -84,11 +83,10 @@ def test_sql_is_not_true_or_false_here() -> None:
 
 
 def test_only_one_module_makes_sql_of_text() -> None:
-    package = Path(dprelease.__file__).parent
     making = [
-        file.relative_to(package).as_posix()
-        for file in package.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Sql"
+        name_of(file)
+        for file in FILES
+        for node in nodes(tree_of(file))
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "Sql"
     ]
     assert set(making) == {"expressions/sqltext.py"}
