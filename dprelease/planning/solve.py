@@ -13,8 +13,9 @@ from dprelease.model import Loss, Release
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
 from dprelease.planning.partition_selection import selections
+from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
-from dprelease.planning.steps import Draft, drafts_of
+from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import Total
 from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp

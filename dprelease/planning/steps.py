@@ -6,19 +6,15 @@ from dataclasses import dataclass
 
 from dprelease.mechanisms import Choice
 from dprelease.mechanisms.registry import Options, options_of
-from dprelease.model import Adjacency, Form, Query, Read, Release, Sensitivity, Step
+from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
-from dprelease.planning.shared_releases import units_of
-from dprelease.privacy.sensitivity import Contribution
-from dprelease.statistics.base import Neighbours, Released, null_fill
-from dprelease.statistics.registry import statistic_of
-from dprelease.statistics.shared.sensitivity import may_be_outside
+from dprelease.statistics.base import Neighbours, Released, may_be_outside, null_fill
 
 ALONE = Demand()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is itself: thousands are looked up
 class Draft:
     """A release of some integers or choices, with all queries that are ``reads`` of it.
 
@@ -98,35 +94,3 @@ class Draft:
             scheme=choice.scheme,
             points=self.released.points,
         )
-
-
-def drafts_of(release: Release, *, join_targets: bool = True) -> list[Draft]:
-    """Draft all that is released at once, in the order of the spec; see ``units_of``."""
-    neighbours = neighbours_of(release)
-    drafts = []
-    for unit in units_of(release, neighbours, join_targets=join_targets):
-        statistic = statistic_of(unit.lead.statistic)
-        carrier = unit.carrier
-        drafts.append(
-            Draft(
-                unit.lead,
-                carrier.released() if carrier else statistic.released(unit.lead),
-                carrier.sensitivity(neighbours)
-                if carrier
-                else statistic.sensitivity(unit.lead, neighbours),
-                neighbours,
-                unit.reads,
-                unit.demand,
-                unit.selects,
-            )
-        )
-    return sorted(drafts, key=lambda draft: draft.query.number)
-
-
-def neighbours_of(release: Release) -> Neighbours:
-    """Read from the spec what neighbouring tables can differ in."""
-    bounding = release.privacy.bounding
-    if bounding is None:
-        return Neighbours(release.privacy.adjacency, Contribution(1, 1, 1), people=False)
-    limits = Contribution(bounding.rows, bounding.groups, bounding.per_group)
-    return Neighbours(release.privacy.adjacency, limits, people=True)

@@ -14,7 +14,7 @@ from dprelease.mechanisms import Choice, Target, laplace
 from dprelease.mechanisms.laplace import Laplace
 from dprelease.mechanisms.registry import MECHANISMS, options_of
 from dprelease.model import Form, Noise, NoiseFamily
-from dprelease.planning.steps import drafts_of
+from dprelease.planning.shared_releases import drafts_of
 
 PACKAGE = Path(dprelease.__file__).parent
 

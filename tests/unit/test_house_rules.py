@@ -10,13 +10,22 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from product_source import (
+    FILES,
+    PACKAGE,
+    dotted,
+    modules,
+    name_of,
+    nodes,
+    parsed,
+    source_of,
+    tree_of,
+)
 
 import dprelease
 from dprelease.engines import ENGINES
 from dprelease.report.formats import FORMATS
 
-PACKAGE = Path(dprelease.__file__).parent
-FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 500
 
 BANNED_IMPORTS = {
@@ -62,26 +71,22 @@ FOR_PEOPLE = {
 FLOAT_FUNCTIONS = {"exp", "log", "log1p", "expm1", "sqrt", "pow", "fsum", "erf", "erfc"}
 
 
-def name_of(file: Path) -> str:
-    return file.relative_to(PACKAGE).as_posix()
-
-
 def banned_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
         elif isinstance(node, ast.Attribute):
-            names = [ast.unparse(node).replace("np.", "numpy.", 1)]
+            names = [dotted(node).replace("np.", "numpy.", 1)]
         for banned, reason in BANNED_IMPORTS.items():
             if any(name == banned or name.startswith(f"{banned}.") for name in names):
                 yield f"{node.lineno}: {banned}: {reason}"
 
 
 def entropy(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         names = set()
         if isinstance(node, ast.Attribute):
             names = {node.attr}
@@ -92,18 +97,18 @@ def entropy(tree: ast.AST) -> Iterator[str]:
 
 
 def asserts(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Assert):
             yield f"{node.lineno}: assert vanishes under -O: raise instead"
 
 
 def prints(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {
+    for node in nodes(tree):
+        if isinstance(node, ast.Call) and dotted(node.func) in {
             "print", "breakpoint", "input", "eval", "exec", "warnings.warn",
             "sys.stdout.write", "sys.stderr.write",
         }:  # fmt: skip
-            yield f"{node.lineno}: {ast.unparse(node.func)}()"
+            yield f"{node.lineno}: {dotted(node.func)}()"
 
 
 def floats(tree: ast.AST) -> Iterator[str]:
@@ -111,7 +116,7 @@ def floats(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, float):
             yield f"{scope}: float literal {node.value}"
         elif isinstance(node, ast.Call):
-            function = ast.unparse(node.func)
+            function = dotted(node.func)
             module, _, name = function.rpartition(".")
             if function == "float" or (module in {"math", "np"} and name in FLOAT_FUNCTIONS):
                 yield f"{scope}: {function}()"
@@ -133,9 +138,9 @@ def scoped(tree: ast.AST, scope: str = "") -> Iterator[tuple[str, ast.AST]]:
 
 
 def hidden_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func).rpartition(".")[2]
+            name = dotted(node.func).rpartition(".")[2]
             if name in {"import_module", "__import__", "spec_from_file_location"}:
                 yield f"{node.lineno}: {name}() hides an import from the table of layers"
 
@@ -144,11 +149,7 @@ EVERYWHERE: list[Callable[[ast.AST], Iterator[str]]] = [banned_imports, asserts]
 
 
 def found(rule: Callable[[ast.AST], Iterator[str]], files: list[Path]) -> list[str]:
-    return [
-        f"{name_of(file)}:{complaint}"
-        for file in files
-        for complaint in rule(ast.parse(file.read_text(encoding="utf-8")))
-    ]
+    return [f"{name_of(file)}:{complaint}" for file in files for complaint in rule(tree_of(file))]
 
 
 @pytest.mark.parametrize("rule", EVERYWHERE, ids=lambda rule: rule.__name__)
@@ -158,7 +159,7 @@ def test_a_rule_for_every_file(rule: Callable[[ast.AST], Iterator[str]]) -> None
 
 def test_entropy_is_asked_for_in_one_file() -> None:
     assert found(entropy, [file for file in FILES if name_of(file) != ENTROPY_FILE]) == []
-    assert list(entropy(ast.parse((PACKAGE / ENTROPY_FILE).read_text(encoding="utf-8"))))
+    assert list(entropy(tree_of(PACKAGE / ENTROPY_FILE)))
 
 
 def test_only_the_command_line_writes_to_streams() -> None:
@@ -185,21 +186,14 @@ def test_no_float_on_the_privacy_path() -> None:
 
 
 def test_files_stay_small() -> None:
-    long = {
-        name_of(file)
-        for file in FILES
-        if len(file.read_text(encoding="utf-8").splitlines()) > MOST_LINES
-    }
+    long = {name_of(file) for file in FILES if len(source_of(file).splitlines()) > MOST_LINES}
     assert long == set()
 
 
 def test_nothing_is_left_to_do() -> None:
     marks = ("TO" + "DO", "FIX" + "ME", "XX" + "X", "NotImplementedError", "/home/", "/root/")
     left = [
-        f"{name_of(file)}: {mark}"
-        for file in FILES
-        for mark in marks
-        if mark in file.read_text(encoding="utf-8")
+        f"{name_of(file)}: {mark}" for file in FILES for mark in marks if mark in source_of(file)
     ]
     assert left == []
 
@@ -215,7 +209,7 @@ def test_the_house_stays_within_its_walls() -> None:
     """Few loose modules, and no more files and lines than can be held in the head."""
     assert len([file for file in FILES if file.parent == PACKAGE]) <= MOST_LOOSE
     assert len(FILES) <= MOST_FILES
-    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in FILES)
+    lines = sum(len(source_of(file).splitlines()) for file in FILES)
     assert lines <= MOST_ALL_LINES
 
 
@@ -236,7 +230,7 @@ STILL_SAID = {".", "report", "report/charts", "report/facts"}
 
 
 def names_that_are_no_nouns(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         name = None
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             name = node.id
@@ -287,22 +281,23 @@ def unreached(sources: dict[str, str]) -> list[str]:
     imports it by name (a package's ``__init__`` hands on, and does not use), or takes it of the
     imported module. A method is used where any attribute has its name.
     """
-    trees = {module: ast.parse(source) for module, source in sources.items()}
+    trees = {module: parsed(source) for module, source in sources.items()}
     loads = {module: Counter(loaded(tree)) for module, tree in trees.items()}
     attributes: Counter[str] = Counter()
     imported: set[tuple[str, str]] = set()
     for module, tree in trees.items():
-        attributes.update(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+        attributes.update(node.attr for node in nodes(tree) if isinstance(node, ast.Attribute))
         imported |= set(taken(tree, loads[module], trees))
     lonely = []
     for module, tree in trees.items():
         for node in tree.body:
             if not isinstance(node, ast.FunctionDef | ast.ClassDef):
                 continue
-            inside = Counter(loaded(node))[node.name]
             if node.name.startswith("__"):
                 continue
-            if loads[module][node.name] == inside and (module, node.name) not in imported:
+            if (module, node.name) not in imported and loads[module][node.name] == Counter(
+                loaded(node)
+            )[node.name]:
                 lonely.append(f"{module}.{node.name}")
             if isinstance(node, ast.ClassDef):
                 lonely += [
@@ -320,7 +315,7 @@ def unreached(sources: dict[str, str]) -> list[str]:
 
 
 def loaded(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id
 
@@ -331,10 +326,10 @@ def taken(
     """Names that a module uses of other ones, with these modules."""
     attributes = {
         (node.value.id, node.attr)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("dprelease"):
             continue
         base = (node.module or "").removeprefix("dprelease").removeprefix(".")
@@ -351,24 +346,15 @@ def taken(
 def of_package(package: str, name: str, modules: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Where a package has the name from that it hands on."""
     tree = modules.get(package)
-    for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
+    for node in tree.body if isinstance(tree, ast.Module) else ():
         if isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names}:
             yield (node.module or "").removeprefix("dprelease."), name
-
-
-def product() -> dict[str, str]:
-    modules = {}
-    for file in FILES:
-        parts = file.relative_to(PACKAGE).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        modules[name] = file.read_text(encoding="utf-8")
-    return modules
 
 
 def test_nothing_is_there_for_tests_alone() -> None:
     lonely = {
         name
-        for name in unreached(product())
+        for name in unreached(modules())
         if name not in REACHED_OTHERWISE
         and not any(name.startswith(f"{module}.") for module in WAITING)
     }

@@ -29,7 +29,8 @@ class Reporter:
         self.complaints.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))
 
     def refuse(self, refused: Refused, path: Path) -> None:
-        """Note why a value was refused, at its key path."""
+        """Note why a value was refused, at its key path or below it at the key to blame."""
+        path = (*path, refused.key) if refused.key else path
         self.complain(refused.code, refused.message, path, refused.hint)
 
     def warn(self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value") -> None:

@@ -161,7 +161,7 @@ def _section(section: type[Section]) -> Fragment:
     if section.REQUIRED:
         made["required"] = list(section.REQUIRED)
     if rules := _RULES.get(section):
-        made["allOf"] = rules()
+        made["allOf"] = rules
     return made
 
 
@@ -201,21 +201,6 @@ def _plain(text: str) -> str:
     return re.sub(r"`([^`]*)`", r"\1", text)
 
 
-def _unit_rules() -> list[Fragment]:
-    both = ("unit_column", "bounding")
-    return [
-        _when({"unit": {"const": "column"}}, {"required": list(both)}),
-        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
-    ]
-
-
-def _statistic_rules() -> list[Fragment]:
-    return [
-        _when({"statistic": {"const": name}}, _takes(statistic.keys))
-        for name, statistic in STATISTICS.items()
-    ]
-
-
 def _takes(keys: SpecKeys) -> Fragment:
     needed = [*(["column"] if keys.column else []), *keys.needs]
     made: Fragment = {}
@@ -234,19 +219,24 @@ def _takes(keys: SpecKeys) -> Fragment:
     return {**made, "properties": properties}
 
 
-def _perturb_rules() -> list[Fragment]:
-    others = ("epsilon", "weights")
-    return [
-        {"if": {"required": ["truth"]}, "then": {"properties": dict.fromkeys(others, _REFUSED)}}
-    ]
-
-
 def _when(condition: Fragment, then: Fragment) -> Fragment:
     return {"if": {"properties": condition, "required": list(condition)}, "then": then}
 
 
-_RULES: Mapping[type[Section], Callable[[], list[Fragment]]] = {
-    models.PrivacySection: _unit_rules,
-    models.QuerySection: _statistic_rules,
-    models.PerturbSection: _perturb_rules,
+_PEOPLE = ("unit_column", "bounding")
+_RULES: Mapping[type[Section], list[Fragment]] = {
+    models.PrivacySection: [
+        _when({"unit": {"const": "column"}}, {"required": list(_PEOPLE)}),
+        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(_PEOPLE, _REFUSED)}),
+    ],
+    models.QuerySection: [
+        _when({"statistic": {"const": name}}, _takes(statistic.keys))
+        for name, statistic in STATISTICS.items()
+    ],
+    models.PerturbSection: [
+        {
+            "if": {"required": ["truth"]},
+            "then": {"properties": dict.fromkeys(("epsilon", "weights"), _REFUSED)},
+        }
+    ],
 }

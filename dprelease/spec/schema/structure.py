@@ -6,11 +6,11 @@ checks of meaning still run over everything else and say nothing about what is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Generic, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 from dprelease.spec.complaints.places import Path, dotted
-from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter
+from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter, Spot
 from dprelease.spec.complaints.wording import nearest, show
 from dprelease.spec.schema.models import (
     ColumnSection,
@@ -25,6 +25,7 @@ from dprelease.spec.schema.models import (
 )
 from dprelease.spec.schema.sections import NOT_YET, Finding, Missing, SectionType, Unknown
 
+T = TypeVar("T")
 _SECTIONS = (
     "release", "data", "privacy", "ledger", "columns", "query", "perturb", "output", "report",
 )  # fmt: skip
@@ -32,7 +33,7 @@ _LATER_SECTIONS = frozenset({"postprocess"})
 
 
 class Part(NamedTuple, Generic[SectionType]):
-    """A section as far as it could be read.
+    """A section as far as it could be read, and where complaints about it go.
 
     ``bad`` holds the keys that were refused; ``unsure`` says that a key was misspelt or missing,
     so that what seems absent may only be misspelt.
@@ -40,12 +41,37 @@ class Part(NamedTuple, Generic[SectionType]):
 
     path: Path
     model: SectionType
+    reporter: Reporter
     bad: frozenset[str] = frozenset()
     unsure: bool = False
 
     def sound(self, *keys: str) -> bool:
         """Say whether none of the keys was refused, nor may have been misspelt."""
         return not self.unsure and self.bad.isdisjoint(keys)
+
+    def given(self, *keys: str) -> list[str]:
+        """Those of the keys that have a value."""
+        return [key for key in keys if getattr(self.model, key) is not None]
+
+    def complain(
+        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
+    ) -> None:
+        """Note a mistake at a key of the section, or at the section."""
+        self.reporter.complain(code, message, (*self.path, *keys), hint, at)
+
+    def warn(
+        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
+    ) -> None:
+        """Note something that works but deserves a second look."""
+        self.reporter.warn(code, message, (*self.path, *keys), hint, at)
+
+    def attempt(self, read: Callable[[], T], *keys: str | int) -> T | None:
+        """Give what ``read`` gives; where it raises ``Refused``, complain and give None."""
+        try:
+            return read()
+        except Refused as refused:
+            self.reporter.refuse(refused, (*self.path, *keys))
+            return None
 
 
 class Parts(NamedTuple):
@@ -101,7 +127,7 @@ def _section(
         needs = ", ".join(model.REQUIRED)
         message = f"the spec has no [{name}]"
         reporter.complain("E110", message, (name,), f"add it; it needs {needs}", "key")
-        return Part((name,), model(), frozenset(model.KEYS), unsure=True)
+        return Part((name,), model(), reporter, frozenset(model.KEYS), unsure=True)
     return _read(model, content if content is not None else {}, (name,), reporter)
 
 
@@ -155,7 +181,7 @@ def _read(
         hint = f"write [{dotted(path)}] and its keys below it"
         message = f"{dotted(path)} is {show(content)}, not a table"
         reporter.complain("E103", message, path, hint)
-        return Part(path, model(), frozenset(model.KEYS), unsure=True)
+        return Part(path, model(), reporter, frozenset(model.KEYS), unsure=True)
     section, findings = model.read(content)
     for finding in findings:
         _explain(finding, path, reporter)
@@ -163,7 +189,7 @@ def _read(
     # A misspelling within a nested table is no other key of this section.
     own = (finding.why for finding in findings if len(finding.path) == 1)
     unsure = any(isinstance(why, Unknown | Missing) for why in own)
-    return Part(path, section, bad, unsure)
+    return Part(path, section, reporter, bad, unsure)
 
 
 def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:

@@ -33,7 +33,7 @@ DATE '2026-02-30'|DATE 'x'|TIMESTAMP '2026-01-01 25:00:00'|day + INTERVAL 1 DAY|
 NOT age|-sex|age < 1 < 2|LOWER(age)|TRIM(BOTH 'x' FROM sex)|sex COLLATE x|age = ANY(sex)
 sex SIMILAR TO 'a'|sex ILIKE 'a'|regexp_matches(sex, 'a')|age & 1|age // 2|age ** 2|sqrt(age)
 hash(sex)|COALESCE(age, sex)|sex GLOB 'a'|COLUMNS(*)|age IS DISTINCT FROM 1|'unclosed|"unclosed
-)|(|,
+)|(|,|FLOOR()|CEIL()
 """.replace("\n", "|").split("|")
 
 
