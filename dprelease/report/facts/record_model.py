@@ -213,7 +213,7 @@ class RecordTable(Fact):
     epsilon_exact: str
     delta: Number
     delta_exact: str
-    asked: Asked
+    asked_: Asked
     columns: tuple[RecordColumn, ...]
     file: str | None = None
     format: str | None = None
