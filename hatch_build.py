@@ -1,4 +1,4 @@
-"""Puts man pages into the wheel where `.ci/build` has made them, in `man`; otherwise there are none."""
+"""Puts man pages into the wheel, where `.ci/build` has made them in `man`."""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,7 @@
 """What earlier versions wrote still works: docs/reference/versions.md promises it.
 
-Each folder of tests/fixtures holds what one version left behind: two specs, their data, saved plans,
-ledgers and published files, as ``tests/fixtures/keep.py`` made them.
+Each folder of tests/fixtures holds what one version left behind: two specs, their data, saved
+plans, ledgers and published files, as ``tests/fixtures/keep.py`` made them.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ def test_this_version_is_kept() -> None:
 
 
 @BOTH
-def test_a_release_is_known_again_and_costs_nothing(
-    cli: Callable, folder: Path, name: str
-) -> None:
-    """The same spec is the same release for a later version: tables and records stay as they were."""
+def test_a_release_is_known_again_and_costs_nothing(cli: Callable, folder: Path, name: str) -> None:
+    """The same spec is the same release for a later version, and its tables stay as they were."""
     before = contents(folder / PUBLISHED[name])
     assert cli("check", "--strict", f"{name}.toml").code == 0
     again = cli("run", f"{name}.toml")
@@ -74,9 +72,7 @@ def test_its_ledger_is_whole_and_adds_up(cli: Callable, folder: Path, name: str)
 
 
 @BOTH
-def test_its_published_files_are_shown_and_reported(
-    cli: Callable, folder: Path, name: str
-) -> None:
+def test_its_published_files_are_shown_and_reported(cli: Callable, folder: Path, name: str) -> None:
     shown = cli("show", PUBLISHED[name])
     assert shown.code == 0, shown.err
     report = json.loads((folder / PUBLISHED[name] / "report.json").read_text())
