@@ -1,4 +1,4 @@
-"""Draw the README's pictures: parts of the examples' reports, as Chromium shows them.
+"""Draw the pictures of the documentation: parts of the examples' reports, as Chromium shows them.
 
 The noise comes from fixed bytes, so that a picture can be drawn again; a real release never does
 that. A picture keeps a digest of the words that it shows, by which a test knows whether it is still

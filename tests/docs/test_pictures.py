@@ -1,4 +1,4 @@
-"""The pictures in the README show what the tool writes now."""
+"""The pictures in the documentation show what the tool writes now."""
 
 import pytest
 from report_picture import FIRST, PICTURES, digest, kept, page, with_digest, words
