@@ -146,6 +146,12 @@ def test_commands_in_other_blocks_are_well_formed(page, block):
         ("at ... today\n", "at 3.15 today\n", True),
         ("at ... today\n", "at 3.15\n today\n", False),
         ("1.5\n", "105\n", False),
+        ("north  12 ± 5\n", "north   1,024 ± 5.2\n", True),
+        ("north  12 ± 5\n", "south  12 ± 5\n", False),
+        ("north  12 ± 5\n", "north  none ± 5\n", False),
+        ("a  12 ± 5\n──\n", "a   99 ± 5\n────\n", True),
+        ("count  ± 5\n", "count  ± 6\n", False),
+        ("east  5.6%  3.8% to 7.5%\n", "east  -1.2%  -3% to 0%\n", True),
         ("", "a\n", False),
     ],
 )
