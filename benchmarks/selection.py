@@ -23,9 +23,9 @@ from dprelease.kernel.noise.selection.exponential import (
     Draw,
     draw_exponential,
     draw_permute_and_flip,
-    peel,
+    select_in_turn,
 )
-from dprelease.kernel.noise.selection.weights import Rungs
+from dprelease.kernel.noise.selection.weights import WeightBuckets
 from dprelease.mechanisms import exponential
 from dprelease.mechanisms import top_k as top
 from dprelease.model import Noise, NoiseFamily
@@ -65,7 +65,7 @@ def measure_speed(repeats: int) -> None:
                 times = []
                 for _ in range(repeats):
                     start = time.perf_counter()
-                    action(Rungs(distances, rate, held), ENTROPY)
+                    action(WeightBuckets(distances, rate, held), ENTROPY)
                     times.append(time.perf_counter() - start)
                 tracemalloc.start()
                 action(distances, rate, ENTROPY, held)
@@ -81,11 +81,13 @@ def regret(counts: Counts, chosen: list[int]) -> int:
     return int(best - counts[chosen].sum())
 
 
-def peel_regret(counts: Counts, k: int, rate: Fraction, draw: Draw, repeats: int) -> float:
+def regret_in_turn(counts: Counts, k: int, rate: Fraction, draw: Draw, repeats: int) -> float:
     """Mean regret of k selections without replacement."""
     total = 0
     for _ in range(repeats):
-        total += regret(counts, [index for index, _ in peel(counts, k, rate, draw, ENTROPY)])
+        total += regret(
+            counts, [index for index, _ in select_in_turn(counts, k, rate, draw, ENTROPY)]
+        )
     return total / repeats
 
 
@@ -113,11 +115,13 @@ def measure_gap(repeats: int) -> None:
         (Fraction(1, 4), 1),
     ):
         rate = exponential.calibrate(epsilon / K, 1, monotone=False)
-        plain = peel_regret(counts, K, rate, draw_exponential, repeats)
+        plain = regret_in_turn(counts, K, rate, draw_exponential, repeats)
         pick_rate = exponential.calibrate(epsilon / K, 1, monotone=True)
         regrets = {
             "one-shot": one_shot_regret(counts, K, groups / epsilon, repeats),
-            "permute-and-flip": peel_regret(counts, K, pick_rate, draw_permute_and_flip, repeats),
+            "permute-and-flip": regret_in_turn(
+                counts, K, pick_rate, draw_permute_and_flip, repeats
+            ),
         }
         one_shot = top.one_shot_errs_less(K, 1, groups, epsilon, monotone=True)
         taken = "one-shot" if one_shot else "permute-and-flip"
@@ -135,11 +139,11 @@ def measure_widths(repeats: int) -> None:
     print("width: permute-and-flip; exponential, one shot; the same at 4/5 of the width")
     for name, counts in (("gap", gap), ("line", 3 * ranks), ("1/rank", 10_000 // ranks)):
         for width in (30, 100):
-            base = peel_regret(counts, K, Fraction(1, width), draw_permute_and_flip, repeats)
+            base = regret_in_turn(counts, K, Fraction(1, width), draw_permute_and_flip, repeats)
             shares = []
             for factor in (Fraction(1), Fraction(4, 5)):
                 scale = width * factor
-                shares.append(peel_regret(counts, K, 1 / scale, draw_exponential, repeats))
+                shares.append(regret_in_turn(counts, K, 1 / scale, draw_exponential, repeats))
                 shares.append(one_shot_regret(counts, K, scale, repeats))
             line = "  ".join(f"{share / base if base else 0:5.2f}" for share in shares)
             print(f"{name:8} {width:4}: {base:7.1f};  {line}")

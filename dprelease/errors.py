@@ -58,15 +58,10 @@ class Complaint:
 
     def to_dict(self) -> dict[str, object]:
         """The complaint as plain JSON values."""
-        return {
-            "code": self.code,
-            "message": self.message,
-            "hint": self.hint,
-            "file": self.place.file if self.place else None,
-            "line": self.place.line if self.place else None,
-            "column": self.place.column if self.place else None,
-            "key": self.key or None,
-        }
+        said = {"code": self.code, "message": self.message, "hint": self.hint}
+        keys = ("file", "line", "column")
+        place = {key: getattr(self.place, key, None) for key in keys}
+        return {**said, **place, "key": self.key or None}
 
 
 class Failure(Exception):

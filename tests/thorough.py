@@ -10,14 +10,19 @@ from hypothesis import settings
 Case = TypeVar("Case")
 
 
+def is_thorough() -> bool:
+    """Whether all tests run, with all of their examples."""
+    return settings().max_examples >= 100
+
+
 def examples(count: int, share: int = 5) -> int:
     """So many examples in a run of all tests; by default one in ``share``, and at least five."""
-    return count if settings().max_examples >= 100 else max(min(count, 5), count // share)
+    return count if is_thorough() else max(min(count, 5), count // share)
 
 
 def some(cases: Sequence[Case], step: int) -> list[Case]:
     """All cases in a run of all tests; by default one in ``step``, the first among them."""
-    if settings().max_examples >= 100:
+    if is_thorough():
         return list(cases)
     return [case for position, case in enumerate(cases) if in_diagonal(position, step)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -59,30 +58,12 @@ def _nearest(name: str) -> str:
     return f"; there are: {', '.join(COMMANDS)}"
 
 
-def _show_version(ctx: click.Context, _parameter: click.Parameter, wanted: Any) -> None:
-    if not wanted or ctx.resilient_parsing:
-        return
-    from importlib.metadata import version
-
-    from dprelease.cli.console import answer
-
-    answer(f"dprelease {version('dprelease')}")
-    ctx.exit()
-
-
 @click.group(
     cls=LazyGroup,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    expose_value=False,
-    is_eager=True,
-    callback=_show_version,
-    help="Show the version and exit.",
-)
+@click.version_option(package_name="dprelease", message="dprelease %(version)s")
 def app() -> None:
     """Publish statistics of a private table under differential privacy.
 

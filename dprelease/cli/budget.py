@@ -104,7 +104,7 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     from dprelease.cli.views.budget import against
     from dprelease.ledger.store import Ledger
 
-    with Ledger.unwitnessed(ledger, witness=witness) as book:
+    with Ledger.unguarded(ledger, witness=witness) as book:
         head = book.verify()
         runs = book.entries()
         for report in reports:
@@ -139,7 +139,7 @@ def export(ledger: str, out: str | None) -> int:
     from dprelease.cli.views.budget import lines_of, write_lines
     from dprelease.ledger.store import Ledger
 
-    with Ledger.unwitnessed(ledger) as book:
+    with Ledger.unguarded(ledger) as book:
         lines = lines_of(book.chain())
     write_lines(lines, out)
     return int(ExitCode.DONE)
@@ -159,7 +159,7 @@ def witness(ledger: str, witness: str | None) -> int:
     from dprelease.ledger.rollback_guard import guard_path
     from dprelease.ledger.store import Ledger
 
-    head = Ledger.rewitness(ledger, witness=witness)
+    head = Ledger.renew_guard(ledger, witness=witness)
     place = witness if witness is not None else guard_path(ledger)
     answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")
     remark(

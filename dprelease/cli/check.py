@@ -63,7 +63,13 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
         from dprelease.spec.checks.data_source import USELESS_PERIOD
 
         findings = [
-            replace(finding, warnings=_without(finding, USELESS_PERIOD)) for finding in findings
+            replace(
+                finding,
+                warnings=tuple(
+                    warning for warning in finding.warnings if warning.code != USELESS_PERIOD
+                ),
+            )
+            for finding in findings
         ]
     code = max(finding.exit_code for finding in findings)
     if code == ExitCode.DONE and strict and any(finding.warnings for finding in findings):
@@ -72,24 +78,15 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     return code
 
 
-def _without(finding: Finding, code: str) -> tuple[Complaint, ...]:
-    return tuple(warning for warning in finding.warnings if warning.code != code)
-
-
-def warnings_of(plan: Plan) -> tuple[Complaint, ...]:
-    """Warn of what only the plan shows."""
+def _examine(spec: str, period: str | None, outside: bool) -> Finding:
     from dprelease.report.facts.explanations import plan_warnings
 
-    return plan_warnings(plan)
-
-
-def _examine(spec: str, period: str | None, outside: bool) -> Finding:
     warnings: tuple[Complaint, ...] = ()
     try:
         release = dprelease.load(spec, period=period, allow_outside_lists=outside)
         warnings = release.warnings
         planned = dprelease.plan(release)
-        warnings += warnings_of(planned)
+        warnings += plan_warnings(planned)
         return Finding(spec, planned, int(ExitCode.DONE), (), warnings)
     except Failure as failure:
         return Finding(spec, None, int(failure.exit_code), tuple(failure.complaints), warnings)

@@ -152,14 +152,10 @@ def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None
 
     try:
         put_file(file, text.encode(), mode=0o666, over=over is not None and replaceable(file, over))
-    except FileExistsError:
-        raise Failure(
-            ExitCode.SPEC,
-            Complaint("E010", f"{file} is there already", "name another file with -o"),
-        ) from None
     except OSError as problem:
         reason = problem.strerror or "it can't be written"
-        raise Failure(
-            ExitCode.SPEC,
-            Complaint("E011", f"{file} can't be written: {reason}", "name another file with -o"),
-        ) from None
+        code, what = "E011", f"can't be written: {reason}"
+        if isinstance(problem, FileExistsError):
+            code, what = "E010", "is there already"
+        hint = "name another file with -o"
+        raise Failure(ExitCode.SPEC, Complaint(code, f"{file} {what}", hint)) from None

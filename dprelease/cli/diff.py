@@ -146,20 +146,16 @@ def _tell_github(new: Plan, file: str, changes: Sequence[Change]) -> None:
 
 
 def _facts(new: Plan, change: Change) -> dict[str, object]:
+    from dprelease.report.numbers import upward
+
     place = new.release.place(change.key)
     return {
         "kind": str(change.kind),
         "what": change.what,
-        "old": _plain(change.old),
-        "new": _plain(change.new),
+        "old": upward(change.old) if isinstance(change.old, Fraction) else change.old,
+        "new": upward(change.new) if isinstance(change.new, Fraction) else change.new,
         "why": change.why or None,
         "key": change.key or None,
         "line": place.line if place else None,
         "column": place.column if place else None,
     }
-
-
-def _plain(value: Value) -> object:
-    from dprelease.report.numbers import upward
-
-    return upward(value) if isinstance(value, Fraction) else value

@@ -69,7 +69,9 @@ def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: 
         for columns in read_columns(source, table, table_facts.format, table_facts.step):
             counted.add(columns)
     tally = counted.tally()
-    check_rows(tally.rows, table, table_facts)
+    if tally.rows != table_facts.rows:
+        message = f"{table} has {tally.rows:,} records, and its report says {table_facts.rows:,}"
+        raise _refusal("E833", message)
     figures = estimates(table_facts.step, tally, table_facts.interval)
     if as_json:
         from dprelease.local.estimates import estimate_facts
@@ -101,21 +103,23 @@ def _pair(text: str, step: RecordStep) -> tuple[str, str]:
     names = [column.name for column in columns]
     commas = [place for place, char in enumerate(text) if char == ","]
     if not commas:
-        raise _no_cross(f'--cross needs two columns, and "{text}" is one', "--cross A,B")
+        raise _refusal("E835", f'--cross needs two columns, and "{text}" is one', "--cross A,B")
     tries = [(text[:place].strip(), text[place + 1 :].strip()) for place in commas]
     first, second = next((pair for pair in tries if set(pair) <= set(names)), tries[0])
     for name in (first, second):
         if name not in names:
-            raise _no_cross(f'the table has no column "{name}"', _nearest(name, labelled))
+            raise _refusal("E835", f'the table has no column "{name}"', _nearest(name, labelled))
         if name not in labelled:
             hint = f"those with labels are: {', '.join(labelled)}" if labelled else "none has any"
-            raise _no_cross(f'column "{name}" has no labels to be crossed', hint)
+            raise _refusal("E835", f'column "{name}" has no labels to be crossed', hint)
     if first == second:
-        raise _no_cross(f'column "{first}" is crossed with itself', "name two columns")
+        raise _refusal("E835", f'column "{first}" is crossed with itself', "name two columns")
     groups = {column.name: column.group for column in columns}
     sizes = [len(group.labels) for name in (first, second) if (group := groups[name])]
     if sizes[0] * sizes[1] > MOST_CELLS:
-        raise _no_cross(f"{sizes[0]:,} x {sizes[1]:,} cells are too many", "cross smaller columns")
+        raise _refusal(
+            "E835", f"{sizes[0]:,} x {sizes[1]:,} cells are too many", "cross smaller columns"
+        )
     return first, second
 
 
@@ -126,10 +130,6 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     if near:
         return f'did you mean "{near[0]}"?'
     return f"those with labels are: {', '.join(names)}" if names else "no column has labels"
-
-
-def _no_cross(message: str, hint: str) -> Failure:
-    return _refusal("E835", message, hint)
 
 
 def _refusal(code: str, message: str, hint: str = _AGAIN) -> Failure:
@@ -176,21 +176,18 @@ def stated(table: str, report: str | None) -> Stated:
 
 
 def _report(path: str) -> Mapping[str, Any]:
+    message = f"{path} is not a report of a release"
     try:
         with opened(path, "E831") as source:
             content = source.read(_LARGEST + 1)
-        if len(content) > _LARGEST:
-            raise ValueError("larger than any report")
-        facts = json.loads(content)
-        if not isinstance(facts, dict):
-            raise ValueError("no object")
+        facts = json.loads(content) if len(content) <= _LARGEST else None
+        if isinstance(facts, dict):
+            return facts
     except (ValueError, RecursionError):
-        message = f"{path} is not a report of a release"
-        raise _refusal("E831", message) from None
+        pass
     except OSError as problem:
         message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
-        raise _refusal("E831", message) from None
-    return facts
+    raise _refusal("E831", message)
 
 
 def _unknown(table: str, name: str, facts: Mapping[str, Any], path: str) -> Complaint:
@@ -224,11 +221,4 @@ def check_digest(source: BinaryIO, path: str, table_facts: Stated) -> None:
         raise _refusal("E830", message) from None
     if digest.hexdigest() != table_facts.sha256:
         message = f"{path} is not the file that was released: its SHA-256 is another"
-        raise _refusal("E833", message)
-
-
-def check_rows(rows: int, path: str, table_facts: Stated) -> None:
-    """Refuse a table with more or fewer records than its report says."""
-    if rows != table_facts.rows:
-        message = f"{path} has {rows:,} records, and its report says {table_facts.rows:,}"
         raise _refusal("E833", message)

@@ -101,7 +101,9 @@ def _tell_internal(error: BaseException, manner: Manner) -> int:
 def _invoke(arguments: Sequence[str]) -> int:
     """Parse and run. A command returns its exit code, or None for "done"."""
     if instruction := os.environ.get(COMPLETION):
-        return complete(instruction)
+        from click.shell_completion import shell_complete
+
+        return shell_complete(app, {}, "dprelease", COMPLETION, instruction)
     if not arguments:
         remark(app.get_help(click.Context(app, info_name="dprelease", **app.context_settings)))
         return int(ExitCode.SPEC)
@@ -111,13 +113,6 @@ def _invoke(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as leave:  # --help, --version
         return leave.exit_code
     return int(code or 0)
-
-
-def complete(instruction: str) -> int:
-    """Answer a shell that asks for completions; the script of ``completion`` is what asks."""
-    from click.shell_completion import shell_complete
-
-    return shell_complete(app, {}, "dprelease", COMPLETION, instruction)
 
 
 def _tell(code: int, complaints: Sequence[Complaint], manner: Manner) -> int:

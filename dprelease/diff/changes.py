@@ -1,4 +1,4 @@
-"""Changes between two specs, and the two plans that are compared."""
+"""Changes between two specs: the plans that are compared, and how facts by name are compared."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
 
 from dprelease.model import Plan, Release
 
 Value = str | int | Fraction | None
+Fact = Value | tuple[str, ...]
+Facts = Mapping[str, Fact]
+"""What is stated of one thing, by name, in the order of telling; a tuple is a public list."""
+
+MOST = 12
+_CLAIM = "public, and not taken from the data?"
+_WHY = {"bounds": _CLAIM, "truth": "see its epsilon"}
 
 
 class Kind(StrEnum):
@@ -33,8 +41,7 @@ class Change:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """The plans of the old spec and the new one."""
 
     old: Plan
@@ -44,6 +51,14 @@ class Pair:
     def releases(self) -> tuple[Release, Release]:
         """The old spec and the new one."""
         return self.old.release, self.new.release
+
+
+class Item(NamedTuple):
+    """A column, query or table of a spec: its key, what it is in short, and all it states."""
+
+    key: str
+    summary: str
+    facts: Facts
 
 
 def elsewhere(pair: Pair, old: str, new: str) -> tuple[str, str] | None:
@@ -67,12 +82,42 @@ def changed(  # noqa: PLR0913, PLR0917 - the fields of a change
         yield Change(kind, what, old, new, why, key)
 
 
-def facts_changed(
-    what: str, old: Mapping[str, Value], new: Mapping[str, Value], key: str, **why: str
+def figure_changed(
+    what: str, old: Fraction | None, new: Fraction | None, key: str, why: str = ""
 ) -> Iterator[Change]:
-    """The changes of all facts about one thing, in order; ``why`` by the name of the fact."""
+    """The change of a figure that is the worse the larger it is; None is larger than all others."""
+    grown = new is None or (old is not None and new > old)
+    yield from changed(what, old, new, why, key, Kind.WEAKER if grown else Kind.STRONGER)
+
+
+def items_changed(
+    section: str, noun: str, old: Mapping[str, Item], new: Mapping[str, Item], added: str = "added"
+) -> Iterator[Change]:
+    """The items of a section of the spec that are gone or new, and the changes of the others."""
     for name in dict.fromkeys((*old, *new)):
-        yield from changed(f"{what}: {name}", old.get(name), new.get(name), why.get(name, ""), key)
+        what, was, now = f"{noun} {name}", old.get(name), new.get(name)
+        if was is None or now is None:
+            yield Change(
+                Kind.OTHER, what, was and was.summary, now and now.summary,
+                added if was is None else "removed", now.key if now else section,
+            )  # fmt: skip
+        else:
+            for fact in dict.fromkeys((*was.facts, *now.facts)):
+                values = was.facts.get(fact), now.facts.get(fact)
+                yield from _fact_changed(f"{what}: {fact}", *values, now.key)
+
+
+def _fact_changed(what: str, old: Fact, new: Fact, key: str) -> Iterator[Change]:
+    """A public list by its length; of bins that says little, so by their edges."""
+    if not isinstance(old, tuple) and not isinstance(new, tuple):
+        yield from changed(what, old, new, _WHY.get(what.rpartition(": ")[2], ""), key)
+    elif old != new:
+        was, now = (fact if isinstance(fact, tuple) else () for fact in (old, new))
+        claim = f"; {_CLAIM}" if set(now) - set(was) else ""
+        sizes: tuple[Value, Value] = len(was), len(now)
+        if what.endswith("bins"):
+            sizes = listed(was, MOST) or None, listed(now, MOST) or None
+        yield Change(Kind.OTHER, what, *sizes, moves(was, now) + claim, key)
 
 
 def listed(words: Sequence[str], most: int = 5) -> str:
@@ -86,8 +131,6 @@ def moves(before: Sequence[str], after: Sequence[str], remark: str = "") -> str:
     old, new = set(before), set(after)
     added = [word for word in after if word not in old]
     gone = [word for word in before if word not in new]
-    parts = [
-        *([f"new: {listed(added)}{remark}"] if added else []),
-        *([f"gone: {listed(gone)}"] if gone else []),
-    ]
+    parts = [f"new: {listed(added)}{remark}"] if added else []
+    parts += [f"gone: {listed(gone)}"] if gone else []
     return "; ".join(parts) or "in another order"

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
-from dprelease.diff.changes import Change, Kind, Pair, changed, elsewhere, listed
+from dprelease.diff.changes import (
+    Change,
+    Kind,
+    Pair,
+    changed,
+    elsewhere,
+    figure_changed,
+    listed,
+)
 from dprelease.ledger.guarantee import OF_NULLS, unit_definition, unit_differences
 from dprelease.model import Adjacency, Bounding, Privacy, Query
 
@@ -72,27 +79,22 @@ def _definition(pair: Pair) -> Iterator[Change]:
     if len({release.privacy.adjacency for release in pair.releases}) > 1:
         # Whether these are part of the definition depends on the neighbours.
         differences = [name for name in differences if name not in OF_NULLS]
-    if not differences:
-        return
-    if "nulls" not in differences or set(differences) - {"nulls"} - OF_NULLS:
+    if set(differences) - {"nulls"} - OF_NULLS or (differences and "nulls" not in differences):
         why = (
             f"who counts as one person is worked out otherwise ({', '.join(differences)}); the "
             "losses can't be compared, and the ledger does not add them up"
         )
-        yield Change(
-            Kind.WEAKER, "unit", "as the column was defined", "as it is now", why,
-            "privacy.unit_column",
-        )  # fmt: skip
-        return
-    key = f"columns.{pair.new.release.privacy.unit_column}.nulls"
-    if new is not None and new["nulls"] == "one unit":
-        why = "whose rows these are, they are now used too, as those of one person more"
-        words = ("left out", "one unit together")
-        yield Change(Kind.WEAKER, "rows without a unit", *words, why, key)
-    else:
-        why = "the ledger does not add up the losses of the two"
+        words, key = ("as the column was defined", "as it is now"), "privacy.unit_column"
+        yield Change(Kind.WEAKER, "unit", *words, why, key)
+    elif differences:
         words = ("one unit together", "left out")
-        yield Change(Kind.OTHER, "rows without a unit", *words, why, key)
+        kind, why = Kind.OTHER, "the ledger does not add up the losses of the two"
+        if new is not None and new["nulls"] == "one unit":
+            words = words[::-1]
+            kind = Kind.WEAKER
+            why = "whose rows these are, they are now used too, as those of one person more"
+        key = f"columns.{pair.new.release.privacy.unit_column}.nulls"
+        yield Change(kind, "rows without a unit", *words, why, key)
 
 
 def _bounding(limits: Bounding | None) -> str | None:
@@ -103,10 +105,10 @@ def _bounding(limits: Bounding | None) -> str | None:
 
 def _losses(pair: Pair) -> Iterator[Change]:
     old, new = pair.old.loss, pair.new.loss
-    yield from _figure("epsilon", old.epsilon, new.epsilon, "privacy.epsilon")
-    yield from _figure("delta", old.delta, new.delta, "privacy.delta")
+    yield from figure_changed("epsilon", old.epsilon, new.epsilon, "privacy.epsilon")
+    yield from figure_changed("delta", old.delta, new.delta, "privacy.delta")
     if any(release.privacy.rho is not None for release in pair.releases):
-        yield from _figure("rho", old.rho, new.rho, "privacy.rho")
+        yield from figure_changed("rho", old.rho, new.rho, "privacy.rho")
     else:
         why = "the same loss in zCDP, by which the ledger may add up"
         yield from changed("rho", old.rho, new.rho, why, "privacy")
@@ -126,14 +128,8 @@ def _stated(pair: Pair) -> Iterator[Change]:
 
 def _caps(pair: Pair) -> Iterator[Change]:
     old, new = (release.ledger for release in pair.releases)
-    yield from _figure("epsilon_cap", old.epsilon_cap, new.epsilon_cap, "ledger.epsilon_cap")
-    yield from _figure("delta_cap", old.delta_cap, new.delta_cap, "ledger.delta_cap")
-
-
-def _figure(what: str, old: Fraction | None, new: Fraction | None, key: str) -> Iterator[Change]:
-    """A figure that is the worse the larger it is; None is larger than all others."""
-    grown = new is None or (old is not None and new > old)
-    yield from changed(what, old, new, "", key, Kind.WEAKER if grown else Kind.STRONGER)
+    yield from figure_changed("epsilon_cap", old.epsilon_cap, new.epsilon_cap, "ledger.epsilon_cap")
+    yield from figure_changed("delta_cap", old.delta_cap, new.delta_cap, "ledger.delta_cap")
 
 
 def _books(pair: Pair) -> Iterator[Change]:
@@ -150,8 +146,7 @@ def _books(pair: Pair) -> Iterator[Change]:
     kind, why = Kind.STRONGER, "the losses of all periods are added up"
     if new.disjoint_periods:
         kind, why = Kind.WEAKER, "only true if no unit has records in two periods"
-    words = {True: "disjoint", False: "added up"}
-    was, now = words[old.disjoint_periods], words[new.disjoint_periods]
+    was, now = ("disjoint" if book.disjoint_periods else "added up" for book in (old, new))
     yield from changed("periods", was, now, why, "ledger.disjoint_periods", kind)
 
 

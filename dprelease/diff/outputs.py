@@ -1,4 +1,7 @@
-"""Changes of what is published: queries, columns, data, record-level tables and output."""
+"""Changes of what is published: data, columns, queries, record-level tables, output and papers.
+
+Each spec is put into facts by name; ``changes`` compares the facts of two specs.
+"""
 
 from __future__ import annotations
 
@@ -9,78 +12,87 @@ from fractions import Fraction
 from typing import Any
 
 from dprelease.diff.changes import (
+    MOST,
     Change,
+    Facts,
+    Item,
     Kind,
     Pair,
     Value,
     changed,
     elsewhere,
-    facts_changed,
+    figure_changed,
+    items_changed,
     listed,
     moves,
 )
-from dprelease.model import Accuracy, Column, Part, Perturb, Plan, Query
+from dprelease.model import Column, Part, Perturb, Plan, Query, Release
+from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.queries import query_facts
 from dprelease.report.numbers import text
-from dprelease.report.query_json import query_facts
 from dprelease.statistics.registry import statistic_of
 
-_CLAIM = "public, and not taken from the data?"
-_ASKED = ("statistic", "column", "by", "where", "table")
-_MORE = "more of each record is published"
-_ROWS = "each record is published, perturbed, and how many there are"
+_SAID = {
+    "data.path": ("data", "is it still the same dataset?"),
+    "data.snapshot": ("snapshot", "a version of the data of its own, charged anew"),
+    "data": ("format of the data", ""),
+    "output.interval": ("interval", "noise does not change"),
+    "output": ("format of the tables", ""),
+    "report.formats": ("formats of the report", ""),
+}
+"""What is told of a key of the spec, and why it matters."""
 
 
 def figure_changes(pair: Pair) -> Iterator[Change]:
     """Every change that leaves the guarantee as it is, and of what record-level tables cost."""
-    yield from _data(pair)
-    yield from _columns(pair)
-    yield from _queries(pair)
+    before, after = pair.releases
+    old, new = _stated(before), _stated(after)
+    for key in dict.fromkeys((*old, *new)):
+        label, why = _SAID.get(key, (key.removeprefix("release.").replace("data.", "data: "), ""))
+        yield from changed(label, old.get(key), new.get(key), why, key)
+    if paths := elsewhere(pair, before.output.path, after.output.path):
+        yield Change(Kind.OTHER, "output", *paths, "", "output.path")
+    yield from items_changed("columns", "column", _columns(before), _columns(after), "")
+    queries = _queries(pair.old), _queries(pair.new)
+    yield from items_changed("query", "query", *queries)
+    orders = [[*filter(queries[1 - at].__contains__, names)] for at, names in enumerate(queries)]
+    if orders[0] != orders[1]:
+        was, now = (listed(order, MOST) for order in orders)
+        yield Change(Kind.OTHER, "order of the queries", was, now, "", "query")
     yield from perturb_changes(pair)
-    yield from _output(pair)
 
 
-# --- data and columns ---
-
-
-def _data(pair: Pair) -> Iterator[Change]:
-    old, new = (release.data for release in pair.releases)
-    why = "is it still the same dataset?"
-    yield from changed("data", old.written_path, new.written_path, why, "data.path")
-    why = "a version of the data of its own, charged anew"
-    yield from changed("snapshot", old.snapshot, new.snapshot, why, "data.snapshot")
-    yield from changed("format of the data", old.source.format, new.source.format, "", "data")
-    for option in fields(old.source.dialect):
-        was, now = (getattr(data.source.dialect, option.name) for data in (old, new))
-        if was != now:
-            what, key = f"data: {option.name}", f"data.{option.name}"
-            yield Change(Kind.OTHER, what, _option(was), _option(now), "", key)
+def _stated(release: Release) -> dict[str, Value]:
+    """What the spec says of data, output and papers, by key."""
+    data, output, about = release.data, release.output, release.about
+    dialect = data.source.dialect
+    return {
+        "data.path": data.written_path,
+        "data.snapshot": data.snapshot,
+        "data": data.source.format,
+        **{
+            f"data.{field.name}": _option(getattr(dialect, field.name)) for field in fields(dialect)
+        },
+        "output.interval": output.interval,
+        "output": output.format,
+        "report.formats": ", ".join(sorted(release.report_formats)) or None,
+        **{f"release.{field.name}": getattr(about, field.name) for field in fields(about)},
+    }
 
 
 def _option(value: object) -> str | None:
     """An option of CSV as TOML writes it."""
-    if isinstance(value, tuple):
-        return f"[{listed([_option(part) or '' for part in value], 12)}]"
-    if isinstance(value, bool):
-        return str(value).lower()
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _columns(pair: Pair) -> Iterator[Change]:
-    old, new = (release.columns for release in pair.releases)
-    for name in dict.fromkeys((*old, *new)):
-        what, key = f"column {name}", f"columns.{name}"
-        if name not in new:
-            yield Change(Kind.OTHER, what, "declared", None, "", "columns")
-        elif name not in old:
-            yield Change(Kind.OTHER, what, None, "declared", "", key)
-        else:
-            facts = _column_facts(old[name]), _column_facts(new[name])
-            yield from facts_changed(what, *facts, key, bounds=_CLAIM)
-            yield from _list(f"{what}: keys", old[name].keys, new[name].keys, key)
-            yield from _list(f"{what}: bins", old[name].edges, new[name].edges, key)
+def _columns(release: Release) -> dict[str, Item]:
+    return {
+        name: Item(f"columns.{name}", "declared", _column(column))
+        for name, column in release.columns.items()
+    }
 
 
-def _column_facts(column: Column) -> dict[str, Value]:
+def _column(column: Column) -> Facts:
     grid = column.grid
     dropped = column.nulls_stated and column.null_value is None
     return {
@@ -93,88 +105,45 @@ def _column_facts(column: Column) -> dict[str, Value]:
         "nulls": "drop" if dropped else column.null_value,
         "expression": None if column.expression is None else column.expression.text,
         "source": column.source,
+        "keys": column.keys,
+        "bins": column.edges,
     }
-
-
-def _list(
-    what: str, old: tuple[str, ...] | None, new: tuple[str, ...] | None, key: str
-) -> Iterator[Change]:
-    """A public list, by its length; what it is of, and what came to it, stands beside."""
-    if old == new:
-        return
-    before, after = old or (), new or ()
-    claim = f"; {_CLAIM}" if set(after) - set(before) else ""
-    sizes: tuple[Value, Value] = len(before), len(after)
-    if what.endswith("bins"):  # of edges the number says little
-        sizes = listed(before, 12) or None, listed(after, 12) or None
-    yield Change(Kind.OTHER, what, *sizes, moves(before, after) + claim, key)
 
 
 # --- queries ---
 
 
-def _queries(pair: Pair) -> Iterator[Change]:
-    old, new = _query_facts(pair.old), _query_facts(pair.new)
-    before, after = ({query.name: query for query in plan.queries} for plan in pair.releases)
-    for name in dict.fromkeys((*old, *new)):
-        what = f"query {name}"
-        if name not in new:
-            yield Change(Kind.OTHER, what, _summary(old[name]), None, "removed", "query")
-            continue
-        key = f"query[{after[name].number}]"
-        if name not in old:
-            yield Change(Kind.OTHER, what, None, _summary(new[name]), "added", key)
-            continue
-        yield from facts_changed(what, old[name], new[name], key)
-        lists = _own_lists(before[name], pair.old.release.columns)
-        for part, entries in _own_lists(after[name], pair.new.release.columns).items():
-            yield from _list(f"{what}: {part}", lists[part], entries, key)
-    orders = [name for name in old if name in new], [name for name in new if name in old]
-    if orders[0] != orders[1]:
-        words = listed(orders[0], 12), listed(orders[1], 12)
-        yield Change(Kind.OTHER, "order of the queries", *words, "", "query")
+def _queries(plan: Plan) -> dict[str, Item]:
+    numbers = {query.name: query.number for query in plan.release.queries}
+    items = {}
+    for read in plan.reads:
+        query, stated = read.query, to_json(query_facts(plan, read))
+        facts = _query(stated, plan.step(read).loss.epsilon, query, plan.release.columns)
+        of = f" of {stated['column']}" if stated["column"] else ""
+        by = f" by {facts['by']}" if facts["by"] else ""
+        summary = f"{query.statistic}{of}{by}, expected error {stated['expected_error']}"
+        items[query.name] = Item(f"query[{numbers[query.name]}]", summary, facts)
+    return items
 
 
-def _query_facts(plan: Plan) -> dict[str, dict[str, Value]]:
-    return {
-        read.query.name: _query(query_facts(plan, read), plan.step(read).loss.epsilon, read.query)
-        for read in plan.reads
-    }
-
-
-def _query(facts: Mapping[str, Any], epsilon: Fraction, query: Query) -> dict[str, Value]:
+def _query(
+    stated: Mapping[str, Any], epsilon: Fraction, query: Query, columns: Mapping[str, Column]
+) -> Facts:
     """The facts that are compared, as texts and numbers, in the order of telling."""
-    sensitivity, threshold = facts["sensitivity"], facts["threshold"]
+    sensitivity, threshold, candidates = (
+        stated["sensitivity"],
+        stated["threshold"],
+        query.candidates,
+    )
     norms = [f"L1 {sensitivity['l1']}"]
-    if sensitivity["l2"] is not None:
-        norms.append(f"L2 {sensitivity['l2']:.5g}")
-    values: dict[str, Value] = {name: facts[name] for name in _ASKED}
-    values |= {
-        "by": ", ".join(facts["by"]) or None,
-        **_stated(query),
-        "number of groups": "private" if facts["cells"] is None else facts["cells"],
-        "mechanism": facts["mechanism"],
-        "epsilon": epsilon,
-        "delta": Fraction(str(facts["delta"])),
-        "sensitivity": ", ".join(norms),
-        "expected error": facts["expected_error"],
-        "threshold": None  # from what noisy count on a private key is shown
-        if threshold is None
-        else f"at least {threshold['at_least']:,} {threshold['counts']}",
-    }
-    return values
-
-
-def _summary(query: Mapping[str, Value]) -> str:
-    by = f" by {query['by']}" if query["by"] else ""
-    of = f" of {query['column']}" if query["column"] else ""
-    return f"{query['statistic']}{of}{by}, expected error {query['expected error']}"
-
-
-def _stated(query: Query) -> dict[str, Value]:
-    """What a spec states beside statistic, column, groups and filter, in the order of telling."""
-    candidates, selection = query.candidates, query.key_selection
-    values: dict[str, Value] = {
+    norms += [f"L2 {sensitivity['l2']:.5g}"] if sensitivity["l2"] is not None else []
+    selection = query.key_selection
+    return {
+        "statistic": stated["statistic"],
+        "column": stated["column"],
+        "by": ", ".join(stated["by"]) or None,
+        "where": stated["where"],
+        "table": stated["table"],
         "quantiles": ", ".join(map(text, query.quantiles)) or None,
         "k": query.picks if "k" in statistic_of(query.statistic).keys.needs else None,
         "numerator": _part(query.numerator),
@@ -184,11 +153,20 @@ def _stated(query: Query) -> dict[str, Value]:
         "score_step": None if candidates is None else candidates.grid.step,
         "budget asked for": _budget(query),
         "mechanism asked for": query.mechanism,
+        "partition_selection": None
+        if selection is None
+        else _amounts(delta=selection.delta, epsilon=selection.epsilon),
+        "number of groups": "private" if stated["cells"] is None else stated["cells"],
+        "mechanism": stated["mechanism"],
+        "epsilon": epsilon,
+        "delta": Fraction(str(stated["delta"])),
+        "sensitivity": ", ".join(norms),
+        "expected error": stated["expected_error"],
+        "threshold": None  # from what noisy count on a private key is shown
+        if threshold is None
+        else f"at least {threshold['at_least']:,} {threshold['counts']}",
+        **_own_lists(query, columns),
     }
-    if selection is not None:
-        amounts = _amounts(delta=selection.delta, epsilon=selection.epsilon)
-        values["partition_selection"] = amounts
-    return values
 
 
 def _own_lists(query: Query, columns: Mapping[str, Column]) -> dict[str, tuple[str, ...] | None]:
@@ -215,22 +193,18 @@ def _part(part: Part | None) -> str | None:
 
 
 def _budget(query: Query) -> str:
-    if query.accuracy is not None:
-        return _accuracy(query.accuracy)
-    if query.epsilon is None and query.rho is None:
-        return f"weight {text(query.weight)}"
-    return _amounts(epsilon=query.epsilon, delta=query.delta, rho=query.rho)
-
-
-def _accuracy(target: Accuracy) -> str:
-    records = f", at {target.records} records" if target.records is not None else ""
-    return f"within {text(target.within)} with confidence {text(target.confidence)}{records}"
+    target = query.accuracy
+    if target is not None:
+        records = f", at {target.records} records" if target.records is not None else ""
+        return f"within {text(target.within)} with confidence {text(target.confidence)}{records}"
+    amounts = _amounts(epsilon=query.epsilon, delta=query.delta, rho=query.rho)
+    no_amount = query.epsilon is None and query.rho is None
+    return f"weight {text(query.weight)}" if no_amount else amounts
 
 
 def _amounts(**amounts: Fraction | None) -> str:
     """Name the amounts that are stated, exactly."""
-    stated = {name: amount for name, amount in amounts.items() if amount is not None}
-    return ", ".join(f"{name} {text(amount)}" for name, amount in stated.items())
+    return ", ".join(f"{name} {text(some)}" for name, some in amounts.items() if some is not None)
 
 
 # --- record-level tables ---
@@ -243,21 +217,21 @@ def perturb_changes(pair: Pair) -> Iterator[Change]:
     published, not the guarantee.
     """
     old, new = ({table.name: table for table in release.perturbs} for release in pair.releases)
-    for name in dict.fromkeys((*old, *new)):
-        what = f"table {name}"
-        if name not in new:
-            yield Change(Kind.OTHER, what, _columns_of(old[name]), None, "removed", "perturb")
-            continue
-        key = f"perturb[{new[name].number}]"
+    for name, table in new.items():
         if name not in old:
-            yield Change(Kind.OTHER, what, None, _columns_of(new[name]), f"added: {_ROWS}", key)
             continue
-        losses = _loss(pair.old, old[name]), _loss(pair.new, new[name])
+        what, key = f"table {name}", f"perturb[{table.number}]"
+        losses = _loss(pair.old, old[name]), _loss(pair.new, table)
         for part, was, now in zip(("epsilon", "delta"), *losses, strict=True):
-            kind = Kind.WEAKER if now > was else Kind.STRONGER
             why = "what the whole table costs one unit"
-            yield from changed(f"{what}: {part}", was, now, why, key, kind)
-        yield from _table(what, old[name], new[name], key)
+            yield from figure_changed(f"{what}: {part}", was, now, key, why)
+        before, after = (list(_weights(version)) for version in (old[name], table))
+        if before != after:
+            why = moves(before, after, ": more of each record is published")
+            words = listed(before, MOST), listed(after, MOST)
+            yield Change(Kind.OTHER, f"{what}: columns", *words, why, key)
+    why = "added: each record is published, perturbed, and how many there are"
+    yield from items_changed("perturb", "table", _tables(old, new), _tables(new, old), why)
 
 
 def _loss(plan: Plan, perturb: Perturb) -> tuple[Fraction, Fraction]:
@@ -274,58 +248,31 @@ def _loss(plan: Plan, perturb: Perturb) -> tuple[Fraction, Fraction]:
     return total.epsilon or Fraction(0), total.delta
 
 
-def _table(what: str, old: Perturb, new: Perturb, key: str) -> Iterator[Change]:
-    yield from changed(f"{what}: truth", old.truth, new.truth, "see its epsilon", key)
-    before, after = ([column.name for column in table.columns] for table in (old, new))
-    if before != after:
-        why = moves(before, after, f": {_MORE}")
-        words = listed(before, 12), listed(after, 12)
-        yield Change(Kind.OTHER, f"{what}: columns", *words, why, key)
-    was, now = _cells(old), _cells(new)
-    for name in after:
-        if name in was:
-            yield from facts_changed(f"{what}: {name}", was[name], now[name], key)
-            # Other columns change every share, and are told; weights in the same ratio change none.
-            weights, shares = zip(_weight(old, name), _weight(new, name), strict=True)
-            if shares[0] != shares[1]:
-                yield from changed(f"{what}: {name}: weight", *weights, "", key)
+def _weights(perturb: Perturb) -> dict[str, Fraction]:
+    return {column.name: column.weight for column in perturb.columns}
 
 
-def _cells(perturb: Perturb) -> dict[str, dict[str, Value]]:
-    """What is stated of each column; what is declared of it is told of the column itself."""
-    return {
-        column.name: {
-            "mechanism": str(column.mechanism),
-            "published as": "labels" if column.group is not None else "numbers",
-        }
-        for column in perturb.columns
-    }
+def _tables(tables: Mapping[str, Perturb], others: Mapping[str, Perturb]) -> dict[str, Item]:
+    """Tables, with what is stated of the columns that the other version of each has too.
 
-
-def _weight(perturb: Perturb, name: str) -> tuple[Fraction, Fraction]:
-    """The weight of a column, and its share in all of them."""
-    weights = {column.name: column.weight for column in perturb.columns}
-    return weights[name], weights[name] / sum(weights.values(), Fraction(0))
-
-
-def _columns_of(perturb: Perturb) -> str:
-    return f"records perturbed, with {listed([column.name for column in perturb.columns], 12)}"
-
-
-# --- output ---
-
-
-def _output(pair: Pair) -> Iterator[Change]:
-    before, after = pair.releases
-    old, new = before.output, after.output
-    why = "noise does not change"
-    yield from changed("interval", old.interval, new.interval, why, "output.interval")
-    yield from changed("format of the tables", old.format, new.format, "", "output")
-    if paths := elsewhere(pair, old.path, new.path):
-        yield Change(Kind.OTHER, "output", *paths, "", "output.path")
-    if set(before.report_formats) != set(after.report_formats):
-        formats = listed(before.report_formats), listed(after.report_formats)
-        yield Change(Kind.OTHER, "formats of the report", *formats, "", "report.formats")
-    for field in fields(before.about):
-        was, now = (getattr(release.about, field.name) for release in pair.releases)
-        yield from changed(field.name, was, now, "", f"release.{field.name}")
+    Columns that come or go, and what is declared of them, are told elsewhere. Weights count by
+    their ratios alone.
+    """
+    items = {}
+    for name, table in tables.items():
+        facts: dict[str, Value] = {"truth": table.truth}
+        weights, other = _weights(table), _weights(others.get(name, table))
+        for column in table.columns:
+            if column.name in other:
+                share, before = (
+                    version[column.name] / sum(version.values(), Fraction(0))
+                    for version in (weights, other)
+                )
+                facts |= {
+                    f"{column.name}: mechanism": str(column.mechanism),
+                    f"{column.name}: published as": "labels" if column.group else "numbers",
+                    f"{column.name}: weight": column.weight if share != before else None,
+                }
+        summary = f"records perturbed, with {listed(list(weights), MOST)}"
+        items[name] = Item(f"perturb[{table.number}]", summary, facts)
+    return items

@@ -24,7 +24,7 @@ from typing import Literal
 from dprelease.expressions.nodes import ExpressionError, Node
 from dprelease.model import ColumnType, Expression
 
-__all__ = ["ExpressionError", "Node", "fits", "parse", "result_type", "tree"]
+__all__ = ["ExpressionError", "Node", "parse", "result_type", "tree"]
 
 
 def tree(text: str, types: Mapping[str, ColumnType]) -> Node:
@@ -50,17 +50,3 @@ def parse(
 def result_type(text: str, types: Mapping[str, ColumnType]) -> ColumnType | None:
     """Type of an expression's value (decimals count as float); None for a bare NULL."""
     return tree(text, types).type
-
-
-def fits(result: ColumnType | None, declared: ColumnType) -> bool:
-    """Whether an expression of type ``result`` can fill a derived column declared ``declared``.
-
-    Numbers and booleans fill numeric columns (in an integer column, values that aren't whole are
-    null where they are keys); dates fill timestamps; all else must match.
-    """
-    numeric = (ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.DECIMAL)
-    if result is None or result is declared:
-        return True
-    if declared in numeric:
-        return result in (*numeric, ColumnType.BOOLEAN)
-    return declared is ColumnType.TIMESTAMP and result is ColumnType.DATE

@@ -11,10 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from dprelease.expressions import sqltext
 from dprelease.expressions.growth import hands_on, may_be_nan
 from dprelease.expressions.nodes import Node, Value
-from dprelease.expressions.sqltext import Kind, Operator, Sql, binary, call, cast, double, text
+from dprelease.expressions.sqltext import (
+    NULL,
+    Kind,
+    Operator,
+    Sql,
+    call,
+    case,
+    literal,
+    operator,
+    within,
+)
 from dprelease.model import ColumnType
 
 SQL_TYPES: dict[ColumnType, Kind] = {
@@ -32,7 +41,7 @@ Parts = Sequence[Sql]
 
 def without_nan(value: Sql) -> Sql:
     """The DOUBLE, or null when it is NaN."""
-    return call("NULLIF", value, double(float("nan")))
+    return call("NULLIF", value, float("nan"))
 
 
 def compile_sql(node: Node, columns: Mapping[str, Sql]) -> Sql:
@@ -56,13 +65,13 @@ def _compiled(node: Node, columns: Mapping[str, Sql]) -> Sql:
 
 def _constant(value: Value, kind: ColumnType | None) -> Sql:
     if value is None:
-        return cast(sqltext.NULL, SQL_TYPES[kind]) if kind else sqltext.NULL
+        return NULL.cast(SQL_TYPES[kind]) if kind else NULL
     if isinstance(value, bool):
-        return sqltext.truth(value)
+        return literal(value)
     if isinstance(value, str) or kind is None:
-        return text(str(value))
+        return literal(str(value))
     shown = value.isoformat(" ") if isinstance(value, datetime) else str(value)
-    return cast(text(shown), SQL_TYPES[kind])
+    return literal(shown).cast(SQL_TYPES[kind])
 
 
 _ARITHMETIC: dict[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%"}
@@ -71,26 +80,17 @@ _ARITHMETIC: dict[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/", "%":
 def _arithmetic(node: Node, args: Parts) -> Sql:
     first, second = args
     if node.op in ("/", "%"):
-        zero = double(0.0) if node.type is ColumnType.FLOAT else sqltext.number(0)
-        second = call("NULLIF", second, zero)
-    made = binary(first, _ARITHMETIC[node.op], second)
+        second = call("NULLIF", second, 0.0 if node.type is ColumnType.FLOAT else 0)
+    made = operator(_ARITHMETIC[node.op])(first, second)
     return made if node.type is ColumnType.FLOAT else call("TRY", made)
 
 
-def _binary(operator: Operator) -> Callable[[Parts], Sql]:
-    return lambda args: binary(args[0], operator, args[1])
+def _binary(name: Operator) -> Callable[[Parts], Sql]:
+    return lambda args: operator(name)(*args)
 
 
 def _function(name: str) -> Callable[[Parts], Sql]:
     return lambda args: call(name, *args)
-
-
-def _case(args: Parts) -> Sql:
-    return sqltext.case(zip(args[:-1:2], args[1::2], strict=True), args[-1])
-
-
-def _days(args: Parts) -> Sql:
-    return call("DATE_DIFF", text("day"), *(cast(arg, "DATE") for arg in args))
 
 
 _OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=", "||")
@@ -99,22 +99,22 @@ _FUNCTIONS = (
     "substring", "concat", "year", "month", "day", "hour",
 )  # fmt: skip
 _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
-    **{operator: _binary(operator) for operator in _OPERATORS},
+    **{name: _binary(name) for name in _OPERATORS},
     **{name: _function(name.upper()) for name in _FUNCTIONS},
-    "to_float": lambda args: cast(args[0], "DOUBLE"),
-    "to_timestamp": lambda args: cast(args[0], "TIMESTAMP"),
-    "to_integer": lambda args: sqltext.try_cast(args[0], "BIGINT"),
-    "neg": lambda args: call("TRY", sqltext.negative(args[0])),
+    "to_float": lambda args: args[0].cast("DOUBLE"),
+    "to_timestamp": lambda args: args[0].cast("TIMESTAMP"),
+    "to_integer": lambda args: args[0].try_cast("BIGINT"),
+    "neg": lambda args: call("TRY", -args[0]),
     "abs": lambda args: call("TRY", call("ABS", args[0])),
     "and": _binary("AND"),
     "or": _binary("OR"),
-    "not": lambda args: sqltext.no(args[0]),
-    "is_null": lambda args: sqltext.is_null(args[0]),
-    "between": lambda args: sqltext.between(args[0], args[1], args[2]),
-    "in": lambda args: sqltext.within(args[0], args[1:]),
+    "not": lambda args: ~args[0],
+    "is_null": lambda args: args[0].is_null(),
+    "between": lambda args: args[0].between(args[1], args[2]),
+    "in": lambda args: within(args[0], args[1:]),
     "like": _binary("LIKE"),
-    "case": _case,
-    "round": lambda args: call("ROUND", args[0], cast(args[1], "INTEGER")),
-    "trim": lambda args: call("TRIM", args[0], text(" ")),
-    "date_diff": _days,
+    "case": lambda args: case(zip(args[:-1:2], args[1::2], strict=True), args[-1]),
+    "round": lambda args: call("ROUND", args[0], args[1].cast("INTEGER")),
+    "trim": lambda args: call("TRIM", args[0], " "),
+    "date_diff": lambda args: call("DATE_DIFF", "day", *(arg.cast("DATE") for arg in args)),
 }

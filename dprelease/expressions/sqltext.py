@@ -1,18 +1,15 @@
 """SQL as text, from parts that can't leave their place.
 
-Only this module makes ``Sql`` of text. A name or a text of any content goes in through
-``identifier`` or ``text`` and stays a name or a text; types and operators are from short lists; the
+Only this module makes ``Sql`` of text. A name of any content goes in through ``col``, a value
+through ``literal``, and stays a name or a value; types and operators are from short lists; the
 names of functions are written in the code. Operators stand in parentheses, so that no precedence
 matters. DuckDB knows no escapes within quotes but the doubled quote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NewType
-
-Sql = NewType("Sql", str)
-"""An expression, a relation or a statement, complete in itself."""
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
 Kind = Literal[
     "BIGINT", "BIT", "BOOLEAN", "DATE", "DOUBLE", "HUGEINT", "INTEGER", "TIMESTAMP", "UBIGINT",
@@ -24,111 +21,191 @@ Operator = Literal[
 ]  # fmt: skip
 Join = Literal["CROSS JOIN", "LEFT JOIN"]
 
-NULL, TRUE, FALSE = Sql("NULL"), Sql("TRUE"), Sql("FALSE")
-STAR = Sql("*")
-COUNT_ALL = Sql("COUNT(*)")
+
+def operator(name: Operator) -> Callable[[Sql, Value], Sql]:
+    """What puts an operator between two values, in parentheses."""
+    return lambda first, second: Sql(f"({first} {name} {literal(second)})")
 
 
-def identifier(name: str, table: str | None = None) -> Sql:
+class Sql:
+    """An expression, a relation or a statement, complete in itself; ``str`` gives its text.
+
+    Python's operators make those of SQL; ``&``, ``|`` and ``~`` are AND, OR and NOT, and ``==`` is
+    none of them. A value of Python beside an expression is a literal: see ``literal``.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __bool__(self) -> bool:
+        raise TypeError("what SQL says is true in the database alone")
+
+    # --- expressions -----------------------------------------------------------------------------
+
+    __add__, __sub__, __mul__ = operator("+"), operator("-"), operator("*")
+    __truediv__, __floordiv__, __mod__ = operator("/"), operator("//"), operator("%")
+    __lshift__, __rshift__ = operator("<<"), operator(">>")
+    __lt__, __le__, __gt__, __ge__ = operator("<"), operator("<="), operator(">"), operator(">=")
+    __and__, __or__ = operator("AND"), operator("OR")
+    equals, differs, same = operator("="), operator("<>"), operator("IS NOT DISTINCT FROM")
+    concat, bits_and, bits_or = operator("||"), operator("&"), operator("|")
+
+    def __invert__(self) -> Sql:
+        return Sql(f"(NOT {self})")
+
+    def __neg__(self) -> Sql:
+        return Sql(f"(-({self}))")  # two signs never meet, which would begin a comment
+
+    def is_null(self) -> Sql:
+        """``self IS NULL``."""
+        return Sql(f"({self} IS NULL)")
+
+    def not_null(self) -> Sql:
+        """Whether there is a value."""
+        return ~self.is_null()
+
+    def between(self, low: Value, high: Value) -> Sql:
+        """``self BETWEEN low AND high``."""
+        return Sql(f"({self} BETWEEN {literal(low)} AND {literal(high)})")
+
+    def cast(self, kind: Kind) -> Sql:
+        """``CAST(self AS kind)``."""
+        return Sql(f"CAST({self} AS {kind})")
+
+    def try_cast(self, kind: Kind) -> Sql:
+        """``TRY_CAST(self AS kind)``: null where the value can't be converted."""
+        return Sql(f"TRY_CAST({self} AS {kind})")
+
+    def alias(self, name: str) -> Sql:
+        """``self AS name``."""
+        return Sql(f"{self} AS {col(name)}")
+
+    def filter(self, condition: Sql) -> Sql:
+        """An aggregate over the rows where the condition is true."""
+        return Sql(f"{self} FILTER (WHERE {condition})")
+
+    def over(self, partition: Sequence[Sql], order: Sequence[Sql] = ()) -> Sql:
+        """A function over the rows of a partition, or over all, in order."""
+        parts = [f"PARTITION BY {_listed(partition)}"] if partition else []
+        parts += [f"ORDER BY {_listed(order)}"] if order else []
+        return Sql(f"{self} OVER ({' '.join(parts)})")
+
+    def nulls_first(self) -> Sql:
+        """A value to order by, nulls before all others."""
+        return Sql(f"{self} NULLS FIRST")
+
+    # --- relations and queries -------------------------------------------------------------------
+
+    def select(
+        self,
+        columns: Iterable[Sql],
+        group: Sequence[Sql] = (),
+        limit: int | None = None,
+        where: Sql | None = None,
+    ) -> Sql:
+        """A query of the relation, grouped if there is something to group by."""
+        made = f"SELECT {_listed(columns)} FROM {self}"  # noqa: S608 - all parts are Sql
+        if where is not None:
+            made += f" WHERE {where}"
+        if group:
+            made += f" GROUP BY {_listed(group)}"
+        return Sql(made if limit is None else f"{made} LIMIT {literal(limit)}")
+
+    def subquery(self, name: str) -> Sql:
+        """The rows of a query as a relation."""
+        return Sql(f"({self}) AS {col(name)}")
+
+    def layer(self, columns: Mapping[str, Value], keep: bool = True) -> Sql:
+        """``(SELECT *, expression AS name ... FROM self)``; without ``keep`` only what is new."""
+        new = [literal(value).alias(key) for key, value in columns.items()]
+        return self.select([STAR, *new] if keep else new).subquery("inside")
+
+    def replaced(self, key: str, value: Value) -> Sql:
+        """The same rows with column ``key`` computed anew."""
+        return self.select([Sql(f"* REPLACE ({literal(value).alias(key)})")]).subquery("inside")
+
+    def only(self, condition: Sql | None) -> Sql:
+        """The rows for which the condition is true; all of them if there is none."""
+        if condition is None:
+            return self
+        return self.select([STAR], where=condition).subquery("inside")
+
+    def join(self, kind: Join, table: Sql, on: Sql | None = None) -> Sql:
+        """Two relations as one."""
+        return Sql(f"{self} {kind} {table}" if on is None else f"{self} {kind} {table} ON {on}")
+
+    def create(self, name: str) -> Sql:
+        """A statement that keeps a query's rows in a table of the connection, replacing one."""
+        return Sql(f"CREATE OR REPLACE TEMP TABLE {col(name)} AS {self}")
+
+    def insert(self, name: str) -> Sql:
+        """A statement that adds the rows of a query to such a table."""
+        return Sql(f"INSERT INTO {col(name)} {self}")
+
+
+Value = Sql | bool | int | float | str
+
+NULL, STAR, COUNT_ALL = Sql("NULL"), Sql("*"), Sql("COUNT(*)")
+
+
+def col(name: str, table: str | None = None) -> Sql:
     """A name, whatever its characters, with that of its table before it if there is one."""
     quoted = '"' + name.replace('"', '""') + '"'
-    return Sql(quoted) if table is None else Sql(f"{identifier(table)}.{quoted}")
+    return Sql(quoted) if table is None else Sql(f"{col(table)}.{quoted}")
 
 
-def text(value: str) -> Sql:
-    """A string literal."""
-    return Sql("'" + value.replace("'", "''") + "'")
+def literal(value: Value) -> Sql:
+    """A constant: a BOOLEAN, an integer, a DOUBLE bit for bit (also inf and nan), or a text.
+
+    SQL is handed on as it is.
+    """
+    if isinstance(value, Sql):
+        return value
+    if isinstance(value, str):
+        return Sql("'" + value.replace("'", "''") + "'")
+    if isinstance(value, bool):
+        return Sql("TRUE" if value else "FALSE")
+    if isinstance(value, int):
+        return Sql(format(value, "d"))
+    return literal(repr(value)).cast("DOUBLE")
 
 
-def number(value: int) -> Sql:
-    """An integer literal."""
-    return Sql(format(value, "d"))
-
-
-def double(value: float) -> Sql:
-    """A DOUBLE constant, bit for bit (also inf and nan)."""
-    return cast(text(repr(value)), "DOUBLE")
-
-
-def truth(value: bool) -> Sql:
-    """A BOOLEAN constant."""
-    return TRUE if value else FALSE
-
-
-def call(name: str, *args: Sql) -> Sql:
+def call(name: str, *args: Value) -> Sql:
     """A function call."""
-    return Sql(f"{name}({', '.join(args)})")
+    return Sql(f"{name}({_listed(args)})")
 
 
-def cast(value: Sql, kind: Kind) -> Sql:
-    """``CAST(value AS kind)``."""
-    return Sql(f"CAST({value} AS {kind})")
-
-
-def try_cast(value: Sql, kind: Kind) -> Sql:
-    """``TRY_CAST(value AS kind)``: null where the value can't be converted."""
-    return Sql(f"TRY_CAST({value} AS {kind})")
-
-
-def binary(first: Sql, operator: Operator, second: Sql) -> Sql:
-    """Two values and what is between them, in parentheses."""
-    return Sql(f"({first} {operator} {second})")
-
-
-def negative(value: Sql) -> Sql:
-    """The value with its sign changed; two signs never meet, which would begin a comment."""
-    return Sql(f"(-({value}))")
-
-
-def no(value: Sql) -> Sql:
-    """``NOT value``."""
-    return Sql(f"(NOT {value})")
-
-
-def is_null(value: Sql) -> Sql:
-    """``value IS NULL``."""
-    return Sql(f"({value} IS NULL)")
-
-
-def between(value: Sql, low: Sql, high: Sql) -> Sql:
-    """``value BETWEEN low AND high``."""
-    return Sql(f"({value} BETWEEN {low} AND {high})")
-
-
-def within(value: Sql, options: Iterable[Sql]) -> Sql:
-    """``value IN (options)``."""
-    return Sql(f"({value} IN ({', '.join(options)}))")
-
-
-def case(pairs: Iterable[tuple[Sql, Sql]], default: Sql | None = None) -> Sql:
+def case(pairs: Iterable[tuple[Sql, Value]], default: Value | None = None) -> Sql:
     """``CASE WHEN condition THEN value ... ELSE default END``; null without a default."""
-    branches = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
-    return Sql(f"CASE {branches} END" if default is None else f"CASE {branches} ELSE {default} END")
+    branches = " ".join(f"WHEN {condition} THEN {literal(value)}" for condition, value in pairs)
+    last = "" if default is None else f" ELSE {literal(default)}"
+    return Sql(f"CASE {branches}{last} END")
 
 
-def array(values: Iterable[Sql]) -> Sql:
+def array(values: Iterable[Value]) -> Sql:
     """A list of values."""
-    return Sql(f"[{', '.join(values)}]")
+    return Sql(f"[{_listed(values)}]")
 
 
-def struct(fields: Iterable[tuple[str, Sql]]) -> Sql:
+def struct(fields: Mapping[str, Value]) -> Sql:
     """Named values."""
-    return Sql("{" + ", ".join(f"{text(name)}: {value}" for name, value in fields) + "}")
+    made = (f"{literal(name)}: {literal(value)}" for name, value in fields.items())
+    return Sql("{" + ", ".join(made) + "}")
 
 
-def option(name: str, value: Sql) -> Sql:
+def option(name: str, value: Value) -> Sql:
     """A named argument of a table function."""
-    return Sql(f"{identifier(name)} = {value}")
+    return Sql(f"{col(name)} = {literal(value)}")
 
 
-def alias(value: Sql, name: str) -> Sql:
-    """``value AS name``."""
-    return Sql(f"{value} AS {identifier(name)}")
-
-
-def filtered(value: Sql, condition: Sql) -> Sql:
-    """An aggregate over the rows where the condition is true."""
-    return Sql(f"{value} FILTER (WHERE {condition})")
+def within(value: Sql, options: Iterable[Value]) -> Sql:
+    """``value IN (options)``."""
+    return Sql(f"({value} IN ({_listed(options)}))")
 
 
 def distinct(value: Sql) -> Sql:
@@ -136,82 +213,15 @@ def distinct(value: Sql) -> Sql:
     return Sql(f"COUNT(DISTINCT {value})")
 
 
-def over(value: Sql, partition: Sequence[Sql], order: Sequence[Sql] = ()) -> Sql:
-    """A function over the rows of a partition, or over all, in order."""
-    parts = f"PARTITION BY {', '.join(partition)}" if partition else ""
-    in_order = f"ORDER BY {', '.join(order)}" if order else ""
-    return Sql(f"{value} OVER ({' '.join(filter(None, (parts, in_order)))})")
-
-
-def nulls_first(value: Sql) -> Sql:
-    """A value to order by, nulls before all others."""
-    return Sql(f"{value} NULLS FIRST")
-
-
-def lambda_of(names: Sequence[str], value: Sql) -> Sql:
-    """A function of an element of a list and, if there is a second name, of its place from 1."""
-    return Sql(f"LAMBDA {', '.join(identifier(name) for name in names)}: {value}")
-
-
-def select(
-    columns: Iterable[Sql],
-    source: Sql,
-    group: Sequence[Sql] = (),
-    limit: int | None = None,
-    where: Sql | None = None,
-) -> Sql:
-    """A query of the relation ``source``, grouped if there is something to group by."""
-    made = f"SELECT {', '.join(columns)} FROM {source}"  # noqa: S608 - all parts are Sql
-    if where is not None:
-        made += f" WHERE {where}"
-    if group:
-        made += f" GROUP BY {', '.join(group)}"
-    return Sql(made if limit is None else f"{made} LIMIT {number(limit)}")
-
-
-def subquery(query: Sql, name: str) -> Sql:
-    """The rows of a query as a relation."""
-    return Sql(f"({query}) AS {identifier(name)}")
-
-
-def indexed(letter: str, index: int) -> Sql:
-    """The column ``<letter><index>``: such names are of our own making."""
-    return identifier(f"{letter}{index}")
-
-
-def layer(inner: Sql, columns: Mapping[str, Sql], keep: bool = True) -> Sql:
-    """``(SELECT *, expression AS name ... FROM inner)``; without ``keep`` only the new columns."""
-    new = [alias(value, key) for key, value in columns.items()]
-    return subquery(select([STAR, *new] if keep else new, inner), "inside")
-
-
-def replaced(inner: Sql, key: str, value: Sql) -> Sql:
-    """The same rows with column ``key`` computed anew."""
-    return subquery(select([Sql(f"* REPLACE ({alias(value, key)})")], inner), "inside")
-
-
-def only(inner: Sql, condition: Sql | None) -> Sql:
-    """The rows for which the condition is true; all of them if there is none."""
-    if condition is None:
-        return inner
-    return subquery(select([STAR], inner, where=condition), "inside")
-
-
-def join(source: Sql, kind: Join, table: Sql, on: Sql | None = None) -> Sql:
-    """Two relations as one."""
-    return Sql(f"{source} {kind} {table}" if on is None else f"{source} {kind} {table} ON {on}")
-
-
-def create(name: str, query: Sql) -> Sql:
-    """A statement that keeps the rows of a query in a table of the connection, replacing one."""
-    return Sql(f"CREATE OR REPLACE TEMP TABLE {identifier(name)} AS {query}")
+def lambda_of(names: str, value: Value) -> Sql:
+    """A function of an element of a list and, if there is a second letter, of its place from 1."""
+    return Sql(f"LAMBDA {_listed(map(col, names))}: {literal(value)}")
 
 
 def drop(name: str) -> Sql:
-    """A statement that forgets such a table, if there is one."""
-    return Sql(f"DROP TABLE IF EXISTS {identifier(name)}")
+    """A statement that forgets a table of the connection, if there is one."""
+    return Sql(f"DROP TABLE IF EXISTS {col(name)}")
 
 
-def insert(name: str, query: Sql) -> Sql:
-    """A statement that adds the rows of a query to such a table."""
-    return Sql(f"INSERT INTO {identifier(name)} {query}")
+def _listed(values: Iterable[Value]) -> str:
+    return ", ".join(str(literal(value)) for value in values)

@@ -10,7 +10,6 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -62,17 +61,13 @@ class Reader:
 
     def node(self, tree: exp.Expr) -> Node:
         """The typed node of a parser node."""
-        shape = SHAPES.get(type(tree).__name__)
-        if shape is None:
+        parts, build = SHAPES.get(type(tree).__name__, ("", None))
+        if build is None:
             raise refuse(tree)
-        unexpected = {
-            key
-            for key, value in tree.args.items()
-            if value not in (None, False, []) and key not in shape.args
-        }
-        if unexpected:
+        used = {key for key, value in tree.args.items() if value not in (None, False, [])}
+        if used - {*parts.split()}:
             raise refuse(tree, "" if type(tree).__name__ == "Column" else "this form of ")
-        return shape.build(self, tree)
+        return build(self, tree)
 
     def column(self, tree: exp.Expr) -> Node:
         """A declared column, by its plain or quoted name (case matters)."""
@@ -86,10 +81,7 @@ class Reader:
 
 def offset(tree: exp.Expr) -> int:
     """Where in the text the node (or the first name inside it) begins, or 0."""
-    return min(
-        (node.meta["start"] for node in tree.walk() if "start" in node.meta),
-        default=0,
-    )
+    return min((node.meta["start"] for node in tree.walk() if "start" in node.meta), default=0)
 
 
 def refuse(tree: exp.Expr, form: str = "") -> ExpressionError:
@@ -196,24 +188,20 @@ def read_negative(reader: Reader, tree: exp.Expr) -> Node:
     return Node("neg", node.type, (node,))
 
 
-def read_arithmetic(op: str) -> Build:
-    """A binary operator on numbers; division is on doubles."""
+def uniform(op: str, wanted: Sequence[ColumnType] = (), kind: ColumnType | None = None) -> Build:
+    """An operation on values of one type, each of a type that is ``wanted`` if any is.
+
+    Its own type is ``kind``, or that of its operands. Division is on doubles.
+    """
 
     def build(reader: Reader, tree: exp.Expr) -> Node:
-        nodes = [want(node, NUMBERS, tree) for node in operands(reader, tree)]
+        nodes = operands(reader, tree)
+        if wanted:
+            nodes = [want(node, wanted, tree) for node in nodes]
         if op == "/":
-            nodes = [as_float(node) for node in nodes]
+            nodes = list(map(as_float, nodes))
         args = unify(nodes, tree)
-        return Node(op, args[0].type, args)
-
-    return build
-
-
-def read_comparison(op: str) -> Build:
-    """A comparison of two values of one type."""
-
-    def build(reader: Reader, tree: exp.Expr) -> Node:
-        return Node(op, BOOLEAN, unify(operands(reader, tree), tree))
+        return Node(op, kind or args[0].type, args)
 
     return build
 
@@ -267,42 +255,18 @@ def read_case(reader: Reader, tree: exp.Expr) -> Node:
 # --- functions ------------------------------------------------------------------------------------
 
 
-def read_same(op: str) -> Build:
-    """A function whose operands and value have one common type."""
-
-    def build(reader: Reader, tree: exp.Expr) -> Node:
-        args = unify(operands(reader, tree), tree)
-        return Node(op, args[0].type, args)
-
-    return build
-
-
 def read_rounding(op: str) -> Build:
     """FLOOR, CEIL and ROUND: integers pass through, doubles stay doubles."""
 
     def build(reader: Reader, tree: exp.Expr) -> Node:
+        if tree.this is None:  # the parser lets FLOOR() pass
+            raise refuse(tree, "this form of ")
         node = want(reader.node(tree.this), NUMBERS, tree)
         places = tree.args.get("decimals")
         digits = small(reader, places, tree, 15) if places is not None else 0
         if node.type is INTEGER:
             return node
         return Node(op, FLOAT, (node, literal(digits, INTEGER)) if op == "round" else (node,))
-
-    return build
-
-
-def read_absolute(reader: Reader, tree: exp.Expr) -> Node:
-    """ABS of a number."""
-    node = want(reader.node(tree.this), NUMBERS, tree)
-    return Node("abs", node.type, (node,))
-
-
-def read_all(op: str, wanted: ColumnType = STRING, kind: ColumnType = STRING) -> Build:
-    """A function or operator on values that are all of the type ``wanted``."""
-
-    def build(reader: Reader, tree: exp.Expr) -> Node:
-        nodes = [want(node, (wanted,), tree) for node in operands(reader, tree)]
-        return Node(op, kind, tuple(nodes))
 
     return build
 
@@ -320,16 +284,6 @@ def read_substring(reader: Reader, tree: exp.Expr) -> Node:
     return Node("substring", STRING, (text, literal(first, INTEGER), literal(count, INTEGER)))
 
 
-def read_date_part(op: str, operand: str = "this") -> Build:
-    """YEAR, MONTH, DAY and HOUR."""
-
-    def build(reader: Reader, tree: exp.Expr) -> Node:
-        kinds = (TIMESTAMP,) if op == "hour" else TIMES
-        return Node(op, INTEGER, (want(reader.node(tree.args[operand]), kinds, tree),))
-
-    return build
-
-
 def read_extract(reader: Reader, tree: exp.Expr) -> Node:
     """EXTRACT(year FROM x), the same parts."""
     part = tree.name.lower()
@@ -337,7 +291,8 @@ def read_extract(reader: Reader, tree: exp.Expr) -> Node:
         raise ExpressionError(
             f"EXTRACT of {tree.name} is not allowed", "year, month, day or hour", offset(tree)
         )
-    return read_date_part(part, "expression")(reader, tree)
+    node = want(reader.node(tree.expression), (TIMESTAMP,) if part == "hour" else TIMES, tree)
+    return Node(part, INTEGER, (node,))
 
 
 def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:
@@ -388,68 +343,57 @@ def _moment(text: str, read: Callable[[str], date], size: int, tree: exp.Expr) -
 # --- the list -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How one kind of parser node is read; ``args`` are the only parts it may have."""
-
-    args: frozenset[str]
-    build: Build
-
-
-def _shape(args: str, build: Build) -> Shape:
-    return Shape(frozenset(args.split()), build)
-
-
 TWO = "this expression"
 MANY = "this expressions"
-SHAPES: dict[str, Shape] = {
+# How each kind of parser node is read: the only parts that it may have, and what reads it.
+SHAPES: dict[str, tuple[str, Build]] = {
     # "table", "db" and "catalog" are missing on purpose: columns are unqualified
-    "Column": _shape("this", Reader.column),
-    "Paren": _shape("this", lambda reader, tree: reader.node(tree.this)),
-    "Literal": _shape("this is_string", read_literal),
-    "Boolean": _shape("this", lambda _, tree: literal(bool(tree.this), BOOLEAN)),
-    "Null": _shape("", lambda _, __: literal(None, None)),
-    "Neg": _shape("this", read_negative),
-    "Add": _shape(TWO, read_arithmetic("+")),
-    "Sub": _shape(TWO, read_arithmetic("-")),
-    "Mul": _shape(TWO, read_arithmetic("*")),
-    "Div": _shape(f"{TWO} typed safe", read_arithmetic("/")),
-    "Mod": _shape(TWO, read_arithmetic("%")),
-    "EQ": _shape(TWO, read_comparison("=")),
-    "NEQ": _shape(TWO, read_comparison("<>")),
-    "LT": _shape(TWO, read_comparison("<")),
-    "LTE": _shape(TWO, read_comparison("<=")),
-    "GT": _shape(TWO, read_comparison(">")),
-    "GTE": _shape(TWO, read_comparison(">=")),
-    "And": _shape(TWO, read_all("and", BOOLEAN, BOOLEAN)),
-    "Or": _shape(TWO, read_all("or", BOOLEAN, BOOLEAN)),
-    "Not": _shape("this", read_all("not", BOOLEAN, BOOLEAN)),
-    "Is": _shape(TWO, read_is_null),
-    "Between": _shape("this low high", read_between),
-    "In": _shape(MANY, read_in),
-    "Like": _shape(f"{TWO} negate", read_like),
-    "Case": _shape("this ifs default", read_case),
-    "Coalesce": _shape(MANY, read_same("coalesce")),
-    "Nullif": _shape(TWO, read_same("nullif")),
-    "Greatest": _shape(f"{MANY} ignore_nulls", read_same("greatest")),
-    "Least": _shape(f"{MANY} ignore_nulls", read_same("least")),
-    "Abs": _shape("this", read_absolute),
-    "Floor": _shape("this", read_rounding("floor")),
-    "Ceil": _shape("this", read_rounding("ceil")),
-    "Round": _shape("this decimals", read_rounding("round")),
-    "Lower": _shape("this", read_all("lower")),
-    "Upper": _shape("this", read_all("upper")),
-    "Trim": _shape("this", read_all("trim")),
-    "Length": _shape("this", read_all("length", kind=INTEGER)),
-    "Substring": _shape("this start length", read_substring),
-    "Concat": _shape("expressions safe coalesce", read_all("concat")),
-    "DPipe": _shape(f"{TWO} safe", read_all("||")),
-    "Year": _shape("this", read_date_part("year")),
-    "Month": _shape("this", read_date_part("month")),
-    "Day": _shape("this", read_date_part("day")),
-    "DayOfMonth": _shape("this", read_date_part("day")),
-    "Hour": _shape("this", read_date_part("hour")),
-    "Extract": _shape(TWO, read_extract),
-    "DateDiff": _shape(f"{TWO} unit date_part_boundary", read_date_diff),
-    "Cast": _shape("this to", read_cast),
+    "Column": ("this", Reader.column),
+    "Paren": ("this", lambda reader, tree: reader.node(tree.this)),
+    "Literal": ("this is_string", read_literal),
+    "Boolean": ("this", lambda _, tree: literal(bool(tree.this), BOOLEAN)),
+    "Null": ("", lambda _, __: literal(None, None)),
+    "Neg": ("this", read_negative),
+    "Add": (TWO, uniform("+", NUMBERS)),
+    "Sub": (TWO, uniform("-", NUMBERS)),
+    "Mul": (TWO, uniform("*", NUMBERS)),
+    "Div": (f"{TWO} typed safe", uniform("/", NUMBERS)),
+    "Mod": (TWO, uniform("%", NUMBERS)),
+    "EQ": (TWO, uniform("=", kind=BOOLEAN)),
+    "NEQ": (TWO, uniform("<>", kind=BOOLEAN)),
+    "LT": (TWO, uniform("<", kind=BOOLEAN)),
+    "LTE": (TWO, uniform("<=", kind=BOOLEAN)),
+    "GT": (TWO, uniform(">", kind=BOOLEAN)),
+    "GTE": (TWO, uniform(">=", kind=BOOLEAN)),
+    "And": (TWO, uniform("and", (BOOLEAN,))),
+    "Or": (TWO, uniform("or", (BOOLEAN,))),
+    "Not": ("this", uniform("not", (BOOLEAN,))),
+    "Is": (TWO, read_is_null),
+    "Between": ("this low high", read_between),
+    "In": (MANY, read_in),
+    "Like": (f"{TWO} negate", read_like),
+    "Case": ("this ifs default", read_case),
+    "Coalesce": (MANY, uniform("coalesce")),
+    "Nullif": (TWO, uniform("nullif")),
+    "Greatest": (f"{MANY} ignore_nulls", uniform("greatest")),
+    "Least": (f"{MANY} ignore_nulls", uniform("least")),
+    "Abs": ("this", uniform("abs", NUMBERS)),
+    "Floor": ("this", read_rounding("floor")),
+    "Ceil": ("this", read_rounding("ceil")),
+    "Round": ("this decimals", read_rounding("round")),
+    "Lower": ("this", uniform("lower", (STRING,))),
+    "Upper": ("this", uniform("upper", (STRING,))),
+    "Trim": ("this", uniform("trim", (STRING,))),
+    "Length": ("this", uniform("length", (STRING,), INTEGER)),
+    "Substring": ("this start length", read_substring),
+    "Concat": ("expressions safe coalesce", uniform("concat", (STRING,), STRING)),
+    "DPipe": (f"{TWO} safe", uniform("||", (STRING,))),
+    "Year": ("this", uniform("year", TIMES, INTEGER)),
+    "Month": ("this", uniform("month", TIMES, INTEGER)),
+    "Day": ("this", uniform("day", TIMES, INTEGER)),
+    "DayOfMonth": ("this", uniform("day", TIMES, INTEGER)),
+    "Hour": ("this", uniform("hour", (TIMESTAMP,), INTEGER)),
+    "Extract": (TWO, read_extract),
+    "DateDiff": (f"{TWO} unit date_part_boundary", read_date_diff),
+    "Cast": ("this to", read_cast),
 }

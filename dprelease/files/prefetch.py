@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
+from queue import SimpleQueue
+from threading import Event, Semaphore, Thread
 from typing import TypeVar
 
 T = TypeVar("T")
 
 ROOM = 3
+PATIENCE = 1.0  # seconds
 
 
 def ahead(items: Iterator[T]) -> Iterator[T]:
     """The same items in the same order, made in another thread; what that raises is raised here.
 
     At most ``ROOM`` of them are made before they are taken. Dropped before its end, it stops the
-    stream after the item that is being made.
+    stream after the item that is being made. No one waits longer than ``PATIENCE`` for that item,
+    nor does the end of the process: Ctrl-C must not wait for a query.
     """
-    # Imported here for start-up: most releases have no table of records.
-    from concurrent.futures import ThreadPoolExecutor
+    made: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
+    room, dropped = Semaphore(ROOM), Event()
 
-    end = object()
-    with ThreadPoolExecutor(1) as maker:
-        steps = deque(maker.submit(next, items, end) for _ in range(ROOM))
+    def make() -> None:
+        problem: BaseException | None = None
         try:
-            while (item := steps.popleft().result()) is not end:
-                steps.append(maker.submit(next, items, end))
-                yield item  # type: ignore[misc]
-        finally:
-            for step in steps:
-                step.cancel()
-            if (close := getattr(items, "close", None)) is not None:
-                maker.submit(close).result()
+            try:
+                while room.acquire() and not dropped.is_set():
+                    made.put((next(items),))
+            finally:
+                getattr(items, "close", lambda: None)()
+        except StopIteration:
+            pass
+        except BaseException as raised:  # for the taker to see, and not for a thread to print
+            problem = raised
+        made.put(problem)
+
+    maker = Thread(target=make, daemon=True)
+    maker.start()
+    try:
+        while isinstance(item := made.get(), tuple):
+            room.release()
+            yield item[0]
+        if item is not None:
+            raise item
+    finally:
+        dropped.set()
+        room.release()
+        maker.join(PATIENCE)

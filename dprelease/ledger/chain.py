@@ -2,7 +2,7 @@
 
 It shows edits, removals and reordering by anyone who doesn't recompute all that follows. Someone
 who rewrites the whole file, or puts an older copy in its place, is shown only by a hash kept
-elsewhere: ``Head`` is what a report or a witness should keep for that.
+elsewhere: ``Head`` is what a report or a rollback guard should keep for that.
 """
 
 from __future__ import annotations

@@ -203,15 +203,15 @@ def _lay_out_draft(draft: str, path: str, wait: float) -> None:
 
 
 @contextmanager
-def place_errors(path: str, witness_of: str | None = None) -> Iterator[None]:
-    """Turns errors of the system inside into a Failure; ``witness_of``: path is a witness."""
+def place_errors(path: str, guard_of: str | None = None) -> Iterator[None]:
+    """Turns errors of the system inside into a Failure; ``guard_of``: path is a rollback guard."""
     try:
         yield
     except OSError as problem:
-        what = "ledger" if witness_of is None else "ledger's witness"
+        what = "ledger" if guard_of is None else "ledger's witness"
         if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
             raise disk_trouble(path, charged=False, what=what) from None
-        key = "path" if witness_of is None else "witness"
+        key = "path" if guard_of is None else "witness"
         hint = f"put it on a local disk that you can write to ([ledger] {key})"
         raise bad_place(path, os.strerror(problem.errno or 0), hint, what) from None
 

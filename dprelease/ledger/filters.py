@@ -41,7 +41,7 @@ there is the plain way alone. Adding a run never makes a total smaller.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 
@@ -64,6 +64,9 @@ class Parts:
     epsilon: Fraction = ZERO
     delta: Fraction = ZERO
     either: Fraction = ZERO
+
+
+_PARTS = tuple(field.name for field in fields(Parts))
 
 
 def parts_of(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
@@ -92,17 +95,12 @@ def whole(loss: Loss) -> Parts:
 
 def parts_content(parts: Parts) -> dict[str, str]:
     """Parts as a charge's entry holds them."""
-    return {
-        "rho": exact(parts.rho),
-        "epsilon": exact(parts.epsilon),
-        "delta": exact(parts.delta),
-        "either": exact(parts.either),
-    }
+    return {name: exact(getattr(parts, name)) for name in _PARTS}
 
 
 def read_parts(content: Mapping[str, object]) -> Parts:
     """What ``parts_content`` wrote. Raises KeyError or ValueError for anything else."""
-    return Parts(*(read_exact(content[name]) for name in ("rho", "epsilon", "delta", "either")))
+    return Parts(*(read_exact(content[name]) for name in _PARTS))
 
 
 RESERVE = Fraction(1, 10)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
@@ -23,42 +23,23 @@ ROUNDED_DIGITS = 7
 
 def shown_up(value: Fraction) -> str:
     """A spent amount for people: the exact decimal when short, else rounded up."""
-    return _shown(value, up=True)
+    return _shown(value, ROUND_CEILING)
 
 
 def shown_down(value: Fraction) -> str:
     """An amount still to be had, for people: the exact decimal when short, else rounded down."""
-    return _shown(value, up=False)
+    return _shown(value, ROUND_FLOOR)
 
 
-def _shown(value: Fraction, *, up: bool) -> str:
-    if value == 0:
-        return "0.0"
-    top = _leading_exponent(value)
-    for digits, exact_only in ((EXACT_DIGITS, True), (ROUNDED_DIGITS, False)):
-        exponent = top - digits + 1
-        scaled = value / Fraction(10) ** exponent
-        if scaled.denominator == 1 or not exact_only:
-            whole = -(-scaled.numerator // scaled.denominator) if up else int(scaled)
-            return _written(whole, exponent)
-    raise ArithmeticError("one of the two roundings applies")
-
-
-def _leading_exponent(value: Fraction) -> int:
-    """The largest e with 10**e <= value."""
-    bits = value.numerator.bit_length() - value.denominator.bit_length()
-    exponent = bits * 30103 // 100000 - 1
-    while Fraction(10) ** (exponent + 1) <= value:
-        exponent += 1
-    return exponent
-
-
-def _written(whole: int, exponent: int) -> str:
-    number = Decimal((0, tuple(int(digit) for digit in str(whole)), exponent)).normalize()
+def _shown(value: Fraction, rounding: str) -> str:
+    for digits in (EXACT_DIGITS, ROUNDED_DIGITS):
+        context = Context(prec=digits, rounding=rounding)
+        number = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
+        if not context.flags[Inexact]:
+            break
     lead = number.adjusted()
-    if lead < -4 or lead > EXACT_DIGITS:
-        mantissa = number.scaleb(-lead)
-        return f"{mantissa:f}e{lead}"
+    if not -4 <= lead <= EXACT_DIGITS:
+        return f"{number.scaleb(-lead):f}e{lead}"
     text = f"{number:f}"
     return text if "." in text else f"{text}.0"
 
@@ -75,28 +56,24 @@ def over_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
 ) -> Complaint:
     """The charge would lift what is spent over the cap. Losses are rounded up, what's left down."""
     cap = caps.epsilon or Fraction(0)
-    remaining = cap - now.epsilon
     if then.composed:
         message = (
             f"epsilon {shown_up(epsilon)} would make {shown_up(then.epsilon)} of"
             f' {shown_up(now.epsilon)} already spent on "{dataset}", composed at delta'
             f" {shown_up(then.delta)}, over the cap {shown_down(cap)}"
         )
-        hint = f"{shown_down(remaining)} is left, composed" if remaining > 0 else "nothing is left"
-    else:
-        message = (
-            f'epsilon {shown_up(epsilon)} + {shown_up(now.epsilon)} already spent on "{dataset}"'
-            f" exceeds the cap {shown_down(cap)}"
-        )
-        hint = f"at most {shown_down(remaining)} is left" if remaining > 0 else "nothing is left"
-    return Complaint("E301", message, hint, place)
+        return Complaint("E301", message, _rest(cap - now.epsilon, "{} is left, composed"), place)
+    message = (
+        f'epsilon {shown_up(epsilon)} + {shown_up(now.epsilon)} already spent on "{dataset}"'
+        f" exceeds the cap {shown_down(cap)}"
+    )
+    return Complaint("E301", message, _rest(cap - now.epsilon), place)
 
 
 def over_room(now: Total, then: Total, dataset: str, place: Place | None) -> Complaint:
     """The same for delta. Some of the cap may be kept for composing epsilons."""
     room = then.room or Fraction(0)
-    remaining = room - now.counted
-    hint = f"at most {shown_down(remaining)} is left" if remaining > 0 else "nothing is left"
+    hint = _rest(room - now.counted)
     if then.reserve:
         hint += f"; {shown_up(then.reserve)} of the cap is kept for composing epsilons"
     return Complaint(
@@ -106,6 +83,10 @@ def over_room(now: Total, then: Total, dataset: str, place: Place | None) -> Com
         hint,
         place,
     )
+
+
+def _rest(amount: Fraction, text: str = "at most {} is left") -> str:
+    return text.format(shown_down(amount)) if amount > 0 else "nothing is left"
 
 
 def nothing_promised(dataset: str, place: Place | None) -> Complaint:
@@ -200,14 +181,14 @@ def lost_charge(path: str, release: str) -> Failure:
     )
 
 
-def bad_witness(path: str, ledger: str, reason: str) -> Failure:
+def bad_guard(path: str, ledger: str, reason: str) -> Failure:
     """There is something, but it says nothing."""
     return _refused(
         "E612", f"the witness {path} of the ledger {ledger} can't be used: {reason}", _anew(ledger)
     )
 
 
-def no_witness(ledger: str, path: str) -> Failure:
+def no_guard(ledger: str, path: str) -> Failure:
     """A ledger with entries has none."""
     return _refused(
         "E612",
@@ -290,17 +271,10 @@ def _refused(code: str, message: str, hint: str) -> Failure:
     return Failure(ExitCode.LEDGER, Complaint(code, message, hint))
 
 
-_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_DISK = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM})
-_PLACE = frozenset(
-    {
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_PERM,
-        sqlite3.SQLITE_AUTH,
-        sqlite3.SQLITE_NOLFS,
-    }
-)
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM}
+_PLACE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+_PLACE |= {sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS}
 
 
 @contextmanager
@@ -309,17 +283,13 @@ def translated(path: str, wait: float, *, charged: bool = False) -> Iterator[Non
     try:
         yield
     except sqlite3.Error as problem:
-        failure = _failure(problem, path, wait, charged=charged)
+        code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        failure = not_a_ledger(path, "SQLite can't read it")
+        if code in _BUSY:
+            failure = busy(path, wait)
+        elif code in _DISK:
+            failure = disk_trouble(path, charged=charged)
+        elif code in _PLACE:
+            hint = "make the file and its directory writable, or set [ledger] path"
+            failure = bad_place(path, "it can't be opened for writing", hint)
         raise failure from None
-
-
-def _failure(problem: sqlite3.Error, path: str, wait: float, *, charged: bool) -> Failure:
-    code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    if code in _BUSY:
-        return busy(path, wait)
-    if code in _DISK:
-        return disk_trouble(path, charged=charged)
-    if code in _PLACE:
-        hint = "make the file and its directory writable, or set [ledger] path"
-        return bad_place(path, "it can't be opened for writing", hint)
-    return not_a_ledger(path, "SQLite can't read it")

@@ -1,9 +1,10 @@
-"""Rollback guard of a ledger: how far it goes, kept in a file of its own, its witness.
+"""Rollback guard of a ledger: how far it goes, kept in a file of its own.
 
 The chain of hashes shows edits, but an older copy of the whole file hangs together as well. So the
 number and hash of the last entry are written beside the ledger, or better on another disk, after
 every commit and under the ledger's lock: it may lag behind, when a kill came in between, and is
-never ahead. A ledger that doesn't hold the entry of its witness is not the one that was charged.
+never ahead. A ledger that doesn't hold the entry of its guard is not the one that was
+charged. Users know the file as the ledger's witness.
 """
 
 from __future__ import annotations
@@ -16,60 +17,60 @@ from dprelease.ledger.chain import Head
 from dprelease.ledger.connection import place_errors
 from dprelease.ledger.entries import Book
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.messages import bad_witness, lost_ledger, no_witness, rolled_back
+from dprelease.ledger.messages import bad_guard, lost_ledger, no_guard, rolled_back
 
 SCHEMA = "dprelease/witness/1"
 _LARGEST = 4096
 
 
 def guard_path(ledger: str) -> str:
-    """Where the witness of a ledger is unless somebody says otherwise; links are followed."""
+    """Where the guard of a ledger is unless somebody says otherwise; links are followed."""
     return f"{os.path.realpath(ledger)}.witness"
 
 
 def read_guard(path: str, ledger: str) -> Head | None:
-    """What the witness says; None when there is none. Raises Failure (exit 6) if it is spoilt."""
+    """What the guard says; None when there is none. Raises Failure (exit 6) if it is spoilt."""
     try:
         with open(path, "rb") as file:
             stored = file.read(_LARGEST + 1)
     except FileNotFoundError:
         return None
     except OSError as problem:
-        raise bad_witness(path, ledger, os.strerror(problem.errno or 0)) from None
+        raise bad_guard(path, ledger, os.strerror(problem.errno or 0)) from None
     try:
         content = json.loads(stored)
         seq, digest = content["seq"], content["hash"]
         whole = len(stored) <= _LARGEST and content["schema"] == SCHEMA
         if not whole or type(seq) is not int or seq < 0 or len(bytes.fromhex(digest)) != 32:
-            raise ValueError("not a witness")
+            raise ValueError("not a guard")
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise bad_witness(path, ledger, "it can't be understood") from None
+        raise bad_guard(path, ledger, "it can't be understood") from None
     return Head(seq, digest)
 
 
 def check_guard(path: str, ledger: str, said: Head | None, book: Book | None) -> None:
-    """Refuses (exit 6) a ledger that is not the one its witness has seen. None: there is none."""
+    """Refuses (exit 6) a ledger that is not the one its guard has seen. None: there is none."""
     if book is None:
         if said is not None and said.seq:
             raise lost_ledger(ledger, path, said.seq)
         return
     if said is None:
         if book.head.seq:
-            raise no_witness(ledger, path)
+            raise no_guard(ledger, path)
         return
     if said.seq > book.head.seq or said.hash != book.hash_at(said.seq):
         raise rolled_back(ledger, path, said.seq, book.head.seq)
 
 
 def write_guard(path: str, head: Head, ledger: str) -> None:
-    """Puts the witness in place, whole, and keeps its mode. Raises Failure (exit 6)."""
+    """Puts the guard in place, whole, and keeps its mode. Raises Failure (exit 6)."""
     text = canonical_json({"schema": SCHEMA, "seq": head.seq, "hash": head.hash}) + "\n"
     with place_errors(path, ledger):
         put_file(os.path.realpath(path), text.encode("ascii"), keep_mode=True)
 
 
 def prepare_guard(path: str, head: Head, ledger: str) -> None:
-    """Brings the witness up to date, and so finds out early whether it can be written."""
+    """Brings the guard up to date, and so finds out early whether it can be written."""
     with place_errors(path, ledger):
         remove_dead_drafts(os.path.realpath(path))
     write_guard(path, head, ledger)

@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Self
 
 from dprelease.errors import Failure, Place
@@ -39,12 +38,7 @@ from dprelease.ledger.messages import (
     translated,
     used_up,
 )
-from dprelease.ledger.reservation import (
-    Reservation,
-    check_caps,
-    check_loss,
-    reservation_of,
-)
+from dprelease.ledger.reservation import Reservation, check_caps, check_loss, reservation_of
 from dprelease.ledger.rollback_guard import (
     check_guard,
     guard_path,
@@ -77,7 +71,7 @@ class Ledger:
         """The ledger at ``path`` for charging, made if there is none; its directory must exist.
 
         Waits up to ``wait`` seconds for other processes, here and in every later call. Refuses a
-        ledger that is not the one its ``witness`` (by default beside it) has seen.
+        ledger that is not the one its guard at ``witness`` (by default beside it) has seen.
         """
         refuse_lost(path, witness)
         opened = cls(open_for_writing(path, wait), path, wait, witness)
@@ -89,16 +83,16 @@ class Ledger:
 
     @classmethod
     def read(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
-        """An existing ledger for reports; charging through it fails. Checks the witness too."""
+        """An existing ledger for reports; charging through it fails. Checks the guard too."""
         refuse_lost(path, witness)
-        opened = cls(open_for_reading(path, wait), path, wait, witness)
+        opened = cls.unguarded(path, wait, witness)
         with opened._closing():
             opened.check_guard()
         return opened
 
     @classmethod
-    def unwitnessed(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
-        """As ``read``, whatever the witness says: to find out what is wrong."""
+    def unguarded(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
+        """As ``read``, whatever the guard says: to find out what is wrong."""
         return cls(open_for_reading(path, wait), path, wait, witness)
 
     def close(self) -> None:
@@ -108,19 +102,15 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def check_guard(self) -> None:
-        """Refuses (exit 6) a ledger that is not the one its witness has seen."""
-        # The witness is read first: it is never ahead of a ledger that is read afterwards. But one
+        """Refuses (exit 6) a ledger that is not the one its guard has seen."""
+        # The guard is read first: it is never ahead of a ledger that is read afterwards. But one
         # that was not there yet may have been written in between, so a second look decides.
-        if not self._guard_holds():
+        said, book = self._guard_and_book()
+        if said is None or book.hash_at(said.seq) != said.hash:
             check_guard(self.witness, self.path, *self._guard_and_book())
 
     def charge(  # noqa: PLR0913, PLR0917 - the parts of a charge
@@ -230,8 +220,8 @@ class Ledger:
             return book.head
 
     @classmethod
-    def rewitness(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
-        """Writes the witness anew after everything was checked: this ledger counts from now on."""
+    def renew_guard(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
+        """Writes the guard anew after everything was checked: this ledger counts from now on."""
         if not os.path.lexists(path):
             raise missing(path)
         with cls(open_for_writing(path, wait), path, wait, witness) as ledger:
@@ -272,7 +262,7 @@ class Ledger:
 
     @contextmanager
     def _locked(self) -> Iterator[Head]:
-        """Holds the lock without a change: nobody else writes the witness meanwhile."""
+        """Holds the lock without a change: nobody else writes the guard meanwhile."""
         with translated(self.path, self._wait):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -294,10 +284,6 @@ class Ledger:
         except BaseException:
             self.close()
             raise
-
-    def _guard_holds(self) -> bool:
-        said, book = self._guard_and_book()
-        return said is not None and book.hash_at(said.seq) == said.hash
 
     def _guard_and_book(self) -> tuple[Head | None, Book]:
         said = read_guard(self.witness, self.path)
@@ -389,7 +375,7 @@ def fingerprint(payload: bytes) -> str:
 
 
 def refuse_lost(path: str, witness: str | None) -> None:
-    """Refuses (exit 6) a place without a ledger whose witness has seen entries."""
+    """Refuses (exit 6) a place without a ledger whose guard has seen entries."""
     place = witness if witness is not None else guard_path(path)
     said = read_guard(place, path)  # before the ledger is looked for, which may be made just now
     if not os.path.lexists(path):

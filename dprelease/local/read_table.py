@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.local.cells import Cells, LabelCells, NumberCells, cells_of
-from dprelease.local.write_table import empty, number_array, parquet_type, to_arrow
+from dprelease.local.write_table import empty, parquet_type, sets_of, to_arrow, value_table
 from dprelease.model.local_tables import RecordStep
 from dprelease.output.csv_table import escaped
 from dprelease.output.tables import RecordFile
@@ -45,7 +45,7 @@ def read_columns(source: BinaryIO, path: str, form: str, step: RecordStep) -> It
     responses = step.responses
     as_csv = form == "csv"
     names = [response.column.name for response in responses]
-    decoders = [decoder(cells_of(response), as_csv=as_csv) for response in responses]
+    decoders = [_decoder(cells_of(response), as_csv=as_csv) for response in responses]
     rows = 0
     try:
         arrays = _csv(source, names) if as_csv else _parquet(source, names)
@@ -134,49 +134,31 @@ class Unreadable(ValueError):
     """Some cell is none that the release could hold."""
 
 
-def decoder(cells: Cells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
+def _decoder(cells: Cells, *, as_csv: bool) -> Decode:
     """What turns a column of the file into a noisy column; it raises ``Unreadable``.
 
     Of CSV the columns are texts.
     """
+    table = value_table(cells, as_csv=as_csv)
     if isinstance(cells, LabelCells):
-        if cells.numbered:
-            return _numbered(cells)
-        if cells.size > 1:
-            return _sets(cells, as_csv=as_csv)
-        kind = pa.string() if as_csv else parquet_type(cells)
-        return _one_of(
-            pa.array(cells.csv_labels if as_csv else cells.values, type=kind), np.uint32, 1
-        )
-    if cells.levels is not None:
-        texts = [cells.text(level) for level in cells.levels]
-        if as_csv:
-            return _one_of(pa.array(texts, type=pa.string()), np.int16, 0)
-        return _one_of(number_array(cells, cells.levels), np.int16, 0)
+        return _numbered(cells) if table is None else _listed(table, sets_of(cells))
+    if table is not None:  # of levels that stand for the same, the first is taken
+        return _listed(table, np.arange(len(table), dtype=np.int16))
     return _texts_of_grid(cells) if as_csv else _numbers_of_grid(cells)
 
 
-def _one_of(values: pa.Array, kind: type, width: int) -> Callable[[pa.Array], Noisy]:
-    """Cells that are one of these, by the place of the first one like it."""
-    firsts = np.arange(len(values))
-    distinct = values.unique()
-    if len(distinct) < len(values):  # levels of two windows can stand for the same
-        at = pc.index_in(values, value_set=distinct).to_numpy(zero_copy_only=False)
-        firsts = np.array([int(np.argmax(at == index)) for index in range(len(distinct))])
+def _listed(table: pa.Array, codes: Noisy) -> Decode:
+    """Cells that are all in a table, to the codes at their places there."""
 
     def decode(column: pa.Array) -> Noisy:
-        indices = pc.index_in(_of_type(column, distinct.type), value_set=distinct, skip_nulls=True)
-        places: Noisy = firsts[_whole(indices)].astype(kind)
-        return places.reshape(-1, width) if width else places
+        column = _of_type(column, table.type)
+        places = pc.index_in(column, value_set=table, skip_nulls=True)
+        if places.null_count:
+            raise Unreadable
+        noisy: Noisy = codes[places.to_numpy(zero_copy_only=False)]
+        return noisy
 
     return decode
-
-
-def _whole(indices: pa.Array) -> Noisy:
-    if indices.null_count:
-        raise Unreadable
-    places: Noisy = indices.to_numpy(zero_copy_only=False)
-    return places
 
 
 def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -187,35 +169,6 @@ def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_large_string(column.type) and pa.types.is_string(kind):
         return column.cast(kind)
     raise Unreadable
-
-
-def _sets(cells: LabelCells, *, as_csv: bool) -> Callable[[pa.Array], Noisy]:
-    labels = pa.array(cells.labels, type=pa.string())
-    firsts = pa.array(
-        list(map(escaped, cells.labels)) if as_csv else cells.labels, type=pa.string()
-    )
-    size, between = cells.size, cells.separator or ""
-
-    def decode(column: pa.Array) -> Noisy:
-        column = _of_type(column, pa.string())
-        if column.null_count:
-            raise Unreadable
-        parts = pc.split_pattern(column, between)
-        lengths = pc.list_value_length(parts).to_numpy(zero_copy_only=False)
-        if not (lengths == size).all():
-            raise Unreadable
-        words = parts.flatten()
-        first = pa.array(np.arange(0, len(words), size))
-        codes = pc.index_in(words, value_set=labels)
-        heads = _whole(pc.index_in(words.take(first), value_set=firsts))
-        sets = pc.fill_null(codes, -1).to_numpy(zero_copy_only=False).reshape(-1, size).copy()
-        sets[:, 0] = heads
-        if len(sets) and not (sets.min() >= 0 and (np.diff(sets, axis=1) > 0).all()):
-            raise Unreadable
-        chosen: Noisy = sets.astype(np.uint32)
-        return chosen
-
-    return decode
 
 
 def _numbered(cells: LabelCells) -> Callable[[pa.Array], Noisy]:
@@ -247,27 +200,26 @@ def _numbered(cells: LabelCells) -> Callable[[pa.Array], Noisy]:
     return decode
 
 
-def _texts_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
+def _texts_of_grid(cells: NumberCells) -> Decode:
     places = cells.places
     fraction = rf"\.[0-9]{{{places}}}" if places else ""
     pattern = rf"^-?(0|[1-9][0-9]{{0,40}}){fraction}$"
 
     def decode(column: pa.Array) -> Noisy:
         column = _of_type(column, pa.string())
-        if not pc.all(pc.match_substring_regex(column, pattern), skip_nulls=False).as_py():
-            if len(column):
-                raise Unreadable
-            return np.zeros(0, dtype=np.int64)
+        plain = pc.match_substring_regex(column, pattern)
+        if not pc.all(plain, skip_nulls=False, min_count=0).as_py():
+            raise Unreadable
         digits = pc.replace_substring(column, ".", "", max_replacements=1) if places else column
         try:
             return _steps(digits.cast(pa.int64()).to_numpy(), cells.factor)
         except pa.ArrowInvalid:  # beyond 64 bits: what they stand for may still be within
-            return _large([int(text) for text in digits.to_pylist()], cells.factor)
+            return _steps(np.array(list(map(int, digits.to_pylist())), dtype=object), cells.factor)
 
     return decode
 
 
-def _numbers_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
+def _numbers_of_grid(cells: NumberCells) -> Decode:
     kind, unit = parquet_type(cells), 10**cells.places
 
     def decode(column: pa.Array) -> Noisy:
@@ -282,39 +234,23 @@ def _numbers_of_grid(cells: NumberCells) -> Callable[[pa.Array], Noisy]:
             if not ((np.abs(scaled) <= _EXACT) & (scaled / unit == values)).all():
                 raise Unreadable
             return _steps(scaled.astype(np.int64), cells.factor)
-        return _large(
-            [_unscaled(number, cells.places) for number in column.to_pylist()], cells.factor
-        )
+        whole = [int(Fraction(number) * unit) for number in column.to_pylist()]
+        return _steps(np.array(whole, dtype=object), cells.factor)
 
     return decode
 
 
-def _unscaled(value: Decimal, places: int) -> int:
-    """Decimals of Parquet have the places of their type, all of them."""
-    sign, digits, exponent = value.as_tuple()
-    if -int(exponent) != places:
-        raise Unreadable
-    whole = int("".join(map(str, digits)))
-    return -whole if sign else whole
-
-
 def _steps(scaled: Noisy, factor: int) -> Noisy:
     """Grid integers of which these are the multiples by ``factor``."""
-    if factor == 1:
-        return scaled
     if factor > np.iinfo(np.int64).max:
-        return _large(scaled.tolist(), factor)
-    steps: Noisy = scaled // factor
+        scaled = scaled.astype(object)
+    steps = scaled // factor
     if not (steps * factor == scaled).all():
         raise Unreadable
-    return steps
-
-
-def _large(scaled: list[int], factor: int) -> Noisy:
-    quotients = [divmod(value, factor) for value in scaled]
-    if any(rest or not -(2**63) <= steps < 2**63 for steps, rest in quotients):
-        raise Unreadable
-    return np.array([steps for steps, _ in quotients], dtype=np.int64)
+    try:
+        return steps.astype(np.int64)
+    except OverflowError:
+        raise Unreadable from None
 
 
 def arrow_of(file: RecordFile, steps: Mapping[str, RecordStep]) -> pa.Table:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Columns = tuple[npt.NDArray[Any], ...]
-    Rows = npt.NDArray[np.uint8]
+    Rows = npt.NDArray[np.void]  # what belongs together, in one item
 
 HEAPS = 256
 FEW = 1 << 16
@@ -36,17 +36,6 @@ class Bytes(Protocol):
         ...
 
 
-class _Shape(NamedTuple):
-    """What a column has for each row."""
-
-    kind: np.dtype[Any]
-    inner: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return self.kind.itemsize * int(np.prod(self.inner, dtype=np.int64))
-
-
 class Shuffler:
     """Takes batches of columns, and gives them back in a random order, once.
 
@@ -57,7 +46,7 @@ class Shuffler:
         self._entropy = entropy
         self._directory = directory
         self._room = room
-        self._shapes: list[_Shape] = []
+        self._row: np.dtype[Any] | None = None
         self._waiting: list[Rows] = []
         self._held = 0
         self._file: Any = None
@@ -67,11 +56,13 @@ class Shuffler:
         """Take a batch. Raises OSError if the disk is full."""
         if not len(columns[0]):
             return
-        shapes = [_Shape(column.dtype, column.shape[1:]) for column in columns]
-        self._shapes = self._shapes or shapes
-        if shapes != self._shapes:
+        row = np.dtype([("", column.dtype, column.shape[1:]) for column in columns])
+        self._row = self._row or row
+        if row != self._row:
             raise ValueError("all batches have the same types")
-        rows = _packed(columns)
+        rows = np.empty(len(columns[0]), row)
+        for name, column in zip(row.names or (), columns, strict=True):
+            rows[name] = column
         self._waiting.append(rows)
         self._held += rows.nbytes
         if self._held > self._room:
@@ -82,7 +73,7 @@ class Shuffler:
         for parts in self._heaps():
             rows = self._shuffled(parts)
             if len(rows):
-                yield self._unpacked(rows)
+                yield tuple(np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ())
 
     def _heaps(self) -> Iterator[Sequence[Rows]]:
         """Each heap, in the parts that it waits in."""
@@ -104,7 +95,7 @@ class Shuffler:
         heaps = self._words(np.uint8, len(rows))
         self._waiting, self._held = [], 0
         begins = np.concatenate([[0], np.cumsum(np.bincount(heaps, minlength=HEAPS))])
-        return _taken(rows, np.argsort(heaps, kind="stable")), begins
+        return rows.take(np.argsort(heaps, kind="stable")), begins
 
     def _spill(self) -> None:
         """Write what waits, heap by heap."""
@@ -113,8 +104,8 @@ class Shuffler:
         rows, begins = self._apart()
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115
-        self._spilt.append(self._file.seek(0, os.SEEK_END) + begins * rows.shape[1])
-        content = memoryview(rows.data).cast("B")
+        self._spilt.append(self._file.seek(0, os.SEEK_END) + begins * rows.itemsize)
+        content = memoryview(rows.view(np.uint8).data)
         while content:
             content = content[self._file.write(content) :]
 
@@ -126,10 +117,7 @@ class Shuffler:
             if not more:
                 raise OSError("a temporary file is shorter than what was written to it")
             content += more
-        return np.frombuffer(content, dtype=np.uint8).reshape(-1, self._width())
-
-    def _width(self) -> int:
-        return sum(shape.size for shape in self._shapes)
+        return np.frombuffer(content, dtype=self._row)
 
     def _shuffled(self, parts: Sequence[Rows]) -> Rows:
         """The rows of all parts in a uniformly random order: sorted by keys that all differ."""
@@ -139,37 +127,9 @@ class Shuffler:
             order = np.argsort(keys)
             ranked = keys[order]
             if not (ranked[1:] == ranked[:-1]).any():
-                return _taken(rows, order)
+                return rows.take(order)
 
     def _words(self, kind: type[np.unsignedinteger[Any]], count: int) -> npt.NDArray[Any]:
         """So many random words. Raises ValueError for fewer: rows would be lost without them."""
         data = self._entropy.read(count * np.dtype(kind).itemsize)
         return np.frombuffer(data, dtype=kind, count=count)
-
-    def _unpacked(self, rows: Rows) -> Columns:
-        columns, at = [], 0
-        for shape in self._shapes:
-            end = at + shape.size
-            column = np.ascontiguousarray(rows[:, at:end]).view(shape.kind)
-            columns.append(column.reshape(-1, *shape.inner))
-            at = end
-        return tuple(columns)
-
-
-def _taken(rows: Rows, order: npt.NDArray[np.intp]) -> Rows:
-    """The rows in this order. As one item each they are copied several times as fast."""
-    items = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
-    taken: Rows = items.take(order).view(np.uint8).reshape(-1, rows.shape[1])
-    return taken
-
-
-def _packed(columns: Columns) -> Rows:
-    """Rows of bytes: what belongs together stays together."""
-    parts = [
-        np.ascontiguousarray(column)
-        .reshape(len(column), -1)
-        .view(np.uint8)
-        .reshape(len(column), -1)
-        for column in columns
-    ]
-    return np.concatenate(parts, axis=1)

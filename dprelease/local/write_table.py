@@ -42,7 +42,7 @@ def write_records(
     ``described`` has the columns' names and descriptions, and no values.
     """
     if form == "csv":
-        makers = [for_csv(cells_of(response)) for response in step.responses]
+        makers = [_maker(cells_of(response), as_csv=True) for response in step.responses]
         names = [response.column.name for response in step.responses]
         _write_csv(sink, names, makers, batches, _rows_at_once(step))
         return
@@ -62,7 +62,7 @@ def to_arrow(
 ) -> Iterator[pa.Table]:
     """The rows as Arrow tables, as Parquet holds them."""
     schema = _schema(step, described)
-    makers = [for_parquet(cells_of(response)) for response in step.responses]
+    makers = [_maker(cells_of(response), as_csv=False) for response in step.responses]
     for batch in _even(batches, _rows_at_once(step)):
         arrays = [make(column) for make, column in zip(makers, batch, strict=True)]
         yield pa.Table.from_arrays(arrays, schema=schema)
@@ -159,26 +159,49 @@ def parquet_type(cells: Cells) -> pa.DataType:
     return pa.float64() if cells.parquet == "double" else pa.decimal128(38, cells.places)
 
 
-def for_parquet(cells: Cells) -> Maker:
-    """What turns a noisy column into its values in Parquet."""
-    if isinstance(cells, LabelCells):
-        if cells.size > 1:
-            return _sets(cells, cells.labels, quoted=False)
-        return _looked_up(pa.array(cells.values, type=parquet_type(cells)))
-    if cells.levels is not None:
-        return _looked_up(number_array(cells, cells.levels))
-    return _numbers(cells)
+def sets_of(cells: LabelCells) -> npt.NDArray[np.uint32]:
+    """The sets of so many labels, one in a row, in colexicographic order."""
+    sets = combinations(range(len(cells.labels)), cells.size)
+    return np.array(sorted(sets, key=lambda labels: labels[::-1]), dtype=np.uint32)
 
 
-def for_csv(cells: Cells) -> Maker:
-    """What turns a noisy column into the fields of a CSV file, quoted where they must be."""
-    if isinstance(cells, LabelCells):
-        if cells.size > 1:
-            return _sets(cells, cells.csv_labels, quoted=True)
-        return _looked_up(pa.array([field(label) for label in cells.csv_labels], type=pa.string()))
-    if cells.levels is not None:
-        return _looked_up(pa.array([cells.text(level) for level in cells.levels], type=pa.string()))
-    return _texts(cells)
+def value_table(cells: Cells, *, as_csv: bool) -> pa.Array | None:
+    """What a file holds for each level, or for each of ``sets_of``; texts of CSV are not quoted.
+
+    None for the many values of a grid and for numbered sets.
+    """
+    if isinstance(cells, NumberCells):
+        if cells.levels is None or not as_csv:
+            return None if cells.levels is None else number_array(cells, cells.levels)
+        return pa.array(map(cells.text, cells.levels), type=pa.string())
+    if cells.numbered:
+        return None
+    if cells.size == 1 and not as_csv:
+        return pa.array(cells.values, type=parquet_type(cells))
+    firsts = cells.csv_labels if as_csv else cells.labels
+    texts = [
+        (cells.separator or "").join([firsts[first], *(cells.labels[label] for label in others)])
+        for first, *others in sets_of(cells).tolist()
+    ]
+    return pa.array(texts, type=pa.string())
+
+
+def _maker(cells: Cells, *, as_csv: bool) -> Maker:
+    """What turns a noisy column into what a file holds; fields of CSV are quoted where needed."""
+    table = value_table(cells, as_csv=as_csv)
+    if table is None:
+        if isinstance(cells, LabelCells):
+            return _numbered(cells)
+        return _texts(cells) if as_csv else _numbers(cells)
+    if as_csv:
+        table = pa.array(map(field, table.to_pylist()), type=pa.string())
+    if isinstance(cells, NumberCells):
+        return lambda noisy: table.take(pa.array(noisy))
+    labels, places = range(len(cells.labels)), range(cells.size)
+    ranks = np.array([[comb(label, place + 1) for label in labels] for place in places])
+    return lambda noisy: table.take(
+        pa.array(sum(ranks[place][noisy[:, place]] for place in places))
+    )
 
 
 def number_array(cells: NumberCells, scaled: Iterable[int]) -> pa.Array:
@@ -192,20 +215,6 @@ def _value(cells: NumberCells, scaled: int) -> int | float | Decimal:
     if cells.parquet == "double":
         return float(Fraction(scaled, 10**cells.places))
     return Decimal(cells.text(scaled))  # of any number of digits, as arithmetic is not
-
-
-def _looked_up(values: pa.Array) -> Maker:
-    return lambda noisy: values.take(pa.array(noisy.reshape(-1)))
-
-
-# --- sets of labels ------------------------------------------------------------------------------
-
-
-def _sets(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Maker:
-    """Sets as texts. ``firsts``: the labels as they begin a text."""
-    if cells.numbered:
-        return _numbered(cells)
-    return _tabulated(cells, firsts, quoted=quoted)
 
 
 def _numbered(cells: LabelCells) -> Maker:
@@ -224,29 +233,6 @@ def _numbered(cells: LabelCells) -> Maker:
         )
 
     return make
-
-
-def _tabulated(cells: LabelCells, firsts: Sequence[str], *, quoted: bool) -> Maker:
-    """Texts by the rank of the set among all sets of its size, in colexicographic order."""
-    number, size = len(cells.labels), cells.size
-    ranks = np.array([[comb(at, place + 1) for at in range(number)] for place in range(size)])
-    texts = [""] * comb(number, size)
-    for chosen in combinations(range(number), size):
-        first, *rest = chosen
-        words = [firsts[first], *(cells.labels[index] for index in rest)]
-        text = (cells.separator or "").join(words)
-        rank = sum(comb(at, place + 1) for place, at in enumerate(chosen))
-        texts[rank] = field(text) if quoted else text
-    table = pa.array(texts, type=pa.string())
-
-    def make(noisy: Noisy) -> pa.Array:
-        rank = sum(ranks[place][noisy[:, place]] for place in range(size))
-        return table.take(pa.array(rank))
-
-    return make
-
-
-# --- numbers -------------------------------------------------------------------------------------
 
 
 def _numbers(cells: NumberCells) -> Maker:
@@ -271,8 +257,6 @@ def _texts(cells: NumberCells) -> Maker:
 
 
 def _decimals(scaled: Noisy, kind: pa.Decimal128Type) -> pa.Array:
-    """Whole numbers of the last place as decimals: 128 bits each, the sign in the upper half."""
-    halves = np.empty((len(scaled), 2), dtype=np.int64)
-    halves[:, 0] = scaled
-    halves[:, 1] = scaled >> 63
-    return pa.Array.from_buffers(kind, len(scaled), [None, pa.py_buffer(halves.tobytes())])
+    """Whole numbers of the last place as decimals, which have the same bytes."""
+    whole = pa.array(scaled).cast(pa.decimal128(19, 0))
+    return pa.Array.from_buffers(kind, len(whole), whole.buffers())

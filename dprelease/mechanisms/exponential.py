@@ -38,13 +38,12 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.mechanisms import Mechanism
-from dprelease.model import Loss, NoiseFamily
+from dprelease.mechanisms import NO_LOSS, Choice, Mechanism, Target
+from dprelease.model import Form, Loss, Noise, NoiseFamily
 from dprelease.model.privacy_events import Range
 from dprelease.privacy.bounded_range import range_for_rho, rho_of_range
+from dprelease.privacy.composition import repeat
 from dprelease.privacy.interval_arithmetic import exp_bounds, ln_bounds
-
-_NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
 
 
 def calibrate(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
@@ -64,7 +63,7 @@ def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
     if rate <= 0:
         raise ValueError("the rate of a selection is positive")
     if sensitivity == 0:
-        return _NO_LOSS
+        return NO_LOSS
     epsilon = rate * span(sensitivity, monotone)
     return Loss(epsilon, Fraction(0), rho_of_range(epsilon))
 
@@ -137,8 +136,44 @@ def _power(base: int, exponent: int, bits: int, up: int) -> int:
     return total
 
 
-EXPONENTIAL = Mechanism(
-    NoiseFamily.EXPONENTIAL,
-    "the exponential mechanism: a choice by score or rank",
-    lambda _noise, one, _moved, _shift: Range(one.epsilon),
-)
+class Exponential(Mechanism):
+    """A choice by score, or several one after the other, each at its part of the loss."""
+
+    family = NoiseFamily.EXPONENTIAL
+    words = "the exponential mechanism: a choice by score or rank"
+    form = Form.CHOICE
+    keyword = "exponential"
+    concentrated = True
+
+    def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
+        """As the function, for each pick."""
+        sensitivity = target.sensitivity
+        part = epsilon / target.query.picks
+        return self._chosen(target, calibrate(part, sensitivity.choice_l1, sensitivity.monotone))
+
+    def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
+        """As the function, for each pick."""
+        sensitivity = target.sensitivity
+        part = rho / target.query.picks
+        return self._chosen(
+            target, calibrate_rho(part, sensitivity.choice_l1, sensitivity.monotone)
+        )
+
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
+        """More than that of permute-and-flip, which errs less at the same rate.
+
+        And each of several picks has its part of the rate, where noisy counts of all candidates
+        (one shot) would have the whole.
+        """
+        sensitivity = target.sensitivity
+        parts = Fraction(target.query.picks * sensitivity.choice_l1, sensitivity.l1)
+        return Fraction(3, 2) * (max(Fraction(1), parts * Fraction(7, 10)) / intensity) ** 2
+
+    def _chosen(self, target: Target, rate: Fraction) -> Choice:
+        sensitivity, picks = target.sensitivity, target.query.picks
+        one = loss(rate, sensitivity.choice_l1, sensitivity.monotone)
+        events = ((Range(one.epsilon), picks),)
+        return Choice(Noise(self.family, rate), repeat(one, picks), events, Form.CHOICE)
+
+
+EXPONENTIAL = Exponential()

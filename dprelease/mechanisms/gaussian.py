@@ -6,22 +6,28 @@ never by the continuous law's sigma, which is too small for integers.
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 
-from dprelease.mechanisms import Mechanism
-from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.model.privacy_events import Gaussian
+from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
+from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
 from dprelease.model.shift import Shift
 from dprelease.privacy import discrete_gaussian, zcdp
+from dprelease.privacy.composition import LEAST_EPSILON
+from dprelease.privacy.interval_arithmetic import round_up
+from dprelease.privacy.partition_selection import calibrate_gaussian
+from dprelease.privacy.sensitivity import Contribution
 
-_NO_NOISE = Noise(NoiseFamily.NONE, Fraction(0))
-_NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
+SIGMA_DIGITS = 15
+RHO_DIGITS = 12
+UNSTATED = Fraction(1)
+"""The delta of a loss that nobody may add to others: only its rho and its events are known."""
 
 
 def calibrate(shift: Shift, epsilon: Fraction, delta: Fraction) -> Noise:
     """The least noise on a fine grid that is (epsilon, delta)-DP; none for a zero shift."""
     if shift.l2_squared == 0:
-        return _NO_NOISE
+        return NO_NOISE
     return Noise(NoiseFamily.GAUSSIAN, discrete_gaussian.least_sigma2(shift, epsilon, delta))
 
 
@@ -30,7 +36,7 @@ def calibrate_rho(shift: Shift, rho: Fraction) -> Noise:
     if rho <= 0:
         raise ValueError("rho must be positive")
     if shift.l2_squared == 0:
-        return _NO_NOISE
+        return NO_NOISE
     return Noise(NoiseFamily.GAUSSIAN, shift.l2_squared / (2 * rho))
 
 
@@ -42,7 +48,7 @@ def loss(noise: Noise, shift: Shift, delta: Fraction, epsilon: Fraction | None =
     ValueError if the stated epsilon does not hold.
     """
     if shift.l2_squared == 0:
-        return _NO_LOSS
+        return NO_LOSS
     if noise.family is not NoiseFamily.GAUSSIAN or noise.parameter <= 0:
         raise ValueError("a sensitivity above 0 needs Gaussian noise of a positive sigma squared")
     rho = zcdp.rho_of_gaussian(shift.l2_squared, noise.parameter)
@@ -53,10 +59,71 @@ def loss(noise: Noise, shift: Shift, delta: Fraction, epsilon: Fraction | None =
     return Loss(epsilon, delta, rho)
 
 
-GAUSSIAN = Mechanism(
-    NoiseFamily.GAUSSIAN,
-    "discrete Gaussian noise on every released integer",
-    lambda noise, _loss, _moved, shift: Gaussian(noise.parameter, shift),
-    lambda intensity, moved, shift: Gaussian(moved.l2_squared / (intensity * intensity), shift),
-    needs_delta=True,
-)
+class Gaussian(Mechanism):
+    """Gaussian noise on every released integer. Its intensity i means a rho of i^2/2."""
+
+    family = NoiseFamily.GAUSSIAN
+    words = "discrete Gaussian noise on every released integer"
+    keyword = "gaussian"
+    concentrated = True
+    needs_delta = True
+
+    def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
+        """The least found for (epsilon, delta)."""
+        noise = calibrate(target.shift, epsilon, delta)
+        return _choice(target, noise, loss(noise, target.shift, delta, epsilon))
+
+    def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
+        """Of exactly this rho."""
+        choice = _choice(target, calibrate_rho(target.shift, rho), NO_LOSS)
+        return self.stated(target, choice, delta, roughly=False)
+
+    def scaled(self, target: Target, intensity: Fraction) -> Choice:
+        """Stated by its rho alone: its epsilon and delta are those of the release."""
+        l2_squared = target.shift.l2_squared
+        sigma2 = round_up(l2_squared / (intensity * intensity), SIGMA_DIGITS)
+        # rounded, so that equal intensities have equal losses
+        rho = round_up(zcdp.rho_of_gaussian(l2_squared, sigma2), RHO_DIGITS)
+        noise = Noise(NoiseFamily.GAUSSIAN, sigma2)
+        return _choice(target, noise, Loss(Fraction(0), UNSTATED, rho))
+
+    def event_at(self, target: Target, intensity: Fraction) -> privacy_events.Gaussian:
+        """Of sigma squared before it is rounded."""
+        sigma2 = target.sensitivity.l2_squared / (intensity * intensity)
+        return privacy_events.Gaussian(sigma2, target.shift)
+
+    def stated(self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool) -> Choice:
+        """By its rho, or as tightly as can be."""
+        rho = choice.loss.rho
+        if roughly and rho is not None:
+            at_delta = Loss(zcdp.epsilon_of(rho, delta), delta, rho)
+        else:
+            at_delta = loss(choice.noise, target.shift, delta)
+        # a large delta may make up for everything; a claim of epsilon 0 could not be confirmed
+        epsilon = max(at_delta.epsilon, LEAST_EPSILON)
+        return dataclasses.replace(choice, loss=dataclasses.replace(at_delta, epsilon=epsilon))
+
+    def select(
+        self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction
+    ) -> tuple[Noise, int]:
+        """Delta pays for new keys and for the noise."""
+        sigma2, threshold = calibrate_gaussian(limits, epsilon, delta, target.adjacency)
+        return Noise(NoiseFamily.GAUSSIAN, sigma2), threshold
+
+    def variance(self, noise: Noise) -> Fraction:
+        """Sigma squared."""
+        return noise.parameter
+
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
+        """l2_squared/intensity^2, over the square of the L1 norm."""
+        sensitivity = target.sensitivity
+        return sensitivity.l2_squared / (intensity * sensitivity.l1) ** 2
+
+
+def _choice(target: Target, noise: Noise, stated_loss: Loss) -> Choice:
+    shift = target.shift
+    event = privacy_events.Gaussian(noise.parameter, shift)
+    return Choice(noise, stated_loss, ((event, 1),) if shift.l2_squared else ())
+
+
+GAUSSIAN = Gaussian()

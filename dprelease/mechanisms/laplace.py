@@ -9,31 +9,29 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.mechanisms import Mechanism
-from dprelease.model import Loss, Noise, NoiseFamily
-from dprelease.model.privacy_events import Laplace
+from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
+from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
 from dprelease.privacy import zcdp
-
-_NO_NOISE = Noise(NoiseFamily.NONE, Fraction(0))
-_NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
+from dprelease.privacy.partition_selection import least_threshold_laplace
+from dprelease.privacy.sensitivity import Contribution
 
 
 def calibrate(l1: int, epsilon: Fraction) -> Noise:
     """Noise of loss exactly ``epsilon``; none if neighbours never differ (l1 = 0)."""
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
-    return Noise(NoiseFamily.LAPLACE, Fraction(l1) / epsilon) if _moves(l1) else _NO_NOISE
+    return Noise(NoiseFamily.LAPLACE, Fraction(l1) / epsilon) if _moves(l1) else NO_NOISE
 
 
 def calibrate_rho(l1: int, rho: Fraction) -> Noise:
     """Noise whose rho bound is at most ``rho``: through the largest epsilon, rounded down."""
-    return calibrate(l1, zcdp.epsilon_for_rho(rho)) if _moves(l1) else _NO_NOISE
+    return calibrate(l1, zcdp.epsilon_for_rho(rho)) if _moves(l1) else NO_NOISE
 
 
 def loss(noise: Noise, l1: int) -> Loss:
     """The loss of Laplace noise: epsilon exact, rho an upper bound (15 digits)."""
     if not _moves(l1):
-        return _NO_LOSS
+        return NO_LOSS
     if noise.family is not NoiseFamily.LAPLACE or noise.parameter <= 0:
         raise ValueError("a sensitivity above 0 needs Laplace noise of a positive scale")
     epsilon = l1 / noise.parameter
@@ -46,9 +44,47 @@ def _moves(l1: int) -> bool:
     return l1 > 0
 
 
-LAPLACE = Mechanism(
-    NoiseFamily.LAPLACE,
-    "discrete Laplace noise on every released integer",
-    lambda noise, _loss, moved, _shift: Laplace(noise.parameter, moved.l1),
-    lambda intensity, moved, _shift: Laplace(moved.l1 / intensity, moved.l1),
-)
+class Laplace(Mechanism):
+    """Laplace noise on every released integer."""
+
+    family = NoiseFamily.LAPLACE
+    words = "discrete Laplace noise on every released integer"
+    keyword = "laplace"
+
+    def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
+        """As the function, by the target's L1 sensitivity."""
+        return chosen(target, calibrate(target.sensitivity.l1, epsilon))
+
+    def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
+        """As the function, by the target's L1 sensitivity."""
+        return chosen(target, calibrate_rho(target.sensitivity.l1, rho))
+
+    def event_at(self, target: Target, intensity: Fraction) -> privacy_events.Laplace:
+        """Laplace noise is not rounded."""
+        l1 = target.sensitivity.l1
+        return privacy_events.Laplace(l1 / intensity, l1)
+
+    def select(
+        self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction
+    ) -> tuple[Noise, int]:
+        """Delta pays for new keys alone."""
+        noise = calibrate(target.sensitivity.l1, epsilon)
+        return noise, least_threshold_laplace(noise.parameter, limits, delta)
+
+    def variance(self, noise: Noise) -> Fraction:
+        """2 scale^2."""
+        return 2 * noise.parameter**2
+
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
+        """2/intensity^2."""
+        return 2 / intensity**2
+
+
+def chosen(target: Target, noise: Noise) -> Choice:
+    """Laplace noise on the target's integers, or none, as a choice."""
+    l1 = target.sensitivity.l1
+    event = privacy_events.Laplace(noise.parameter, l1)
+    return Choice(noise, loss(noise, l1), ((event, 1),) if l1 else ())
+
+
+LAPLACE = Laplace()

@@ -33,12 +33,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.mechanisms import Mechanism, exponential
-from dprelease.model import Loss, NoiseFamily
+from dprelease.mechanisms import NO_LOSS, Choice, Mechanism, Target, exponential, laplace
+from dprelease.mechanisms.top_k import one_shot_errs_less
+from dprelease.model import Form, Loss, Noise, NoiseFamily
 from dprelease.model.privacy_events import Pure
 from dprelease.privacy import zcdp
-
-_NO_LOSS = Loss(Fraction(0), Fraction(0), Fraction(0))
+from dprelease.privacy.composition import repeat
 
 
 def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
@@ -46,13 +46,43 @@ def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
     if rate <= 0:
         raise ValueError("the rate of a selection is positive")
     if sensitivity == 0:
-        return _NO_LOSS
+        return NO_LOSS
     epsilon = rate * exponential.span(sensitivity, monotone)
     return Loss(epsilon, Fraction(0), zcdp.rho_of_pure(epsilon))
 
 
-PERMUTE_AND_FLIP = Mechanism(
-    NoiseFamily.PERMUTE_AND_FLIP,
-    "permute-and-flip: a choice by score",
-    lambda _noise, one, _moved, _shift: Pure(one.epsilon),
-)
+class PermuteAndFlip(Mechanism):
+    """A choice by score; of several, by noisy counts instead where these err less.
+
+    A spec's "laplace" asks for the latter wherever there are several.
+    """
+
+    family = NoiseFamily.PERMUTE_AND_FLIP
+    words = "permute-and-flip: a choice by score"
+    form = Form.CHOICE
+    keyword = "laplace"
+
+    def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
+        """As ``exponential.calibrate`` for each pick, or Laplace noise on all counts."""
+        sensitivity, picks = target.sensitivity, target.query.picks
+        l1, choice_l1, monotone = sensitivity.l1, sensitivity.choice_l1, sensitivity.monotone
+        if picks > 1 and (
+            target.query.mechanism == self.keyword
+            or one_shot_errs_less(picks, choice_l1, l1, epsilon, monotone=monotone)
+        ):
+            return laplace.chosen(target, laplace.calibrate(l1, epsilon))
+        rate = exponential.calibrate(epsilon / picks, choice_l1, monotone)
+        one = loss(rate, choice_l1, monotone)
+        events = ((Pure(one.epsilon), picks),)
+        return Choice(Noise(self.family, rate), repeat(one, picks), events, Form.CHOICE)
+
+    def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
+        """The exponential mechanism, which has up to twice the rate."""
+        return exponential.EXPONENTIAL.calibrate_rho(target, rho, delta)
+
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
+        """1/intensity^2."""
+        return 1 / intensity**2
+
+
+PERMUTE_AND_FLIP = PermuteAndFlip()

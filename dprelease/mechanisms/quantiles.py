@@ -54,7 +54,11 @@ from functools import lru_cache
 from itertools import pairwise
 from math import isqrt
 
+from dprelease.mechanisms import Choice, Target
+from dprelease.mechanisms.exponential import Exponential
+from dprelease.model import Adjacency, Form, Loss, Noise
 from dprelease.model.plans import QuantileScheme, QuantileStep
+from dprelease.model.privacy_events import Range
 from dprelease.privacy.bounded_range import rho_of_range
 from dprelease.privacy.interval_arithmetic import round_down
 
@@ -249,3 +253,32 @@ def _draft(
 
     divide(0, len(given) + 1, Fraction(1))
     return QuantileScheme(given, tuple(steps))
+
+
+class Quantiles(Exponential):
+    """Quantiles by recursive halving, each selection by the exponential mechanism."""
+
+    form = Form.QUANTILES
+
+    def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
+        """As ``plan_levels``."""
+        return self._searched(target, plan_levels, epsilon)
+
+    def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
+        """As ``plan_levels_rho``."""
+        return self._searched(target, plan_levels_rho, rho)
+
+    def _searched(
+        self, target: Target, plan: Callable[..., QuantileScheme], amount: Fraction
+    ) -> Choice:
+        rows = target.sensitivity.l1
+        replace = target.adjacency is Adjacency.REPLACE_ONE
+        stays = replace and target.stays
+        scheme = plan(target.query.quantiles, amount, rows, replace, stays=stays)
+        epsilon, rho = loss(scheme, rows, replace, stays=stays)
+        events = tuple((Range(span), 1) for span in spans(scheme, rows, replace, stays=stays))
+        noise = Noise(self.family, scheme.steps[0].rate)
+        return Choice(noise, Loss(epsilon, Fraction(0), rho), events, Form.QUANTILES, scheme)
+
+
+QUANTILES = Quantiles()

@@ -2,52 +2,60 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.mechanisms import Mechanism
+from dprelease.mechanisms import Mechanism, Target
 from dprelease.mechanisms.exponential import EXPONENTIAL
 from dprelease.mechanisms.gaussian import GAUSSIAN
 from dprelease.mechanisms.laplace import LAPLACE
 from dprelease.mechanisms.permute_and_flip import PERMUTE_AND_FLIP
-from dprelease.model import Form, NoiseFamily
+from dprelease.mechanisms.quantiles import QUANTILES
+from dprelease.model import NoiseFamily
 
-MECHANISMS: dict[NoiseFamily, Mechanism] = {
-    mechanism.family: mechanism
-    for mechanism in (
-        LAPLACE,
-        GAUSSIAN,
-        EXPONENTIAL,
-        PERMUTE_AND_FLIP,
-    )
-}
+MECHANISMS: list[Mechanism] = [
+    LAPLACE,
+    GAUSSIAN,
+    EXPONENTIAL,
+    PERMUTE_AND_FLIP,
+    QUANTILES,
+]
 
 NO_NOISE = "no noise: the same in all neighbouring tables"
 
 
+def law_of(family: NoiseFamily) -> Mechanism:
+    """The first mechanism of a noise family, which says what is known of its law."""
+    return next(mechanism for mechanism in MECHANISMS if mechanism.family is family)
+
+
 def words_of(family: NoiseFamily) -> str:
     """What reports call the mechanism of a noise family."""
-    return NO_NOISE if family is NoiseFamily.NONE else MECHANISMS[family].words
+    return NO_NOISE if family is NoiseFamily.NONE else law_of(family).words
 
 
-class Families(NamedTuple):
-    """The noise families of a form: where losses are pure, and where they are concentrated."""
+class Options(NamedTuple):
+    """The best mechanisms of a form: where losses are pure, and where they are concentrated."""
 
-    pure: NoiseFamily
-    concentrated: NoiseFamily
-
-
-_OF_FORM = {
-    Form.NUMBERS: Families(LAPLACE.family, GAUSSIAN.family),
-    Form.CHOICE: Families(PERMUTE_AND_FLIP.family, EXPONENTIAL.family),
-    Form.QUANTILES: Families(EXPONENTIAL.family, EXPONENTIAL.family),
-}
+    pure: Mechanism
+    concentrated: Mechanism
 
 
-def families_of(form: Form, wanted: str) -> Families:
-    """The families to choose from where a spec has ``mechanism = wanted``: both, or one twice."""
-    pure, concentrated = _OF_FORM[form]
-    if wanted == "laplace":
-        return Families(pure, pure)
-    if wanted in {"gaussian", "exponential"}:
-        return Families(concentrated, concentrated)
-    return Families(pure, concentrated)
+def options_of(target: Target, wanted: str) -> Options:
+    """What a target that has ``mechanism = wanted`` leaves to choose from: two, or one twice.
+
+    Of several that a form has for pure losses, or for concentrated ones, the one that errs least.
+    """
+    fitting = [
+        mechanism
+        for mechanism in MECHANISMS
+        if mechanism.form is target.form and wanted in {"auto", mechanism.keyword}
+    ]
+
+    def best(*, concentrated: bool) -> Mechanism:
+        kinds = [option for option in fitting if option.concentrated is concentrated] or fitting
+        if len(kinds) == 1:
+            return kinds[0]
+        return min(kinds, key=lambda option: option.error(target, Fraction(1)))
+
+    return Options(best(concentrated=False), best(concentrated=True))

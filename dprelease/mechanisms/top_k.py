@@ -3,7 +3,7 @@
 One shot: Laplace noise on every count at the whole epsilon, by the L1 sensitivity of all counts
 together; the k largest noisy counts are post-processing, and may be published with them.
 
-Peeling: k selections by permute-and-flip, one after the other without replacement, each at
+In turn: k selections by permute-and-flip, one after the other without replacement, each at
 epsilon/k, by how far one person can move one count; the number of candidates one person is in costs
 nothing.
 

@@ -10,136 +10,60 @@ Two units run through everything: a *value* is what people read (euros, days), a
 
 from __future__ import annotations
 
-from dprelease.model.columns import (
-    NUMERIC_TYPES,
-    Column,
-    ColumnType,
-    Expression,
-    Grid,
-)
-from dprelease.model.local_tables import (
-    ExactRecords,
-    LaplaceLaw,
-    Law,
-    Mechanism,
-    Perturb,
-    PerturbedColumn,
-    RecordRequest,
-    RecordStep,
-    Response,
-    StoredTable,
-    SubsetLaw,
-    Tally,
-    Window,
-    WindowLaw,
-)
-from dprelease.model.loss import (
-    Loss,
-    Noise,
-    NoiseFamily,
-    Sensitivity,
-)
-from dprelease.model.outputs import (
-    OutputColumn,
-    OutputTable,
-)
-from dprelease.model.plans import (
-    Form,
-    NoisyTable,
-    Plan,
-    QuantileScheme,
-    QuantileStep,
-    Read,
-    Reading,
-    Step,
-)
-from dprelease.model.queries import (
-    Accuracy,
-    Candidates,
-    Group,
-    KeySelection,
-    Part,
-    Query,
-)
-from dprelease.model.release import (
-    About,
-    Adjacency,
-    Bounding,
-    Data,
-    LedgerSettings,
-    ListFile,
-    Output,
-    Privacy,
-    Release,
-)
-from dprelease.model.requests import (
-    AggregateRequest,
-    Bound,
-    Dialect,
-    ExactTable,
-    InputColumn,
-    Measure,
-    MeasureKind,
-    Quantity,
-    Source,
-)
-
-__all__ = [
-    "NUMERIC_TYPES",
-    "About",
-    "Accuracy",
-    "Adjacency",
-    "AggregateRequest",
-    "Bound",
-    "Bounding",
-    "Candidates",
-    "Column",
-    "ColumnType",
-    "Data",
-    "Dialect",
-    "ExactRecords",
-    "ExactTable",
-    "Expression",
-    "Form",
-    "Grid",
-    "Group",
-    "InputColumn",
-    "KeySelection",
-    "LaplaceLaw",
-    "Law",
-    "LedgerSettings",
-    "ListFile",
-    "Loss",
-    "Measure",
-    "MeasureKind",
-    "Mechanism",
-    "Noise",
-    "NoiseFamily",
-    "NoisyTable",
-    "Output",
-    "OutputColumn",
-    "OutputTable",
-    "Part",
-    "Perturb",
-    "PerturbedColumn",
-    "Plan",
-    "Privacy",
-    "QuantileScheme",
-    "QuantileStep",
-    "Quantity",
-    "Query",
-    "Read",
-    "Reading",
-    "RecordRequest",
-    "RecordStep",
-    "Release",
-    "Response",
-    "Sensitivity",
-    "Source",
-    "Step",
-    "StoredTable",
-    "SubsetLaw",
-    "Tally",
-    "Window",
-    "WindowLaw",
-]
+from dprelease.model.columns import NUMERIC_TYPES as NUMERIC_TYPES
+from dprelease.model.columns import Column as Column
+from dprelease.model.columns import ColumnType as ColumnType
+from dprelease.model.columns import Expression as Expression
+from dprelease.model.columns import Grid as Grid
+from dprelease.model.local_tables import ExactRecords as ExactRecords
+from dprelease.model.local_tables import LaplaceLaw as LaplaceLaw
+from dprelease.model.local_tables import Law as Law
+from dprelease.model.local_tables import Mechanism as Mechanism
+from dprelease.model.local_tables import Perturb as Perturb
+from dprelease.model.local_tables import PerturbedColumn as PerturbedColumn
+from dprelease.model.local_tables import RecordRequest as RecordRequest
+from dprelease.model.local_tables import RecordStep as RecordStep
+from dprelease.model.local_tables import Response as Response
+from dprelease.model.local_tables import StoredTable as StoredTable
+from dprelease.model.local_tables import SubsetLaw as SubsetLaw
+from dprelease.model.local_tables import Tally as Tally
+from dprelease.model.local_tables import Window as Window
+from dprelease.model.local_tables import WindowLaw as WindowLaw
+from dprelease.model.loss import Loss as Loss
+from dprelease.model.loss import Noise as Noise
+from dprelease.model.loss import NoiseFamily as NoiseFamily
+from dprelease.model.loss import Sensitivity as Sensitivity
+from dprelease.model.outputs import OutputColumn as OutputColumn
+from dprelease.model.outputs import OutputTable as OutputTable
+from dprelease.model.plans import Form as Form
+from dprelease.model.plans import NoisyTable as NoisyTable
+from dprelease.model.plans import Plan as Plan
+from dprelease.model.plans import QuantileScheme as QuantileScheme
+from dprelease.model.plans import QuantileStep as QuantileStep
+from dprelease.model.plans import Read as Read
+from dprelease.model.plans import Reading as Reading
+from dprelease.model.plans import Step as Step
+from dprelease.model.queries import Accuracy as Accuracy
+from dprelease.model.queries import Candidates as Candidates
+from dprelease.model.queries import Group as Group
+from dprelease.model.queries import KeySelection as KeySelection
+from dprelease.model.queries import Part as Part
+from dprelease.model.queries import Query as Query
+from dprelease.model.release import About as About
+from dprelease.model.release import Adjacency as Adjacency
+from dprelease.model.release import Bounding as Bounding
+from dprelease.model.release import Data as Data
+from dprelease.model.release import LedgerSettings as LedgerSettings
+from dprelease.model.release import ListFile as ListFile
+from dprelease.model.release import Output as Output
+from dprelease.model.release import Privacy as Privacy
+from dprelease.model.release import Release as Release
+from dprelease.model.requests import AggregateRequest as AggregateRequest
+from dprelease.model.requests import Bound as Bound
+from dprelease.model.requests import Dialect as Dialect
+from dprelease.model.requests import ExactTable as ExactTable
+from dprelease.model.requests import InputColumn as InputColumn
+from dprelease.model.requests import Measure as Measure
+from dprelease.model.requests import MeasureKind as MeasureKind
+from dprelease.model.requests import Quantity as Quantity
+from dprelease.model.requests import Source as Source

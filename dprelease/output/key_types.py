@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 
 from dprelease.model import ColumnType, OutputColumn
 
 KeyValue = int | bool | date | datetime | str
 
-_INTEGER = re.compile(r"-?[0-9]+")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIMESTAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?")
+# How the labels of a type are written, and read.
+_READERS: Mapping[ColumnType, tuple[str, Callable[[str], KeyValue]]] = {
+    ColumnType.INTEGER: (r"-?[0-9]{1,19}|[0-9]{20}", int),
+    ColumnType.BOOLEAN: ("true|false", "true".__eq__),
+    ColumnType.DATE: (r"[0-9]{4}-[0-9]{2}-[0-9]{2}", date.fromisoformat),
+    ColumnType.TIMESTAMP: (
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?",
+        datetime.fromisoformat,
+    ),
+}
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -30,42 +38,17 @@ def typed_labels(column: OutputColumn) -> tuple[ColumnType, dict[str, KeyValue]]
     """The published type, and the value of each distinct label (None left out)."""
     distinct = dict.fromkeys(column.values)  # first: labels repeat, and there may be many rows
     labels = dict.fromkeys(str(value) for value in distinct if value is not None)
-    reader = _READERS.get(column.type) if column.type else None
-    if column.type is None or reader is None:
-        return ColumnType.STRING, {label: label for label in labels}
-    try:
-        return column.type, {label: reader(label) for label in labels}
-    except ValueError:
-        return ColumnType.STRING, {label: label for label in labels}
+    if column.type is not None and column.type in _READERS:
+        with suppress(ValueError):
+            return column.type, {label: _value(label, column.type) for label in labels}
+    return ColumnType.STRING, {label: label for label in labels}
 
 
-def _integer(label: str) -> int:
-    if _INTEGER.fullmatch(label) is None or len(label) > 20 or int(label) not in _INT64:
+def _value(label: str, kind: ColumnType) -> KeyValue:
+    form, read = _READERS[kind]
+    if re.fullmatch(form, label) is None:
+        raise ValueError("another form")
+    value = read(label)
+    if kind is ColumnType.INTEGER and value not in _INT64:
         raise ValueError("not a 64-bit integer")
-    return int(label)
-
-
-def _boolean(label: str) -> bool:
-    if label not in ("true", "false"):
-        raise ValueError("not a boolean")
-    return label == "true"
-
-
-def _date(label: str) -> date:
-    if _DATE.fullmatch(label) is None:
-        raise ValueError("not a date")
-    return date.fromisoformat(label)
-
-
-def _timestamp(label: str) -> datetime:
-    if _TIMESTAMP.fullmatch(label) is None:
-        raise ValueError("not a timestamp")
-    return datetime.fromisoformat(label)
-
-
-_READERS: Mapping[ColumnType, Callable[[str], KeyValue]] = {
-    ColumnType.INTEGER: _integer,
-    ColumnType.BOOLEAN: _boolean,
-    ColumnType.DATE: _date,
-    ColumnType.TIMESTAMP: _timestamp,
-}
+    return value

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from dprelease.errors import Failure
-from dprelease.model import Accuracy, NoiseFamily, Read, Release, Step
-from dprelease.planning import calibration as noises
+from dprelease.mechanisms import Choice, Mechanism
+from dprelease.mechanisms.registry import options_of
+from dprelease.model import Accuracy, Read, Release, Step
 from dprelease.planning.stated_budgets import complain
-from dprelease.planning.steps import Choice, Draft
+from dprelease.planning.steps import Draft
 from dprelease.privacy.interval_arithmetic import round_up
 from dprelease.statistics.shared import read_release as reading
 
@@ -22,12 +23,12 @@ _WEAKEST = Fraction(1, 10**12)
 _DIGITS = 12
 
 
-def meets(release: Release, draft: Draft, family: NoiseFamily) -> Choice:
-    """The weakest noise of a family at which every query of the draft meets its target.
+def meets(release: Release, draft: Draft, mechanism: Mechanism) -> Choice:
+    """The weakest noise of a mechanism at which every query of the draft meets its target.
 
     Raises Failure where no noise does.
     """
-    return weakest(release, draft, lambda intensity: noises.scaled(draft, intensity, family))
+    return weakest(release, draft, lambda intensity: mechanism.scaled(draft, intensity))
 
 
 def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) -> Choice:
@@ -110,13 +111,12 @@ def chosen(
 
 def _cost(release: Release, draft: Draft, *, by_rho: bool) -> Fraction:
     """The least that meets the draft's targets; a lot where nothing does."""
-    families = [NoiseFamily.LAPLACE] if draft.additive else [NoiseFamily.EXPONENTIAL]
-    if by_rho and draft.additive:
-        families.append(NoiseFamily.GAUSSIAN)
+    pure, concentrated = options_of(draft, "auto")
+    both = [pure, concentrated] if by_rho else [pure]
     costs = []
-    for family in families:
+    for mechanism in both if draft.additive else [concentrated]:
         try:
-            loss = meets(release, draft, family).loss
+            loss = meets(release, draft, mechanism).loss
         except Failure:
             continue
         cost = loss.rho if by_rho else loss.epsilon

@@ -22,13 +22,12 @@ from fractions import Fraction
 from functools import lru_cache
 from math import log, sqrt, tanh
 
-from dprelease.mechanisms.registry import MECHANISMS
-from dprelease.model import Loss, NoiseFamily
+from dprelease.mechanisms import Choice, Mechanism
+from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
-from dprelease.planning import calibration as noises
 from dprelease.planning.budget_request import root
 from dprelease.planning.stated_budgets import Choices
-from dprelease.planning.steps import Choice, Draft
+from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import Total
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BEYOND_RHO, Cost, numerical
@@ -109,7 +108,7 @@ class Composed:
             return float("inf")
         return sum(
             float(draft.demand.weight)
-            * _error(draft, self.mix[draft.name], factor * self.roots[draft.name])
+            * float(self.mix[draft.name].error(draft, factor * self.roots[draft.name]))
             for draft in self.drafts
         )
 
@@ -135,7 +134,7 @@ class Composed:
         key = draft.name, factor
         if key not in self._made:
             intensity = factor * self.roots[draft.name]
-            self._made[key] = noises.scaled(draft, intensity, self.mix[draft.name])
+            self._made[key] = self.mix[draft.name].scaled(draft, intensity)
         return self._made[key]
 
     def _rho(self, factor: Fraction) -> Fraction | None:
@@ -145,8 +144,8 @@ class Composed:
     def _epsilon(self, factor: Fraction) -> Fraction | None:
         events = [event for cost in self.fixed for event in cost.events]
         for draft in self.drafts:
-            made = draft.events_at(factor * self.roots[draft.name], self.mix[draft.name])
-            events.extend(made if made is not None else draft.events(self._choice(draft, factor)))
+            event = self.mix[draft.name].event_at(draft, factor * self.roots[draft.name])
+            events.extend([(event, 1)] if event else self._choice(draft, factor).events)
         return _part_of_epsilon(events, self.total)
 
 
@@ -156,32 +155,13 @@ def _roots(drafts: Sequence[Draft], degree: int) -> dict[str, Fraction]:
 
 def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -> Outcome:
     choices: Choices = {
-        draft.name: noises.scaled(draft, intensities[draft.name], mix[draft.name])
-        for draft in drafts
+        draft.name: mix[draft.name].scaled(draft, intensities[draft.name]) for draft in drafts
     }
     error = sum(
-        float(draft.demand.weight)
-        * _error(draft, choices[draft.name].noise.family, intensities[draft.name])
+        float(draft.demand.weight) * float(mix[draft.name].error(draft, intensities[draft.name]))
         for draft in drafts
     )
     return Outcome(choices, error, mix)
-
-
-def _error(draft: Draft, family: NoiseFamily, intensity: Fraction) -> float:
-    """Variance in units of the draft's L1 norm; of a choice the square of 1/intensity."""
-    spread = 1 / float(intensity) ** 2
-    if family is NoiseFamily.EXPONENTIAL:
-        # permute-and-flip errs less at the same rate; and each of several picks has its part of the
-        # rate, where noisy counts of all candidates (one shot) would have the whole
-        sensitivity = draft.sensitivity
-        parts = draft.query.picks * sensitivity.choice_l1 / sensitivity.l1
-        return spread * 1.5 * max(1.0, 0.7 * parts) ** 2
-    if not draft.additive or family is NoiseFamily.NONE:
-        return spread
-    if family is NoiseFamily.GAUSSIAN:
-        sensitivity = draft.sensitivity
-        return spread * sensitivity.l2_squared / sensitivity.l1**2
-    return 2 * spread
 
 
 def _part_of_rho(losses: Sequence[Loss], total: Total) -> Fraction | None:
@@ -199,11 +179,11 @@ def _allowed(total: Total) -> Fraction:
     return min(zcdp.rho_for(epsilon, total.delta), epsilon / BEYOND_RHO)
 
 
-def _about_rho(draft: Draft, family: NoiseFamily, intensity: float) -> float:
+def _about_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
     """About the rho of a draft at an intensity; nothing rests on it."""
-    if family is NoiseFamily.GAUSSIAN:
+    if mechanism.needs_delta:
         return intensity**2 / 2
-    if family is NoiseFamily.EXPONENTIAL:
+    if mechanism.concentrated:
         parts = max(draft.query.picks, len(draft.query.quantiles).bit_length())
         return intensity**2 / (8 * parts)
     return intensity * tanh(intensity / 2)
@@ -266,7 +246,7 @@ def _next(
     return middle if inside else (low[0] + high[0]) / 2
 
 
-Mix = Mapping[str, NoiseFamily]
+Mix = Mapping[str, Mechanism]
 
 _MOST = 6
 """So many kinds of drafts are told apart in mixes."""
@@ -274,21 +254,21 @@ _MOST = 6
 
 def pure_mix(drafts: Sequence[Draft]) -> Mix | None:
     """No delta for any; None where a spec asks for Gaussian noise."""
-    mix = {draft.name: draft.families.pure for draft in drafts}
-    return None if any(MECHANISMS[family].needs_delta for family in mix.values()) else mix
+    mix = {draft.name: draft.mechanisms.pure for draft in drafts}
+    return None if any(mechanism.needs_delta for mechanism in mix.values()) else mix
 
 
 def mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
     """The mixes to compare where there is a delta: Gaussian noise for none, for all, for some."""
-    open_ones = [draft for draft in drafts if len(set(draft.families)) > 1]
+    open_ones = [draft for draft in drafts if len(set(draft.mechanisms)) > 1]
     kinds = sorted({_kind(draft) for draft in open_ones}, reverse=True)
     steps = [0, len(kinds), *range(1, len(kinds))][: _MOST + 1]
     for most in steps:
         chosen = set(kinds[:most])
         yield {
-            draft.name: draft.families.concentrated
+            draft.name: draft.mechanisms.concentrated
             if _kind(draft) in chosen
-            else draft.families.pure
+            else draft.mechanisms.pure
             for draft in drafts
         }
 

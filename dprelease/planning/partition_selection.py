@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
-from dprelease.model import Release
-from dprelease.planning import calibration as noises
+from dprelease.mechanisms import Choice
+from dprelease.model import Loss, Release
+from dprelease.model.privacy_events import Approximate
 from dprelease.planning.accuracy_targets import weakest
 from dprelease.planning.budget_request import root
 from dprelease.planning.stated_budgets import Choices, complain
 from dprelease.planning.steps import Draft
-from dprelease.planning.total_budget import Total
+from dprelease.planning.total_budget import Total, selection_delta
+from dprelease.privacy.sensitivity import Contribution
 
 
 def selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choices:
@@ -23,7 +25,7 @@ def selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choic
     paying = [draft for draft in drafts if not draft.free]
     choosing = [draft for draft in paying if draft.selects]
     choices = {
-        draft.name: weakest(release, draft, partial(noises.selecting, draft))
+        draft.name: weakest(release, draft, partial(selecting, draft))
         for draft in choosing
         if draft.demand.targeted
     }
@@ -46,5 +48,25 @@ def selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choic
                 f'"{draft.name}" selects private keys, and has no epsilon for that',
                 "give it an epsilon, or [privacy] an epsilon that is not yet spent",
             )
-        choices[draft.name] = noises.selecting(draft, epsilon)
+        choices[draft.name] = selecting(draft, epsilon)
     return choices
+
+
+def selecting(draft: Draft, epsilon: Fraction) -> Choice:
+    """Noise and threshold of a count that selects its table's private keys.
+
+    Of the mechanisms that its spec leaves, the one that shows keys of fewer units.
+    """
+    # what one unit adds to the count: 1 to each of its keys
+    limits = draft.neighbours.contribution
+    keys = min(limits.groups, limits.rows)
+    counted, delta = Contribution(keys, keys, 1), selection_delta(draft.query)
+    noise, threshold = min(
+        (
+            mechanism.select(draft, counted, epsilon, delta)
+            for mechanism in dict.fromkeys(draft.mechanisms)
+        ),
+        key=lambda choice: choice[1],
+    )
+    event = Approximate(epsilon, delta)
+    return Choice(noise, Loss(epsilon, delta), ((event, 1),), threshold=threshold)

@@ -1,24 +1,44 @@
 """Which queries are read from one release, so that it can have the budget of them all.
 
 In turn: equal queries are released once; count, sum, mean, variance and standard deviation of one
-column, over the same rows and groups, come from one release of a few sums (``shared_sums``); a
-count that is the sum of a finer one's cells is added up from those. Each only where the figures
-together have less noise than if each had its own share, by the weighted mean of what is
-left of their variances.
+column, over the same rows and groups, come from one release of a few sums; a count that is the sum
+of a finer one's cells is added up from those. Each only where the figures together have less noise
+than if each had its own share, by the weighted mean of what is left of their variances.
+
+*Sums of a column.* Count, sum and mean follow from the two sums of a mean, and with the three sums
+of a variance that as well (``statistics.shared``). One record adds exactly K to the sums together
+(K^2 to the three), so the whole joint budget goes to one release.
+
+*Records without a value* add nothing to these sums, but are counted: where the column may hold
+nulls, one more sum, the last, adds K (K^2) for each of them, and nothing for the others. A record
+still adds exactly K in all, to one sum more. See ``statistics.shared.read_release`` for what is
+made of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from math import prod
 
-from dprelease.model import Group, Query, Read, Reading, Release
+from dprelease.model import Measure, MeasureKind, Query, Read, Reading, Release
 from dprelease.planning.budget_request import Demand, demand_of, root
-from dprelease.planning.shared_sums import Carrier, counts_rows, gain, sharing_of
+from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import selecting_queries
-from dprelease.statistics.base import Neighbours, quantity
+from dprelease.privacy.sensitivity import Contribution, Vector
+from dprelease.statistics.base import (
+    Neighbours,
+    Released,
+    SharedSums,
+    Sharing,
+    may_be_outside,
+    moved,
+    quantity,
+)
 from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.three_sums import three_sums
+from dprelease.statistics.shared.two_sums import two_sums
 
 SCREENED_FROM = Fraction(3, 8)
 """A count that would have no more than this of the joint intensity is screened for records without
@@ -26,33 +46,60 @@ a value: its noise is less so, and its interval, which has to allow for such rec
 noise, is no wider than at a share of its own. With a larger share it would be."""
 
 
-def units_of(release: Release, neighbours: Neighbours, *, join_targets: bool = True) -> list[Unit]:
-    """Gather the release's queries into what is released at once, in the order of the leads.
+def drafts_of(release: Release, *, join_targets: bool = True) -> list[Draft]:
+    """Gather the release's queries into what is released at once, in the order of the spec.
 
     Without ``join_targets`` queries with accuracy targets share with none but their equals: what
     they cost together may be less so, which only the whole plan can tell.
     """
-    selecting = selecting_queries(release)
+    neighbours = neighbours_of(release)
     pure = release.privacy.delta == 0 and release.privacy.rho is None
-    units = _equal(release.queries, selecting)
-    alone = [unit for unit in units if unit.demand.targeted and not join_targets]
-    units = _of_columns([unit for unit in units if unit not in alone], pure, neighbours)
-    # what is kept of a unit's rows depends on the groups: then finer cells don't add up
-    return [*alone, *(units if neighbours.people else coarser(units, pure, neighbours))]
+    drafts = _equal(release, neighbours)
+    alone = [draft for draft in drafts if draft.demand.targeted and not join_targets]
+    drafts = _of_columns([draft for draft in drafts if draft not in alone], pure)
+    if not neighbours.people:
+        # what is kept of a unit's rows depends on the groups: then finer cells don't add up
+        drafts = _coarser(drafts, pure)
+    return sorted([*alone, *drafts], key=lambda draft: draft.query.number)
+
+
+def neighbours_of(release: Release) -> Neighbours:
+    """Read from the spec what neighbouring tables can differ in."""
+    bounding = release.privacy.bounding
+    if bounding is None:
+        return Neighbours(release.privacy.adjacency)
+    limits = Contribution(bounding.rows, bounding.groups, bounding.per_group)
+    return Neighbours(release.privacy.adjacency, limits, people=True)
 
 
 # --- equal queries ------------------------------------------------------------------------------
 
 
-def _equal(queries: Sequence[Query], selecting: frozenset[str]) -> list[Unit]:
+def _equal(release: Release, neighbours: Neighbours) -> list[Draft]:
     """Release equal queries once. One that selects keys is released for all that equal it."""
+    selecting = selecting_queries(release)
     queries_by_request: dict[Hashable, list[Query]] = {}
-    for query in queries:
-        queries_by_request.setdefault((_asked(query), demand_of([query]).kind), []).append(query)
-    return [_alike(members, selecting) for members in queries_by_request.values()]
+    for query in release.queries:
+        queries_by_request.setdefault((_request(query), demand_of([query]).kind), []).append(query)
+    drafts = []
+    for members in queries_by_request.values():
+        lead = next((query for query in members if query.name in selecting), members[0])
+        statistic = statistic_of(lead.statistic)
+        drafts.append(
+            Draft(
+                lead,
+                statistic.released(lead),
+                statistic.sensitivity(lead, neighbours),
+                neighbours,
+                tuple(Read(query, lead.name, ()) for query in members),
+                demand_of(members),
+                selects=lead.name in selecting,
+            )
+        )
+    return drafts
 
 
-def _asked(query: Query) -> Query:
+def _request(query: Query) -> Query:
     """What a query asks for, whatever it is called and pays."""
     return replace(
         query,
@@ -72,7 +119,7 @@ def asked_twice(queries: Sequence[Query]) -> list[tuple[str, ...]]:
     """The names of equal queries that are released apart: their budgets are in different terms."""
     queries_by_request: dict[Query, list[Query]] = {}
     for query in queries:
-        queries_by_request.setdefault(_asked(query), []).append(query)
+        queries_by_request.setdefault(_request(query), []).append(query)
     return [
         tuple(query.name for query in members)
         for members in queries_by_request.values()
@@ -80,239 +127,226 @@ def asked_twice(queries: Sequence[Query]) -> list[tuple[str, ...]]:
     ]
 
 
-def _alike(members: Sequence[Query], selecting: frozenset[str]) -> Unit:
-    lead = next((query for query in members if query.name in selecting), members[0])
-    reads = tuple(Read(query, lead.name, ()) for query in members)
-    return Unit(lead, reads, demand_of(members), selects=lead.name in selecting)
-
-
 # --- several statistics of one column -----------------------------------------------------------
 
 
-def _of_columns(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[Unit]:
+def _sharing(query: Query) -> Sharing | None:
+    """How the query's statistic is read from a shared release; None if it never is."""
+    return statistic_of(query.statistic).sharing
+
+
+def _counts_rows(query: Query) -> bool:
+    """Whether it is a count of records, which goes with any column and adds up over cells."""
+    sharing = _sharing(query)
+    return sharing is not None and sharing.counts_rows
+
+
+def _of_columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
     """Put the statistics of a column together, and the count of the same rows with one of them."""
-    sharing = [unit for unit in units if _may_share(unit, neighbours)]
-    by_rows: dict[Hashable, list[Unit]] = {}
-    for unit in sharing:
-        by_rows.setdefault(_rows(unit), []).append(unit)
-    made = (unit for those in by_rows.values() for unit in _columns(those, pure, neighbours))
-    return [*(unit for unit in units if unit not in sharing), *made]
+    sharing = [draft for draft in drafts if _may_share(draft)]
+    by_rows: dict[Hashable, list[Draft]] = {}
+    for draft in sharing:
+        query = draft.query
+        table = query.table if query.private else ""
+        rows = query.groups, query.where, query.mechanism, draft.demand.kind, table
+        by_rows.setdefault(rows, []).append(draft)
+    made = (draft for members in by_rows.values() for draft in _columns(members, pure))
+    return [*(draft for draft in drafts if draft not in sharing), *made]
 
 
-def _may_share(unit: Unit, neighbours: Neighbours) -> bool:
+def _may_share(draft: Draft) -> bool:
     """Not what selects keys, and not a figure that no neighbour changes: it needs no noise."""
-    query = unit.lead
-    if unit.selects or sharing_of(query) is None:
+    query = draft.query
+    if draft.selects or _sharing(query) is None:
         return False
-    if not counts_rows(query) and not quantity(query.column).grid.width:
+    if not _counts_rows(query) and not quantity(query.column).grid.width:
         return False
-    return moves(query, neighbours)
+    return draft.sensitivity.l1 > 0
 
 
-def _rows(unit: Unit) -> Hashable:
-    """What queries must have in common."""
-    query = unit.lead
-    table = query.table if query.private else ""
-    return query.groups, query.where, query.mechanism, unit.demand.kind, table
-
-
-def _columns(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[Unit]:
-    counts = [unit for unit in units if counts_rows(unit.lead)]
-    columns: dict[str, list[Unit]] = {}
-    for unit in units:
-        if not counts_rows(unit.lead) and unit.lead.column is not None:
-            columns.setdefault(unit.lead.column.name, []).append(unit)
-    made = {name: _joined(members, pure, neighbours) for name, members in columns.items()}
+def _columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
+    counts = [draft for draft in drafts if _counts_rows(draft.query)]
+    columns: dict[str, list[Draft]] = {}
+    for draft in drafts:
+        if not _counts_rows(draft.query) and draft.query.column is not None:
+            columns.setdefault(draft.query.column.name, []).append(draft)
+    made: dict[str, Sequence[Draft]] = dict(columns)
+    for name, members in columns.items():
+        if len(members) > 1:
+            worth, joint = _joint(members, pure)
+            made[name] = [joint] if worth < 1 else members
     if counts and columns:
         # the count goes with the column from which it gains most
-        options = {
-            name: (_worth([*counts, *members], pure, neighbours), members)
-            for name, members in columns.items()
-        }
+        options = {name: _joint([*counts, *members], pure) for name, members in columns.items()}
         best = min(options, key=lambda name: options[name][0])
-        if options[best][0] < 1:
-            made[best] = _joined([*counts, *columns[best]], pure, neighbours)
-            counts = []
-    return [*counts, *(unit for members in made.values() for unit in members)]
+        worth, joint = options[best]
+        if worth < 1:
+            made[best], counts = [joint], []
+    return [*counts, *(draft for members in made.values() for draft in members)]
 
 
-def _joined(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[Unit]:
-    """One unit in place of several, if they gain by it."""
-    if len(units) == 1 or _worth(units, pure, neighbours) >= 1:
-        return list(units)
-    carrier = _carrier(units, pure)
-    return [Unit(carrier.lead, carrier.reads(), demand_of(carrier.members), carrier)]
+def _joint(drafts: Sequence[Draft], pure: bool) -> tuple[Fraction, Draft]:
+    """One release of sums in place of several, and how much the figures gain by it.
 
-
-def _worth(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> Fraction:
-    carrier = _carrier(units, pure)
-    return gain(carrier, _fractions(carrier.members, pure), neighbours)
-
-
-def _carrier(units: Sequence[Unit], pure: bool) -> Carrier:
-    """The statistic with the most sums leads; with it go groups, filter and name."""
+    The statistic with the most sums leads: groups, filter and name are its own. The gain is the
+    weighted mean of what is left of each member's variance.
+    """
     members = sorted(
-        (query for unit in units for query in unit.queries), key=lambda query: query.number
+        (read.query for draft in drafts for read in draft.reads), key=lambda query: query.number
     )
-    lead = max(members, key=lambda query: (_lead(query), -query.number))
-    column = next(query.column for query in members if query.column is not None)
+    lead = max(members, key=_lead)
+    neighbours, column = drafts[0].neighbours, lead.column
+    if column is None:
+        raise ValueError("sums are those of a column")
+    shares = fractions([demand_of([query]) for query in members], pure)
+    counts = [_counts_rows(query) for query in members]
     screens = all(
-        part <= SCREENED_FROM
-        for query, part in zip(members, _fractions(members, pure), strict=True)
-        if counts_rows(query)
+        share <= SCREENED_FROM for share, is_count in zip(shares, counts, strict=True) if is_count
     )
-    return Carrier(lead, tuple(members), column, screens)
+    sharing = _sharing(lead)
+    sums = SharedSums(
+        lead.name,
+        quantity(column).grid,
+        sharing is not None and sharing.squared,
+        counts_nulls=column.null_value is None and any(counts),
+        screens=screens and not column.nulls_stated,
+    )
+    released = _sums(lead, sums)
+    row = Vector(sums.width, sums.width**2, len(released.transform))
+    change = moved(lead, neighbours, row, outside=may_be_outside(lead, neighbours))
+    reads = tuple(statistic_of(query.statistic).shared_read(query, sums) for query in members)
+    joint = Draft(lead, released, change, neighbours, reads, demand_of(members))
+    remaining_variance = Fraction(0)
+    for read, share in zip(reads, shares, strict=True):
+        own_variance = _own_variance(read.query, neighbours) / (share * share)
+        if read.reading is Reading.LINEAR:
+            shared_variance = sum((f * f for f in read.factors), Fraction(0)) * change.l1**2
+        else:
+            shared_variance = _spread(read.query) * Fraction(change.l1, sums.width) ** 2
+        remaining_variance += read.query.weight * shared_variance / own_variance
+    return remaining_variance / sum((query.weight for query in members), Fraction(0)), joint
 
 
-def _lead(query: Query) -> int:
-    sharing = sharing_of(query)
-    return -1 if sharing is None else sharing.lead
+def _lead(query: Query) -> tuple[int, int]:
+    sharing = _sharing(query)
+    return -1 if sharing is None else sharing.lead, -query.number
 
 
-def _fractions(members: Sequence[Query], pure: bool) -> list[Fraction]:
-    return fractions([amount(demand_of([query])) for query in members], pure)
+def _sums(lead: Query, sums: SharedSums) -> Released:
+    """The sums, as combinations of measures; that of nulls is the last."""
+    base = (three_sums if sums.squared else two_sums)(lead)
+    if not sums.counts_nulls:
+        return base
+    records = Measure(MeasureKind.RECORDS, None, lead.where)
+    values = [measure.kind is MeasureKind.VALUES for measure in base.measures]
+    nulls = tuple(-sums.width * value for value in values)
+    return Released(
+        (*base.measures, records),
+        (*((*row, 0) for row in base.transform), (*nulls, sums.width)),
+        (*base.unit, base.unit[0]),
+    )
 
 
-def coarser(units: Sequence[Unit], pure: bool, neighbours: Neighbours) -> list[Unit]:
+def _own_variance(query: Query, neighbours: Neighbours) -> Fraction:
+    """The variance of a figure released by itself, at noise of scale L1 norm.
+
+    That is a variance of 1 for each such scale; for a mean that of one record, at a share of 1/2.
+    """
+    statistic = statistic_of(query.statistic)
+    l1 = statistic.sensitivity(query, neighbours).l1
+    sharing = statistic.sharing
+    if sharing is None or sharing.linear:
+        return (l1 * statistic.released(query).unit[0]) ** 2
+    width = quantity(query.column).grid.width
+    return _spread(query) * Fraction(l1, width * width if sharing.squared else width) ** 2
+
+
+def _spread(query: Query) -> Fraction:
+    """Of a mean (and, as good as any to compare itself with, a variance) of one record."""
+    grid = quantity(query.column).grid
+    return (grid.step * grid.width) ** 2 / 2
+
+
+# --- counts that are sums of finer ones ---------------------------------------------------------
+
+
+def _coarser(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
     """Add up counts from the cells of finer ones, where both gain."""
-    by_rows: dict[Hashable, list[Unit]] = {}
-    for unit in units:
-        query = unit.lead
-        if not moves(query, neighbours):
-            by_rows[query.name] = [unit]
+    by_rows: dict[Hashable, list[Draft]] = {}
+    for draft in drafts:
+        query = draft.query
+        if not draft.sensitivity.l1:
+            by_rows[query.name] = [draft]
             continue
-        by_rows.setdefault((query.where, query.mechanism, unit.demand.kind), []).append(unit)
-    return [made for members in by_rows.values() for made in _merged_units(members, pure)]
+        by_rows.setdefault((query.where, query.mechanism, draft.demand.kind), []).append(draft)
+    return [made for members in by_rows.values() for made in _merged_drafts(members, pure)]
 
 
-def _merged_units(units: Sequence[Unit], pure: bool) -> list[Unit]:
-    remaining_units = list(units)
-    for coarse in sorted(units, key=lambda unit: len(unit.lead.groups)):
-        if not counts_rows(coarse.lead) or coarse not in remaining_units:
+def _merged_drafts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
+    remaining_drafts = list(drafts)
+    for coarse in sorted(drafts, key=lambda draft: len(draft.query.groups)):
+        if not _counts_rows(coarse.query) or coarse not in remaining_drafts:
             continue
         options = [
-            (worth, fine)
-            for fine in remaining_units
-            if len(fine.lead.groups) > len(coarse.lead.groups)
-            and (merged := _merged(coarse, fine)) is not None
-            and (worth := _worth_merging(coarse, fine, merged, pure)) < 1
+            option
+            for fine in remaining_drafts
+            if len(fine.query.groups) > len(coarse.query.groups)
+            and (option := _merged(coarse, fine, pure)) is not None
+            and option[0] < 1
         ]
         if options:
-            _, fine = min(options, key=lambda option: option[0])
-            remaining_units[remaining_units.index(fine)] = _added(coarse, fine)
-            remaining_units.remove(coarse)
-    return remaining_units
+            _, fine, merged = min(options, key=lambda option: option[0])
+            remaining_drafts[remaining_drafts.index(fine)] = merged
+            remaining_drafts.remove(coarse)
+    return remaining_drafts
 
 
-def _merged(coarse: Unit, fine: Unit) -> tuple[int, ...] | None:
-    """Which groups of the finer count are summed over; None where that isn't the coarser one.
+def _merged(coarse: Draft, fine: Draft, pure: bool) -> tuple[Fraction, Draft, Draft] | None:
+    """The finer draft with the coarser count read from it, and how much both gain by it.
 
-    Every record must have a label in these groups, or the sum would lack some.
+    The gain is the weighted mean of what is left of both variances. None where the coarser count
+    isn't a sum over groups of the finer one: every record must have a label in these.
     """
-    one, other = coarse.lead, fine.lead
-    plain = counts_rows(one) and not coarse.selects and not one.private
-    counted = _count_in(fine)
+    one, other = coarse.query, fine.query
+    plain = _counts_rows(one) and not coarse.selects and not one.private
+    # the read of a count over all cells that noise alone disturbs
+    counted = next(
+        (read for read in fine.reads if _counts_rows(read.query) and not read.screened), None
+    )
     if not plain or counted is None or other.private or counted.merged:
         return None
-    if any(read.reading is not Reading.OWN for read in coarse.reads) or coarse.carrier:
+    if any(read.rows for read in coarse.reads):  # it is read from several integers itself
         return None
     extra = tuple(place for place, group in enumerate(other.groups) if group not in one.groups)
     common_groups = [group for place, group in enumerate(other.groups) if place not in extra]
     if common_groups != list(one.groups) or not extra:
         return None
-    return extra if all(_holds_all(other.groups[place]) for place in extra) else None
-
-
-def _holds_all(group: Group) -> bool:
-    return group.other is not None and group.null_label is not None
-
-
-def _count_in(unit: Unit) -> Read | None:
-    """The read of a count over all cells of a unit, if it has one that noise alone disturbs."""
-    for read in unit.reads:
-        if counts_rows(read.query) and not read.screened:
-            return read
-    return None
-
-
-def _cells(fine: Unit, merged: Sequence[int]) -> int:
-    cells = 1
-    for place in merged:
-        cells *= len(fine.lead.groups[place].labels)
-    return cells
-
-
-def _worth_merging(coarse: Unit, fine: Unit, merged: Sequence[int], pure: bool) -> Fraction:
-    """Weighted mean of what is left of both variances."""
-    one, other = fractions([amount(unit.demand) for unit in (coarse, fine)], pure)
-    counted = _count_in(fine)
-    rows = len(counted.rows) if counted is not None and counted.rows else 1
+    extra_groups = [other.groups[place] for place in extra]
+    if any(group.other is None or group.null_label is None for group in extra_groups):
+        return None
+    rows, factors = counted.rows or (0,), counted.factors or (Fraction(1),)
+    cells = prod(len(group.labels) for group in extra_groups)
+    coarse_share, fine_share = fractions([coarse.demand, fine.demand], pure)
     weights = coarse.demand.weight, fine.demand.weight
-    weighted_variance = (
-        weights[0] * rows * _cells(fine, merged) * one * one + weights[1] * other * other
-    )
-    return weighted_variance / sum(weights, Fraction(0))
+    variance = weights[0] * len(rows) * cells * coarse_share**2 + weights[1] * fine_share**2
+    queries = [read.query for read in coarse.reads]
+    reads = (Read(query, other.name, rows, Reading.LINEAR, factors, extra) for query in queries)
+    demand = demand_of([*(read.query for read in fine.reads), *queries])
+    merged = replace(fine, reads=(*fine.reads, *reads), demand=demand)
+    return variance / sum(weights, Fraction(0)), fine, merged
 
 
-def _added(coarse: Unit, fine: Unit) -> Unit:
-    counted, merged = _count_in(fine), _merged(coarse, fine)
-    if counted is None or merged is None:
-        raise ValueError("the finer count is not what the coarser one adds up")
-    rows = counted.rows or (0,)
-    factors = counted.factors or (Fraction(1),)
-    reads = tuple(
-        Read(query, fine.lead.name, rows, Reading.LINEAR, factors, merged)
-        for query in coarse.queries
-    )
-    demand = demand_of([*fine.queries, *coarse.queries])
-    return Unit(fine.lead, (*fine.reads, *reads), demand, fine.carrier, fine.selects)
-
-
-@dataclass(frozen=True, slots=True, eq=False)  # each is itself: thousands are looked up
-class Unit:
-    """What is released at once: for ``reads``, by ``lead`` or by a ``carrier`` in its place.
-
-    ``demand`` is what the queries ask for together.
-    """
-
-    lead: Query
-    reads: tuple[Read, ...]
-    demand: Demand
-    carrier: Carrier | None = None
-    selects: bool = False
-
-    @property
-    def queries(self) -> tuple[Query, ...]:
-        """All queries that are read from it."""
-        return tuple(read.query for read in self.reads)
-
-
-def moves(query: Query, neighbours: Neighbours) -> bool:
-    """Whether any neighbour changes the figure: otherwise it needs no noise."""
-    return statistic_of(query.statistic).sensitivity(query, neighbours).l1 > 0
-
-
-def amount(demand: Demand) -> tuple[str, Fraction]:
-    """What is asked for, as ``fractions`` takes it."""
-    return demand.kind, demand.epsilon or demand.rho or demand.weight
-
-
-def fractions(requests: Sequence[tuple[str, Fraction]], pure: bool) -> list[Fraction]:
+def fractions(demands: Sequence[Demand], pure: bool) -> list[Fraction]:
     """What part of the joint intensity (sensitivity over noise) each would have by itself.
 
     Intensities add up where losses are pure, their squares where they are concentrated. Stated
     budgets are these already; weights give cube roots, or square roots: the least weighted
     variance (``budget_split``).
     """
-    kinds = {kind for kind, _ in requests}
-    amounts = [amount for _, amount in requests]
-    if kinds == {"rho"}:
-        parts = amounts
-        return [root(part / sum(parts, Fraction(0)), 2) for part in parts]
-    if kinds <= {"epsilon", "epsilon and delta", "accuracy"}:
-        return [amount / sum(amounts, Fraction(0)) for amount in amounts]
-    if pure:
-        parts = [root(amount, 3) for amount in amounts]
-        return [part / sum(parts, Fraction(0)) for part in parts]
-    parts = [root(amount, 2) for amount in amounts]
-    return [root(part / sum(parts, Fraction(0)), 2) for part in parts]
+    kinds = {demand.kind for demand in demands}
+    parts = [demand.epsilon or demand.rho or demand.weight for demand in demands]
+    stated = kinds <= {"epsilon", "epsilon and delta", "accuracy"}
+    if kinds != {"rho"} and not stated:
+        parts = [root(part, 3 if pure else 2) for part in parts]
+    shares = [part / sum(parts, Fraction(0)) for part in parts]
+    return shares if stated or (pure and kinds != {"rho"}) else [root(share, 2) for share in shares]

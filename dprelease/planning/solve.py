@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.mechanisms import NOTHING, Choice
+from dprelease.mechanisms.registry import law_of
 from dprelease.model import Loss, Release
-from dprelease.planning import calibration as noises
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
 from dprelease.planning.partition_selection import selections
+from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
-from dprelease.planning.steps import Choice, Draft, drafts_of
+from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import Total
 from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp
@@ -85,7 +87,7 @@ def best_of(release: Release, total: Total) -> Solution:
 
 def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
     """Choose all noise. Raises Failure where the total can't pay for what is asked."""
-    fixed: Choices = {draft.name: noises.NOTHING for draft in drafts if draft.free}
+    fixed: Choices = {draft.name: NOTHING for draft in drafts if draft.free}
     fixed |= selections(release, drafts, total)
     remaining_delta = total.delta - sum(
         (choice.loss.delta for choice in fixed.values()), Fraction(0)
@@ -113,7 +115,7 @@ def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
 def costs_of(drafts: Iterable[Draft], choices: Mapping[str, Choice]) -> list[Cost]:
     """What the drafts that have noise cost."""
     return [
-        Cost(choices[draft.name].loss, draft.events(choices[draft.name]))
+        Cost(choices[draft.name].loss, choices[draft.name].events)
         for draft in drafts
         if draft.name in choices
     ]
@@ -215,7 +217,9 @@ class _Solver:
                 # what others claim leaves none: then it only says what this one would cost alone
                 delta = self.total.delta / len(self.drafts)
             if delta > 0:
-                stated[draft.name] = noises.stated(draft, stated[draft.name], delta, roughly=many)
+                choice = stated[draft.name]
+                mechanism = law_of(choice.noise.family)
+                stated[draft.name] = mechanism.stated(draft, choice, delta, roughly=many)
         loss, method = self.total.loss_of(costs_of(self.drafts, stated))
         return Solution(self.drafts, stated, loss, method, error)
 
@@ -242,10 +246,11 @@ class _Solver:
             return None
         draft = drafts[0]
         remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
-        if not draft.additive or draft.query.mechanism == "laplace" or remaining_epsilon <= 0:
+        mechanism = draft.mechanisms.concentrated
+        if not mechanism.needs_delta or remaining_epsilon <= 0:
             return None
-        choice = noises.normal(draft, remaining_epsilon, total.delta)
-        error = float(choice.noise.parameter) / draft.sensitivity.l1**2
+        choice = mechanism.calibrate(draft, remaining_epsilon, total.delta)
+        error = float(mechanism.variance(choice.noise)) / draft.sensitivity.l1**2
         return Outcome({draft.name: choice}, error * float(draft.demand.weight), {})
 
     def _mixed(

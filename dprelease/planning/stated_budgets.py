@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.mechanisms import Choice
+from dprelease.mechanisms.registry import law_of
 from dprelease.model import Query, Release
-from dprelease.planning import calibration as noises
-from dprelease.planning.steps import Choice, Draft
+from dprelease.planning.steps import Draft
 
 Choices = dict[str, Choice]
 
@@ -38,7 +39,7 @@ def free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Mapping[s
         and draft.demand.delta is None
         and (
             not draft.demand.stated
-            or draft.query.mechanism == "gaussian"
+            or draft.mechanisms.pure.needs_delta
             or draft.demand.rho is not None
         )
     ]
@@ -48,25 +49,25 @@ def free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Mapping[s
 
 def own_choice(release: Release, draft: Draft, deltas: Mapping[str, Fraction]) -> Choice:
     """Choose the noise of a query that states epsilon or rho. Raises Failure without a delta."""
-    demand, wanted = draft.demand, draft.query.mechanism
+    demand, (pure, concentrated) = draft.demand, draft.mechanisms
     delta = demand.delta if demand.delta is not None else deltas.get(draft.name, Fraction(0))
-    if wanted == "gaussian" and delta == 0:
+    if pure.needs_delta and delta == 0:
         raise complain(
             release,
             draft.query,
             "E313",
-            f'"{draft.name}" has no delta left for its gaussian noise',
+            f'"{draft.name}" has no delta left for its {pure.family} noise',
             "give the query a delta, or [privacy] a larger one",
         )
-    if demand.rho is not None:
-        if not draft.additive or wanted == "laplace" or (wanted == "auto" and delta == 0):
-            return noises.pure_for_rho(draft, demand.rho)
-        normal = noises.normal_for_rho(draft, demand.rho, delta)
-        if wanted == "gaussian":
-            return normal
-        return noises.narrower(noises.pure_for_rho(draft, demand.rho), normal)
-    epsilon = demand.epsilon or Fraction(0)
-    if not draft.additive or wanted == "laplace" or (wanted == "auto" and not demand.delta):
-        return noises.pure(draft, epsilon)
-    normal = noises.normal(draft, epsilon, delta)
-    return normal if wanted == "gaussian" else noises.narrower(noises.pure(draft, epsilon), normal)
+    options = [pure]
+    if concentrated.needs_delta and (demand.delta if demand.rho is None else delta):
+        options = list(dict.fromkeys([pure, concentrated]))
+    choices = [
+        mechanism.calibrate(draft, demand.epsilon or Fraction(0), delta)
+        if demand.rho is None
+        else mechanism.calibrate_rho(draft, demand.rho, delta)
+        for mechanism in options
+    ]
+    if len(choices) == 1:
+        return choices[0]
+    return min(choices, key=lambda choice: law_of(choice.noise.family).variance(choice.noise))

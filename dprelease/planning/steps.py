@@ -3,61 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
-from dprelease.mechanisms.registry import MECHANISMS, Families, families_of
-from dprelease.model import (
-    Form,
-    Loss,
-    Noise,
-    NoiseFamily,
-    QuantileScheme,
-    Query,
-    Read,
-    Release,
-    Sensitivity,
-    Step,
-)
-from dprelease.model.privacy_events import (
-    Approximate,
-    Counted,
-    Range,
-)
+from dprelease.mechanisms import Choice
+from dprelease.mechanisms.registry import Options, options_of
+from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
-from dprelease.planning.shared_releases import units_of
-from dprelease.privacy.sensitivity import Contribution
-from dprelease.statistics.base import Neighbours, Released
-from dprelease.statistics.registry import statistic_of
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """How a draft is made private, and the loss that this means for it alone.
-
-    ``spans`` are the ranges of a scheme's levels.
-    """
-
-    noise: Noise
-    loss: Loss
-    form: Form = Form.NUMBERS
-    scheme: QuantileScheme | None = None
-    threshold: int | None = None
-    spans: tuple[Fraction, ...] = ()
-
-    @property
-    def variance(self) -> float:
-        """Variance of the continuous law, to compare choices with: nothing rests on it."""
-        parameter = float(self.noise.parameter)
-        if self.form is not Form.NUMBERS:
-            return parameter**-2 if parameter else 0.0
-        return 2 * parameter**2 if self.noise.family == "laplace" else parameter
-
+from dprelease.statistics.base import Neighbours, Released, may_be_outside, null_fill
 
 ALONE = Demand()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # each is itself: thousands are looked up
 class Draft:
     """A release of some integers or choices, with all queries that are ``reads`` of it.
 
@@ -95,30 +52,32 @@ class Draft:
         return self.released.form is Form.NUMBERS
 
     @property
-    def families(self) -> Families:
-        """The noise families that the spec leaves to choose from."""
-        return families_of(self.released.form, self.query.mechanism)
+    def form(self) -> Form:
+        """Whether numbers, choices or quantiles are released."""
+        return self.released.form
 
-    def events_at(self, intensity: Fraction, family: NoiseFamily) -> tuple[Counted, ...] | None:
-        """The same for noise of a family by its intensity, without the noise; None for choices."""
-        event_at = MECHANISMS[family].event_at
-        if event_at is None or not self.additive:
-            return None
-        return ((event_at(intensity, self.sensitivity, self.shift), 1),)
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbour relation."""
+        return self.neighbours.adjacency
 
-    def events(self, choice: Choice) -> tuple[Counted, ...]:
-        """What the choice does to the privacy loss, for tight composition."""
-        noise, loss = choice.noise, choice.loss
-        if noise.family is NoiseFamily.NONE:
-            return ()
-        if choice.scheme is not None:
-            return tuple((Range(span), 1) for span in choice.spans)
-        if choice.threshold is not None:
-            return ((Approximate(loss.epsilon, loss.delta), 1),)
-        times = self.query.picks if choice.form is Form.CHOICE else 1
-        one = Loss(loss.epsilon / times, loss.delta)
-        event = MECHANISMS[noise.family].event(noise, one, self.sensitivity, self.shift)
-        return ((event, times),)
+    @property
+    def stays(self) -> bool:
+        """Whether a replaced row stays in its one cell for certain."""
+        query = self.query
+        return (
+            not self.neighbours.people
+            and query.column is not None
+            and null_fill(query.column) is not None
+            and not query.private
+            and query.cells == 1
+            and not may_be_outside(query, self.neighbours)
+        )
+
+    @property
+    def mechanisms(self) -> Options:
+        """The mechanisms that the spec leaves to choose from."""
+        return options_of(self, self.query.mechanism)
 
     def step(self, choice: Choice) -> Step:
         """Complete the draft."""
@@ -135,35 +94,3 @@ class Draft:
             scheme=choice.scheme,
             points=self.released.points,
         )
-
-
-def drafts_of(release: Release, *, join_targets: bool = True) -> list[Draft]:
-    """Draft all that is released at once, in the order of the spec; see ``units_of``."""
-    neighbours = neighbours_of(release)
-    drafts = []
-    for unit in units_of(release, neighbours, join_targets=join_targets):
-        statistic = statistic_of(unit.lead.statistic)
-        carrier = unit.carrier
-        drafts.append(
-            Draft(
-                unit.lead,
-                carrier.released() if carrier else statistic.released(unit.lead),
-                carrier.sensitivity(neighbours)
-                if carrier
-                else statistic.sensitivity(unit.lead, neighbours),
-                neighbours,
-                unit.reads,
-                unit.demand,
-                unit.selects,
-            )
-        )
-    return sorted(drafts, key=lambda draft: draft.query.number)
-
-
-def neighbours_of(release: Release) -> Neighbours:
-    """Read from the spec what neighbouring tables can differ in."""
-    bounding = release.privacy.bounding
-    if bounding is None:
-        return Neighbours(release.privacy.adjacency, Contribution(1, 1, 1), people=False)
-    limits = Contribution(bounding.rows, bounding.groups, bounding.per_group)
-    return Neighbours(release.privacy.adjacency, limits, people=True)

@@ -43,7 +43,7 @@ from dprelease.privacy.interval_arithmetic import (
     sqrt_bounds,
 )
 
-# Searches aim at delta (1 - 10^-12), so that the independent witness, whose bounds differ in
+# Searches aim at delta (1 - 10^-12), so that the independent verifier, whose bounds differ in
 # far later digits, confirms every answer.
 ROOM = Fraction(1, 10**12)
 _HAIR = Fraction(1, 10**13)

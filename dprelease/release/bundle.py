@@ -24,7 +24,7 @@ from dprelease.output.tables import RecordFile, file_name, write_table
 from dprelease.postprocess.estimate_columns import blank_tables
 from dprelease.release.payload import Sealed
 from dprelease.report.facts.json_form import report_json
-from dprelease.report.facts.model import Cap, Charge, ComposedTotal, ComposedTotals, Ledger, Spent
+from dprelease.report.facts.model import Cap, Charge, ComposedTotals, Ledger, Spent
 from dprelease.report.facts.release_facts import Outcome, build, table_facts
 from dprelease.report.formats import file_of, media_types, rendered
 from dprelease.report.numbers import upward
@@ -229,9 +229,9 @@ def _spent(loss: Loss) -> Spent:
     return Spent(epsilon=upward(loss.epsilon), delta=upward(loss.delta))
 
 
-def _total(total: Total) -> ComposedTotal:
+def _total(total: Total) -> Spent:
     by = "zCDP" if total.composed else "plain sums"
-    return ComposedTotal(epsilon=upward(total.epsilon), delta=upward(total.delta), by=by)
+    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=by)
 
 
 def _optional(value: Fraction | None) -> int | float | None:

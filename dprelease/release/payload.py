@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TypedDict
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.model import Form, NoisyTable, Plan, StoredTable, Tally
+from dprelease.model import Form, NoisyTable, Plan, Step, StoredTable, Tally
 from dprelease.model.plan_json import exact, record_json, step_json
 
 PACKAGES = ("dprelease", "duckdb", "numpy")
@@ -102,21 +102,33 @@ def _texts(key: Sequence[object]) -> tuple[str, ...]:
 
 def sealed_laws(plan: Plan) -> list[list[object]]:
     """State every step's noise, by name: the order of queries in a spec means nothing."""
-    laws = [_law(step_json(step)) for step in plan.steps]
+    laws = [_law(step) for step in plan.steps]
     laws += [[step.perturb.name, record_json(step)] for step in plan.records]
     return sorted(laws, key=lambda law: str(law[0]))
 
 
-def _law(step: Mapping[str, Any]) -> list[object]:
-    law = [step[name] for name in ("query", "mechanism", "parameter", "transform", "cells")]
-    if "form" in step or "threshold" in step:
-        rates = [selection["rate"] for selection in step.get("selections", ())]
-        law += [step.get("form", str(Form.NUMBERS)), step.get("threshold"), rates]
+def _law(step: Step) -> list[object]:
+    stated = step_json(step)
+    law = [stated[name] for name in ("query", "mechanism", "parameter", "transform", "cells")]
+    if "form" in stated or "threshold" in stated:
+        rates = [exact(selection.rate) for selection in step.scheme.steps] if step.scheme else []
+        law += [stated.get("form", str(Form.NUMBERS)), step.threshold, rates]
     return law
 
 
-def _stored(table: StoredTable) -> dict[str, object]:
-    """State a stored table, but for the place, which is derived."""
+class StoredJson(TypedDict):
+    """A stored table but for its place, which is derived; sums are texts "p/q"."""
+
+    format: str
+    sha256: str
+    size: int
+    rows: int
+    labels: dict[str, list[int]]
+    sums: dict[str, str]
+    pairs: list[tuple[str, str, list[list[int]]]]
+
+
+def _stored(table: StoredTable) -> StoredJson:
     tally = table.tally
     return {
         "format": table.format,
@@ -126,13 +138,13 @@ def _stored(table: StoredTable) -> dict[str, object]:
         "labels": {name: list(counts) for name, counts in tally.labels.items()},
         "sums": {name: exact(total) for name, total in tally.sums.items()},
         "pairs": [
-            [first, second, [list(row) for row in counts]]
+            (first, second, [list(row) for row in counts])
             for (first, second), counts in tally.pairs.items()
         ],
     }
 
 
-def _read_stored(content: Mapping[str, Any]) -> StoredTable:
+def _read_stored(content: StoredJson) -> StoredTable:
     """Read what ``_stored`` wrote; the place is empty."""
     tally = Tally(
         content["rows"],

@@ -31,6 +31,7 @@ from dprelease.model import (
     Release,
     StoredTable,
     SubsetLaw,
+    Tally,
     WindowLaw,
 )
 from dprelease.output.staging import copy_file, remove_leftovers, staged
@@ -97,7 +98,7 @@ def record(  # noqa: PLR0913, PLR0917 - as above
         path = os.path.join(staging.content, "table")
         with new_file(path) as sink:
             write_records(sink, step, described(step, release.about), ahead(shuffler.drain()), form)
-        stored = _measured(path, form, tallier)
+        stored = _measured(path, form, tallier.tally())
         stored = place_of(release.ledger.path, run_id, stored)
         unsealed.keep(path, stored.path)
         sync_directory(directory)
@@ -120,10 +121,10 @@ def _fits_a_byte(law: Law) -> bool:
     return False
 
 
-def _measured(path: str, form: str, tallier: Tallier) -> StoredTable:
+def _measured(path: str, form: str, tally: Tally) -> StoredTable:
     with open(path, "rb") as source:
         digest = hashlib.file_digest(source, "sha256").hexdigest()
-    return StoredTable("", form, digest, os.path.getsize(path), tallier.tally())
+    return StoredTable("", form, digest, os.path.getsize(path), tally)
 
 
 def located(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
@@ -172,8 +173,6 @@ def _converted(step: RecordStep, stored: StoredTable, release: Release, form: st
         with open(stored.path, "rb") as source, new_file(made) as sink:
             rows = read_columns(source, stored.path, stored.format, step)
             write_records(sink, step, described(step, release.about), rows, form)
-        with open(made, "rb") as source:
-            digest = hashlib.file_digest(source, "sha256").hexdigest()
-        size = os.path.getsize(made)
+        converted = _measured(made, form, stored.tally)
         os.replace(made, path)
-    return replace(stored, path=path, format=form, sha256=digest, size=size)
+    return replace(converted, path=path)

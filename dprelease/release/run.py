@@ -38,7 +38,7 @@ from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.report import formats
-from dprelease.report.query_json import query_facts
+from dprelease.report.facts.queries import query_facts
 from dprelease.spec import load
 from dprelease.spec.checks.paths import relocated
 

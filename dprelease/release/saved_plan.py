@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -27,40 +26,8 @@ from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.release_facts import approval_facts, list_files
 
 SCHEMA = "dprelease/plan/1"
-
-
-@dataclass(frozen=True, slots=True)
-class SavedPlan:
-    """A plan in JSON without ledger and digest, and its digest: of a file, or as it would be now.
-
-    Anybody may have written the file, so nothing is taken for granted of its parts.
-    """
-
-    digest: str
-    parts: Mapping[str, Any]
-
-    @property
-    def held(self) -> Mapping[str, object]:
-        """What a run is held to; nothing in the files of early versions, which did not say."""
-        approval = self.parts.get("approval")
-        held = approval.get("holds") if isinstance(approval, dict) else None
-        return held if isinstance(held, dict) else {}
-
-    @property
-    def queries(self) -> Mapping[str, object]:
-        """The queries by name."""
-        steps = self.parts.get("steps")
-        queries = steps if isinstance(steps, list) else []
-        return {str(query.get("name")): query for query in queries if isinstance(query, dict)}
-
-    def text(self, name: str) -> str | None:
-        """One part as text: 1 is not true. The spec's place and its lines don't matter."""
-        if name not in self.parts:
-            return None
-        part = self.parts[name]
-        if name == "warnings" and isinstance(part, list):
-            part = [_without_place(warning) for warning in part]
-        return json.dumps(part, sort_keys=True)
+Parts = dict[str, Any]
+"""A plan in JSON, without ledger and digest."""
 
 
 def digest_of(plan: Plan) -> str:
@@ -87,29 +54,31 @@ def save(file: str, described: Mapping[str, object]) -> None:
     """Write a described plan with its digest, whole or not at all. Raises Failure (exit 2)."""
     content = {name: value for name, value in described.items() if name != "ledger"}
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    problem = save_text(file, text, _is_plan)
-    if problem is not None:
+    if problem := save_text(file, text, _is_plan):
         raise _refused(f"the plan {file} can't be written: {problem}", "choose another FILE")
 
 
 def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
     """Refuse a plan that isn't the saved one, and ``new_noise``. Raises Failure (exit code 2)."""
-    saved = read_saved_plan(file)
+    digest, saved = read_saved_plan(file)
     if new_noise:
         raise _refused(
             f"{file} approves one release, and new noise is another one, which is charged again",
             "leave out --new-noise, or have a plan with another snapshot approved",
         )
-    now = _as_saved(plan)
-    if saved.digest != now.digest:
+    from dprelease.report.plan_json import describe, what_if_facts
+
+    now: Parts = json.loads(json.dumps({**describe(plan), "what_if": what_if_facts(plan)}))
+    del now["ledger"]
+    if digest != digest_of(plan):
         names = ", ".join(_differences(saved, now)[:5])
         raise _refused(
             f"what would be run now is not what {file} holds"
             + (f" (differs in {names})" if names else ""),
             "have the new plan approved (dprelease plan -o), or restore spec, options and version",
         )
-    parts = saved.parts.keys() | now.parts.keys()
-    if edited := sorted(name for name in parts if saved.text(name) != now.text(name)):
+    edited = sorted(name for name in {*saved, *now} if _line(saved, name) != _line(now, name))
+    if edited:
         raise _refused(
             f"{file} was edited since it was saved, or saved by another version "
             f"(differs in {', '.join(edited[:5])})",
@@ -117,17 +86,8 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
         )
 
 
-def _as_saved(plan: Plan) -> SavedPlan:
-    """The plan as it is read back from a file."""
-    from dprelease.report.plan_json import describe, what_if_facts
-
-    parts = json.loads(json.dumps({**describe(plan), "what_if": what_if_facts(plan)}))
-    del parts["ledger"]
-    return SavedPlan(digest_of(plan), parts)
-
-
-def read_saved_plan(file: str) -> SavedPlan:
-    """Read a saved plan. Raises Failure (exit code 2) for any other file."""
+def read_saved_plan(file: str) -> tuple[str, Parts]:
+    """Read the digest and the parts of a saved plan. Raises Failure (exit 2) for any other file."""
     path = Path(file)
     try:
         status = path.stat()
@@ -136,7 +96,7 @@ def read_saved_plan(file: str) -> SavedPlan:
         content = json.loads(path.read_bytes(), object_pairs_hook=_unique_keys)
         if content["schema"] != SCHEMA or not isinstance(content["digest"], str):
             raise ValueError("no plan")
-        return SavedPlan(content.pop("digest"), content)
+        return content.pop("digest"), content
     except OSError as problem:
         reason = problem.strerror or "it can't be read"
         raise _refused(f"the plan {file} can't be read: {reason}", "see --plan") from None
@@ -144,25 +104,43 @@ def read_saved_plan(file: str) -> SavedPlan:
         raise _refused(f"{file} is no saved plan", "save one with dprelease plan -o") from None
 
 
-def _differences(saved: SavedPlan, now: SavedPlan) -> list[str]:
+def _differences(saved: Parts, now: Parts) -> list[str]:
     """Name what differs between two plans, as far as their JSON tells."""
-    held = [name for name in now.held if saved.held and now.held[name] != saved.held.get(name)]
-    parts = [name for name in _NAMED if saved.parts.get(name) != now.parts.get(name)]
-    queries = [
-        f'query "{name}"' for name, query in now.queries.items() if saved.queries.get(name) != query
-    ]
-    gone = len(saved.queries.keys() - now.queries.keys())
-    return [*held, *parts, *queries, *([f"a query that is gone: {gone}"] if gone else [])]
+    (old_terms, old_queries), (terms, queries) = map(_terms_and_queries, (saved, now))
+    changed = [name for name in terms if old_terms and terms[name] != old_terms.get(name)]
+    changed += [name for name in _NAMED if saved.get(name) != now.get(name)]
+    changed += [f'query "{name}"' for name in queries if old_queries.get(name) != queries[name]]
+    gone = len(old_queries.keys() - queries.keys())
+    return [*changed, *([f"a query that is gone: {gone}"] if gone else [])]
+
+
+def _terms_and_queries(parts: Parts) -> tuple[Mapping[str, object], Mapping[str, object]]:
+    """What a run is held to (nothing in files of early versions), and the queries by name.
+
+    Anybody may have written the file, so nothing is taken for granted of its parts.
+    """
+    approval, steps = parts.get("approval"), parts.get("steps")
+    terms = approval.get("holds") if isinstance(approval, dict) else None
+    queries = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+    by_name = {str(query.get("name")): query for query in queries}
+    return terms if isinstance(terms, dict) else {}, by_name
 
 
 _NAMED = ("release", "unit", "unit_column", "adjacency", "bounding", "declared", "lists")
 _PLACE = {"file", "line", "column"}
 
 
-def _without_place(warning: object) -> object:
-    if not isinstance(warning, dict):
-        return warning
-    return {name: value for name, value in warning.items() if name not in _PLACE}
+def _line(parts: Parts, name: str) -> str | None:
+    """One part as text: 1 is not true. The spec's place and its lines don't matter."""
+    part = parts.get(name)
+    if name == "warnings" and isinstance(part, list):
+        part = [
+            {key: warning[key] for key in warning if key not in _PLACE}
+            if isinstance(warning, dict)
+            else warning
+            for warning in part
+        ]
+    return json.dumps(part, sort_keys=True) if name in parts else None
 
 
 def _is_plan(text: str) -> bool:

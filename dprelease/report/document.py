@@ -6,36 +6,32 @@ stands between backticks is code. Numbers are those of the facts, None is nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from dprelease.report.charts.drawing import Chart
+from dprelease.report.charts.svg import Chart
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading inside a section."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """A paragraph; ``style`` is "lead" for the sentence that counts, "small" for an aside."""
 
     text: str
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bullets:
+class Bullets(NamedTuple):
     """A list of sentences."""
 
     lines: tuple[str, ...]
     code: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(NamedTuple):
     """A figure that is seen first. A link ends the label: its text, and the name of a section."""
 
     figure: str | int | float
@@ -43,15 +39,13 @@ class Tile:
     link: tuple[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
+class Tiles(NamedTuple):
     """The figures that are seen first."""
 
     tiles: tuple[Tile, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """A cell that says how something stands: "pass", "attention" or "attested"."""
 
     text: str
@@ -60,8 +54,7 @@ class Status:
 Cell = str | int | float | Status | None
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A table; its first column names the rows, and ``numbers`` are the places of figures.
 
     ``name`` is unique in a document, and safe in an id.
@@ -74,8 +67,7 @@ class Table:
     numbers: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FigureColumn:
+class FigureColumn(NamedTuple):
     """A column of a published table."""
 
     name: str
@@ -83,8 +75,7 @@ class FigureColumn:
     number: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A published figure, what the noise does to it, and whether it is flagged."""
 
     figure: str
@@ -92,8 +83,7 @@ class Figure:
     flag: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FigureTable:
+class FigureTable(NamedTuple):
     """The beginning of a published table: ``keys`` columns of names, then figures."""
 
     name: str
@@ -103,15 +93,13 @@ class FigureTable:
     rows: tuple[tuple[Figure, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Definitions:
+class Definitions(NamedTuple):
     """Labels, and what is said of each."""
 
     rows: tuple[tuple[str, str | int | float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(NamedTuple):
     """Parts that may be folded up under a title, which ``name`` comes before if there is one."""
 
     title: str
@@ -119,8 +107,7 @@ class Details:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Parts that belong together, and how they are laid out where there is room.
 
     "pair" side by side, "stack" one below the other, "beside" a table and its charts, "told" a
@@ -145,8 +132,7 @@ Part = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A section; ``short`` is its title in a table of contents."""
 
     name: str
@@ -155,8 +141,7 @@ class Section:
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A report, or the page of a plan: ``form`` says which, ``kind`` says it in a sentence."""
 
     title: str

@@ -10,11 +10,11 @@ from dprelease.planning.planner import what_if
 from dprelease.postprocess.number_text import as_budget
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.queries import accounting_facts, query_facts
 from dprelease.report.facts.record_words import record_words
 from dprelease.report.facts.release_facts import approval_facts, list_files, record_tables
 from dprelease.report.facts.units import unit_facts
 from dprelease.report.numbers import text, upward
-from dprelease.report.query_json import accounting_facts, query_facts
 from dprelease.statistics.shared import read_release as reading
 
 
@@ -35,8 +35,8 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
             "delta": text(privacy.delta),
             "rho": None if privacy.rho is None else text(privacy.rho),
         },
-        "total": accounting_facts(plan),
-        "steps": [query_facts(plan, read) for read in plan.reads],
+        "total": to_json(accounting_facts(plan)),
+        "steps": [to_json(query_facts(plan, read)) for read in plan.reads],
         **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
         **({"lists": to_json(list_files(release))} if release.lists else {}),
         **({"not_protected": list(shown)} if shown else {}),

@@ -47,18 +47,16 @@ def load(
         folder = os.path.dirname(document.file)
     start = base if base is not None else os.path.abspath(folder)
     parts = read_sections(tree, reporter)
-    return resolve(parts, start, period, reporter, allow_outside_lists)
+    return resolve(parts, start, period, allow_outside_lists)
 
 
 def _tree_of(spec: Mapping[str, object]) -> Mapping[str, object]:
-    from dprelease.spec.toml.tree import OddKey, TooDeep, plain_tree
+    from dprelease.spec.complaints.reporter import Refused
+    from dprelease.spec.toml.tree import plain_tree
 
     try:
         tree = plain_tree(spec)
-    except TooDeep:
-        complaint = Complaint("E004", "the spec is nested too deep", "a spec needs four levels")
-        raise Failure(ExitCode.SPEC, complaint) from None
-    except OddKey:
-        complaint = Complaint("E103", "a key of the spec is not a text", "write it as a text")
+    except Refused as refused:
+        complaint = Complaint(refused.code, refused.message, refused.hint)
         raise Failure(ExitCode.SPEC, complaint) from None
     return tree if isinstance(tree, dict) else {}

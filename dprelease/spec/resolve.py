@@ -43,9 +43,8 @@ from dprelease.spec.checks.queries.output_tables import check_tables
 from dprelease.spec.checks.queries.query import resolve_query
 from dprelease.spec.checks.queries.query_context import QueryContext
 from dprelease.spec.checks.warnings import check_usage, warn_of_bounding
-from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.complaints.wording import listed, show
-from dprelease.spec.schema.models import OutputSection, ReportSection
+from dprelease.spec.schema.models import OutputSection, ReleaseSection, ReportSection
 from dprelease.spec.schema.structure import Part, Parts
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
@@ -54,47 +53,45 @@ _DEFAULT_FORMATS = ("html", "md", "json")
 T = TypeVar("T")
 
 
-def resolve(
-    parts: Parts, base: str, period: str | None, reporter: Reporter, outside: bool
-) -> Release:
+def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Release:
     """Make the release. Raises ``Failure`` with every complaint, those of structure included.
 
     ``outside`` allows lists of values to lie outside of ``base``.
     """
-    period = check_period(period, parts.data, parts.output.model.path, reporter)
-    data = resolve_data(parts.data, base, period, reporter)
+    reporter = parts.privacy.reporter
+    period = check_period(period, parts)
+    data = resolve_data(parts.data, base, period)
     lists = Lists(base, _barred(parts, data, base), outside)
-    columns = resolve_columns(parts.columns, lists, reporter)
-    check_declared(parts.columns, data.source if data is not None else None, reporter)
     types = {
         name: ColumnType(part.model.type)
         for name, part in parts.columns.items()
         if part.model.type is not None and part.model.expression is None
     }
-    check_unit(parts.privacy, columns, data, reporter, grouped=not parts.perturbs_only)
+    columns = resolve_columns(parts.columns, types, lists)
+    check_declared(parts.columns, data.source if data is not None else None)
+    check_unit(parts, data)
     people = parts.privacy.model.unit == "column"
     unit_column = parts.privacy.model.unit_column if people else None
     context = QueryContext(columns, types, reporter, unit_column, lists)
     queries, paid = _queries(parts, context)
-    _check_names(parts, reporter)
-    explicit = {query.number for query in queries if parts.queries[query.number].model.table}
-    check_tables(queries, explicit, reporter)
-    check_budgets(parts.privacy, parts.queries, paid, reporter)
+    _check_names(parts)
+    check_tables(queries, parts)
+    check_budgets(parts, paid)
     perturbs = _perturbs(parts, context, queries)
-    ledger = _ledger(parts, data, base, period, reporter)
+    ledger = _ledger(parts, data, base, period)
     output = _output(parts.output, base, period)
-    formats = _formats(parts.report, reporter)
+    formats = _formats(parts.report)
     spec = [("the spec", reporter.file)] if reporter.marks is not None else []
     check_ledger(ledger, data, spec, reporter)
     if output is not None:
         others = [*of_ledger(ledger), *_list_files(parts, base), *spec]
         check_output(output.path, data, others, reporter)
-    check_usage(parts, data, reporter)
-    warn_of_bounding(parts.privacy, queries, bool(parts.perturbs), reporter)
+    check_usage(parts, data)
+    warn_of_bounding(parts, queries)
     reporter.raise_if_any()
     return Release(
         reporter.file,
-        _about(parts),
+        About(**{key: getattr(parts.release.model, key) for key in ReleaseSection.KEYS}),
         _sure(data),
         _privacy(parts),
         ledger,
@@ -108,15 +105,6 @@ def resolve(
         perturbs,
         tuple(lists.files),
     )
-
-
-def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> tuple[Perturb, ...]:
-    if not parts.perturbs:
-        return ()
-    # Imported here for start-up: most specs have none.
-    from dprelease.spec.checks.local_tables import resolve_perturbs
-
-    return resolve_perturbs(parts, context, queries)
 
 
 def _sure(value: T | None) -> T:
@@ -141,21 +129,16 @@ def _queries(parts: Parts, context: QueryContext) -> tuple[tuple[Query, ...], fr
     # Imported here for start-up: most tables have public keys.
     from dprelease.spec.checks.queries.key_selectors import select_keys
 
-    return select_keys(queries, parts, context.reporter)
+    return select_keys(queries, parts)
 
 
-def _about(parts: Parts) -> About:
-    model = parts.release.model
-    return About(
-        _sure(model.name),
-        model.title,
-        model.curator,
-        model.contact,
-        model.purpose,
-        model.region,
-        model.sector,
-        model.approved_by,
-    )
+def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> tuple[Perturb, ...]:
+    if not parts.perturbs:
+        return ()
+    # Imported here for start-up: most specs have none.
+    from dprelease.spec.checks.local_tables import resolve_perturbs
+
+    return resolve_perturbs(parts, context, queries)
 
 
 def _privacy(parts: Parts) -> Privacy:
@@ -173,30 +156,24 @@ def _privacy(parts: Parts) -> Privacy:
     )
 
 
-def _ledger(
-    parts: Parts, data: Data | None, base: str, period: str | None, reporter: Reporter
-) -> LedgerSettings:
-    part = parts.ledger
-    model = part.model
+def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> LedgerSettings:
+    part, model, path = parts.ledger, parts.ledger.model, parts.data.model.path
     if model.epsilon_cap is None and part.sound("epsilon_cap"):
         message = "no epsilon_cap: the budget of this data set is not limited"
-        hint = "agree on a cap and write it in [ledger]"
-        reporter.warn("W201", message, ("ledger",), hint, "key")
+        part.warn("W201", message, "agree on a cap and write it in [ledger]", at="key")
     dataset = model.dataset
     if dataset is None:
-        written = parts.data.model.path
-        dataset = dataset_name(absolute(base, written)) if written is not None and data else ""
+        dataset = dataset_name(absolute(base, path)) if path is not None and data else ""
     disjoint = bool(model.disjoint_periods)
-    path, spot = parts.data.model.path, ("ledger", "disjoint_periods")
     if disjoint and path is not None and not separates_periods(path):
         message = "disjoint_periods, but the path of the data has no {period} by itself"
         hint = "each period needs files of its own: {period} in [data] path, no wildcard beside it"
-        reporter.complain("E241", message, spot, hint)
+        part.complain("E241", message, hint, "disjoint_periods")
     if disjoint and period is not None and nearly_a_date(period):
         message = f"the period {show(period)} looks like a date and is none"
         hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
-        reporter.complain("E241", message, spot, hint)
-    ledger, witness = _ledger_paths(parts)
+        part.complain("E241", message, hint, "disjoint_periods")
+    ledger, witness = model.path or DEFAULT_LEDGER, model.witness
     return LedgerSettings(
         absolute(base, ledger),
         dataset,
@@ -209,16 +186,10 @@ def _ledger(
     )
 
 
-def _ledger_paths(parts: Parts) -> tuple[str, str | None]:
-    """Give the paths of the ledger and its witness, as the spec writes them."""
-    model = parts.ledger.model
-    return (model.path if model.path is not None else DEFAULT_LEDGER), model.witness
-
-
 def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     """Name what no list may be: the data of all periods, and the ledger with what is beside it."""
-    name, witness = _ledger_paths(parts)
-    ledger = absolute(base, name)
+    witness = parts.ledger.model.witness
+    ledger = absolute(base, parts.ledger.model.path or DEFAULT_LEDGER)
     barred = [
         ("the ledger, or a file that it makes beside itself", path + end)
         for path in (ledger, os.path.realpath(ledger))
@@ -235,25 +206,23 @@ def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
 
 def _output(part: Part[OutputSection], base: str, period: str | None) -> Output | None:
     model = part.model
-    interval = model.interval if model.interval is not None else Fraction(95, 100)
     if model.path is None:
         return None
     written = fill_period(model.path, period)
-    path = os.path.normpath(written)
-    return Output(absolute(base, written), model.format, interval, path)
+    interval = model.interval or Fraction(95, 100)
+    return Output(absolute(base, written), model.format, interval, os.path.normpath(written))
 
 
-def _formats(part: Part[ReportSection], reporter: Reporter) -> tuple[str, ...]:
+def _formats(part: Part[ReportSection]) -> tuple[str, ...]:
     formats = part.model.formats
     if formats is None:
         return _DEFAULT_FORMATS
     for number, name in enumerate(formats):
-        path = ("report", "formats", number)
         if name not in FORMATS:
-            reporter.complain("E105", f"{show(name)} is no format of a report", path,
-                              f"use {listed(tuple(FORMATS))}")  # fmt: skip
+            message, hint = f"{show(name)} is no format of a report", f"use {listed(FORMATS)}"
+            part.complain("E105", message, hint, "formats", number)
         elif name in formats[:number]:
-            reporter.complain("E105", f"{show(name)} is named twice", path, "keep one")
+            part.complain("E105", f"{show(name)} is named twice", "keep one", "formats", number)
     return formats
 
 
@@ -270,13 +239,11 @@ def _list_files(parts: Parts, base: str) -> list[Named]:
     ]
 
 
-def _check_names(parts: Parts, reporter: Reporter) -> None:
-    seen: dict[str, str] = {}
+def _check_names(parts: Parts) -> None:
+    seen: set[str] = set()
     for part in parts.queries:
-        name = part.model.name
-        if name is None:
-            continue
-        if name.casefold() in seen:
-            message = f"two queries are named {show(name)}"
-            reporter.complain("E218", message, (*part.path, "name"), "give each its own name")
-        seen.setdefault(name.casefold(), name)
+        name = (part.model.name or "").casefold()
+        if name in seen:
+            message = f"two queries are named {show(part.model.name)}"
+            part.complain("E218", message, "give each its own name", "name")
+        seen |= {name} if name else set()

@@ -23,7 +23,8 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.privacy.sensitivity import Contribution
+from dprelease.postprocess.number_text import plus_minus
+from dprelease.privacy.sensitivity import Contribution, Row, added, replaced
 
 ONE_ROW = Contribution(1, 1, 1)
 RECORDS_FOR_EXAMPLE = 1000
@@ -40,11 +41,12 @@ class Released:
     released integer i. CHOICE: one row of ``transform`` makes the score of each candidate, in steps
     of ``unit[0]``; the row is empty where the scores are those of ``Query.candidates``.
     QUANTILES: no measures, but ``points``; an empty row and a unit for each quantile.
+    Of a count it is enough to give the measure.
     """
 
     measures: tuple[Measure, ...]
-    transform: tuple[tuple[int, ...], ...]
-    unit: tuple[Fraction, ...]
+    transform: tuple[tuple[int, ...], ...] = ((1,),)
+    unit: tuple[Fraction, ...] = (Fraction(1),)
     form: Form = Form.NUMBERS
     points: Quantity | None = None
 
@@ -153,7 +155,7 @@ class Hazard(NamedTuple):
     place: int
     title: str
     note: str
-    subject: str
+    subject: str = ""
 
 
 ESTIMATE = ("", "_noise_moe", "_flag")
@@ -192,8 +194,18 @@ class Statistic(ABC):
     """Whether a figure is one released integer: the truth, and one draw of noise."""
     error_by_records = False
     """Whether its error depends on how many records are behind a figure."""
+    example_records = "values"
+    """The records at which its error is stated before any data is read, if it depends on them."""
+    compared_with: tuple[str, Fraction | None] | None = None
+    """What the error of a figure of one record is a share of, and its size.
 
-    # Sentences of reports, where it has something to say; see also ``hazards``.
+    None for the size: half of the largest value of its column."""
+
+    # Sentences of reports, where it has something to say.
+    reading = ""
+    """How its figures are read; {level} stands for that of intervals, in percent."""
+    hazard: Hazard | None = None
+    """A hazard that all its figures have."""
     processing = ""
     """What happens to values and figures."""
     explained = ""
@@ -201,11 +213,12 @@ class Statistic(ABC):
 
     def how_to_read(self, level: str) -> str:
         """Say how figures are read; ``level`` is that of intervals, in percent."""
-        return ""
+        return self.reading.format(level=level)
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Name the hazards of reading the figures of a step."""
-        yield from ()
+        if self.hazard is not None:
+            yield self.hazard._replace(subject=step.query.name)
 
     def relative_error(
         self, half: float | None, at_one: float | None, middle: float | None, units: str
@@ -215,7 +228,11 @@ class Statistic(ABC):
         ``half`` is the half-width of its noise if it is the same for every cell, ``at_one`` else
         that for one record; ``middle`` half of the largest value of its column.
         """
-        return None
+        words, size = self.compared_with or ("", None)
+        error, reference = at_one if half is None else half, size or middle
+        if not (words and error and reference):
+            return None
+        return error / reference, f"of {words}".format(units=units)
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
         """Suffixes of the columns it publishes after the query's name, in order."""
@@ -225,9 +242,15 @@ class Statistic(ABC):
     def released(self, query: Query) -> Released:
         """Say which integers leave the engine, and which combinations of them are noised."""
 
-    @abstractmethod
+    def row(self, query: Query) -> Row:
+        """Say what one row adds to the released integers of its cell."""
+        raise TypeError("a statistic says what a row adds, or bounds its sensitivity by itself")
+
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all released integers together between neighbouring tables."""
+        no_value = self.keys.numeric and null_fill(query.column) is None
+        outside = no_value or may_be_outside(query, neighbours)
+        return moved(query, neighbours, self.row(query), outside=outside)
 
     def shared_read(self, query: Query, sums: SharedSums) -> Read:
         """Say how a query is read from a release of sums that others share."""
@@ -237,14 +260,14 @@ class Statistic(ABC):
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Read what was released: estimates, noise intervals, flags."""
 
-    @abstractmethod
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Say before any data is read how large the noise will be, at the interval level."""
+        half = self.half_at(step, interval, RECORDS_FOR_EXAMPLE)
+        error = "no interval" if half is None else plus_minus(Fraction(half))
+        return f"{error} at {RECORDS_FOR_EXAMPLE:,} {self.example_records}"
 
-    def example(
-        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
-    ) -> dict[str, float | int] | None:
-        """Give the half-width at so many records, where it differs by cell."""
+    def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
+        """Give the half-width at so many ``example_records``, where it differs by cell."""
         return None
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
@@ -269,11 +292,11 @@ def quantity(column: Column | None) -> Quantity:
     return Quantity(column.name, column.grid, null_fill(column))
 
 
-def null_fill(column: Column) -> int | None:
+def null_fill(column: Column | None) -> int | None:
     """Give the grid integer that stands for a null, inside the bounds, or None to drop it."""
-    grid = column.grid
-    if column.null_value is None or grid is None:
+    if column is None or column.null_value is None or column.grid is None:
         return None
+    grid = column.grid
     text = {"true": "1", "false": "0"}.get(column.null_value, column.null_value)
     nearest = round(Fraction(text) / grid.step)
     return min(max(nearest, grid.lower), grid.upper)
@@ -285,6 +308,39 @@ def both(first: Expression | None, second: Expression | None) -> Expression | No
         return first or second
     columns = tuple(dict.fromkeys(first.columns + second.columns))
     return Expression(f"({first.text}) AND ({second.text})", columns)
+
+
+UNKNOWN_CELLS = 1 << 62
+"""Private keys: as many cells as units can reach."""
+
+
+def cells_of(query: Query) -> int:
+    """Give the number of cells, or one that no unit can exceed where keys are private."""
+    return UNKNOWN_CELLS if query.private else query.cells
+
+
+def may_be_outside(query: Query, neighbours: Neighbours) -> bool:
+    """Say whether some unit can have no row in any cell of the query.
+
+    True when a filter, an undeclared group value or a null in a group can drop a row (unreadable
+    values are nulls). Where the unit is a column's value also because rows without one are dropped.
+    """
+    return (
+        neighbours.people
+        or query.where is not None
+        or any(group.other is None or group.null_label is None for group in query.groups)
+    )
+
+
+def moved(query: Query, neighbours: Neighbours, row: Row, *, outside: bool) -> Sensitivity:
+    """Bound the change of all cells together, each row adding a ``row`` to its cell.
+
+    ``outside``: whether a unit can have no row with a value in a cell.
+    """
+    cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
+    if neighbours.adjacency is Adjacency.ADD_REMOVE:
+        return added(limits, row, cells, noun)
+    return replaced(limits, row, cells, outside=outside, unit=noun)
 
 
 def noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:

@@ -6,9 +6,15 @@ from dataclasses import replace
 
 from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
 from dprelease.privacy.sensitivity import Scalar
-from dprelease.statistics.base import BY_CHOICE, LISTS, Neighbours, Released, SpecKeys
+from dprelease.statistics.base import (
+    BY_CHOICE,
+    LISTS,
+    Neighbours,
+    Released,
+    SpecKeys,
+    cells_of,
+)
 from dprelease.statistics.shared.choices import Choices
-from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved
 
 
 class Best(Choices):
@@ -32,16 +38,17 @@ class Best(Choices):
         """No measures: the engine is asked for the sums of scores."""
         return Released((), ((),), (_candidates(query).grid.step,), Form.CHOICE)
 
+    def row(self, query: Query) -> Scalar:
+        """Between 0 and the score's upper bound for each candidate, all in one direction."""
+        grid = _candidates(query).grid
+        return Scalar(grid.lower, grid.upper, "score")
+
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of the scores: of all of them, and of those a choice depends on.
 
-        A row adds between 0 and the score's upper bound to each candidate, all in one direction.
-        For ``choice_l1`` see ``AxisChoice``: rows times that bound, in ranges of changes.
+        For ``choice_l1`` see ``AxisChoice``: rows times the upper bound, in ranges of changes.
         """
-        given = _candidates(query)
-        grid, number = given.grid, len(given.texts)
-        row = Scalar(grid.lower, grid.upper, "score")
-        one = moved(query, neighbours, row, outside=may_be_outside(query, neighbours))
+        one, number = super().sensitivity(query, neighbours), len(self.candidates(query))
         rows = neighbours.contribution.within(cells_of(query)).rows
         return replace(
             one,
@@ -51,7 +58,7 @@ class Best(Choices):
             shapes=(),
             derivation=f"{one.derivation}, for each candidate",
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
-            choice_l1=rows * grid.upper,
+            choice_l1=rows * _candidates(query).grid.upper,
         )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
-from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity, Step
+from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import added_distinct, replaced_distinct
-from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys
+from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, cells_of
 from dprelease.statistics.shared.one_integer import Single
-from dprelease.statistics.shared.sensitivity import cells_of
 
 
 class CountDistinct(Single):
@@ -18,26 +16,22 @@ class CountDistinct(Single):
     name = "count_distinct"
     keys = SpecKeys(column=True)
     counts = "different values"
+    compared_with = ("the count of different values", Fraction(1))
     overlaps = True
+    hazard = Hazard(
+        3,
+        "different values counted",
+        "each spelling of a value counts as a value of its own, and cells do not add up: a "
+        "value can be in several",
+    )
 
     def meaning(self, query: Query) -> str:
         """Name the column whose values are counted."""
         return f"number of different values of {_column(query)}"
 
-    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
-        """Spellings and overlaps."""
-        yield Hazard(
-            3,
-            "different values counted",
-            "each spelling of a value counts as a value of its own, and cells do not add up: a "
-            "value can be in several",
-            step.query.name,
-        )
-
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of different values."""
-        measure = Measure(MeasureKind.DISTINCT, None, query.where, _column(query))
-        return Released((measure,), ((1,),), (Fraction(1),))
+        return Released((Measure(MeasureKind.DISTINCT, None, query.where, _column(query)),))
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all numbers of values together.

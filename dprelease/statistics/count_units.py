@@ -6,9 +6,8 @@ from fractions import Fraction
 
 from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import added_units, replaced_units
-from dprelease.statistics.base import Neighbours, Released
+from dprelease.statistics.base import Neighbours, Released, cells_of, may_be_outside
 from dprelease.statistics.shared.one_integer import Single
-from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside
 
 
 class CountUnits(Single):
@@ -20,14 +19,14 @@ class CountUnits(Single):
     name = "count_units"
     what = "number of different units with a record"
     counts = "{units}"
+    compared_with = ("the count of {units}", Fraction(1))
     overlaps = True
     counts_units = True
     selects_keys = True
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of units."""
-        measure = Measure(MeasureKind.UNITS, None, query.where)
-        return Released((measure,), ((1,),), (Fraction(1),))
+        return Released((Measure(MeasureKind.UNITS, None, query.where),))
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all numbers of units together.

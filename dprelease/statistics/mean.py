@@ -18,6 +18,7 @@ class Mean(TwoSums):
     name = "mean"
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=2)
+    compared_with = ("the mean", None)
 
     def scale(self, query: Query) -> Scale:
         """From the lower bound to the upper one."""
@@ -34,9 +35,3 @@ class Mean(TwoSums):
     def shared_read(self, query: Query, sums: SharedSums) -> Read:
         """From two sums as from its own; from three as from those of a variance."""
         return Read(query, sums.step, sums.rows, Reading.MOMENTS if sums.squared else Reading.OWN)
-
-    def relative_error(
-        self, half: float | None, at_one: float | None, middle: float | None, units: str
-    ) -> tuple[float, str] | None:
-        """Beside one value at the middle."""
-        return (at_one / middle, "of the mean") if at_one is not None and middle else None

@@ -23,11 +23,13 @@ class Proportion(TwoSums):
     name = "proportion"
     keys = SpecKeys(where_is_numerator=True)
     processing = OF_PARTS
+    example_records = "records"
+    compared_with = ("a share of one half", Fraction(1, 2))
 
     def scale(self, query: Query) -> Scale:
         """From 0 to 1."""
         meaning = "share of the records that fulfil the condition, with noise"
-        return Scale(Fraction(0), _ONE, 1, places_for(_ONE), meaning, "records")
+        return Scale(Fraction(0), _ONE, 1, places_for(_ONE), meaning)
 
     def released(self, query: Query) -> Released:
         """Two integers for each cell: records that fulfil the condition, and all others."""
@@ -36,9 +38,3 @@ class Proportion(TwoSums):
         true = Measure(MeasureKind.RECORDS, None, both(query.where, query.numerator.where))
         records = Measure(MeasureKind.RECORDS, None, query.where)
         return Released((true, records), ((1, 0), (-1, 1)), (_ONE, _ONE))
-
-    def relative_error(
-        self, half: float | None, at_one: float | None, middle: float | None, units: str
-    ) -> tuple[float, str] | None:
-        """Beside a share of one half."""
-        return None if at_one is None else (at_one * 2, "of a share of one half")

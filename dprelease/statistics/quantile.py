@@ -19,9 +19,9 @@ from dprelease.statistics.base import (
     Released,
     SpecKeys,
     Statistic,
+    cells_of,
     quantity,
 )
-from dprelease.statistics.shared.sensitivity import cells_of
 
 PARTS = (*ESTIMATE, "_rank_moe")
 OF_VALUES = SpecKeys(column=True, numeric=True, may=LISTS, mechanisms=BY_CHOICE)
@@ -39,25 +39,22 @@ class Quantile(Statistic):
     remark = ""
     keys = OF_VALUES._replace(needs=("q",))
     processing = "Quantiles are values of the column's grid; nulls have no rank."
-
-    def how_to_read(self, level: str) -> str:
-        """Ranks."""
-        return (
-            "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
-            "values are put in order, a median is right where number 500 stands. Its `_noise_moe` "
-            "and `_flag` are empty, for how far a rank is in values is private."
-        )
+    reading = (
+        "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
+        "values are put in order, a median is right where number 500 stands. Its `_noise_moe` "
+        "and `_flag` are empty, for how far a rank is in values is private."
+    )
+    hazard = Hazard(
+        4,
+        "quantiles",
+        "exact in ranks, not in values: where values are few and far apart, or a group is no "
+        "larger than the rank error, a figure can be anywhere between the bounds",
+    )
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Ranks, coarse grids, and ends."""
+        yield from super().hazards(step, interval)
         name = step.query.name
-        yield Hazard(
-            4,
-            "quantiles",
-            "exact in ranks, not in values: where values are few and far apart, or a group is no "
-            "larger than the rank error, a figure can be anywhere between the bounds",
-            name,
-        )
         if step.points and step.points.grid.width < FEW_VALUES:
             yield Hazard(
                 5,

@@ -18,22 +18,21 @@ from math import isfinite
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import places_for
-from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.base import (
     OF_PARTS,
-    RECORDS_FOR_EXAMPLE,
     Neighbours,
     Noisy,
     Released,
     SpecKeys,
     Statistic,
     both,
+    may_be_outside,
+    moved,
     null_fill,
     quantity,
 )
-from dprelease.statistics.shared.sensitivity import may_be_outside, moved
 
 CLOSE = Fraction(1, 16)
 
@@ -44,19 +43,17 @@ class Ratio(Statistic):
     name = "ratio"
     keys = SpecKeys(needs=("numerator", "denominator"))
     error_by_records = True
+    example_records = "records of the largest values"
     processing = OF_PARTS
     explained = (
         "Numerator and denominator have noise of one size, each times an integer that balances "
         "their errors."
     )
-
-    def how_to_read(self, level: str) -> str:
-        """Empty ones, and what intervals of those shown hold."""
-        return (
-            "A ratio is empty where its denominator can't be told from 0. Its interval holds as "
-            "stated over all cells, empty ones counted as held: of ratios that are shown with a "
-            "denominator near its noise, more are wrong."
-        )
+    reading = (
+        "A ratio is empty where its denominator can't be told from 0. Its interval holds as "
+        "stated over all cells, empty ones counted as held: of ratios that are shown with a "
+        "denominator near its noise, more are wrong."
+    )
 
     def released(self, query: Query) -> Released:
         """Two integers for each cell: numerator and denominator times their factors."""
@@ -107,30 +104,14 @@ class Ratio(Statistic):
         first, second = (_row(part).magnitude * _step(part) for part in _parts(query))
         return places_for(first / second)
 
-    def expected_error(self, step: Step, interval: Fraction) -> str:
-        """Half-width of the noise at 1,000 records of the largest values."""
-        half = self._example(step, interval)
-        at = f"at {RECORDS_FOR_EXAMPLE:,} records of the largest values"
-        return f"no interval {at}" if half is None else f"{plus_minus(half)} {at}"
-
-    def example(
-        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
-    ) -> dict[str, float | int] | None:
-        """Half-width of the noise at 1,000 records of the largest values."""
-        half = self._example(step, interval, records)
-        if half is None:
-            return None
-        return {"values": records, "halfwidth": float(half)}
-
-    def _example(
-        self, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
-    ) -> Fraction | None:
+    def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
+        """The half-width for so many records of the largest values."""
         both_sums = [
             records * _row(part, factor).magnitude
             for part, factor in zip(_parts(step.query), balance(step.query), strict=True)
         ]
         half = ratio_halves([both_sums[0]], [both_sums[1]], step.noise, interval).tolist()[0]
-        return Fraction(half) * step.unit[0] / step.unit[1] if isfinite(half) else None
+        return float(Fraction(half) * step.unit[0] / step.unit[1]) if isfinite(half) else None
 
 
 def balance(query: Query) -> tuple[int, int]:

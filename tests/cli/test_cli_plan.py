@@ -15,6 +15,7 @@ def test_the_table_names_everything_and_fits_80_columns(cli):
     assert all(line == line.rstrip() for line in answer.out.splitlines())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("environment", [{}, {"FORCE_COLOR": "1"}, {"TERM": "xterm-256color"}])
 def test_a_pipe_gets_no_colour_and_no_cut_names(cli, spec, environment):
     long = "visits_to_any_clinic_in_the_whole_of_the_country_in_this_year"

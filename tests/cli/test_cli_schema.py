@@ -9,9 +9,8 @@ import tomli
 from jsonschema import Draft202012Validator
 
 import dprelease
-from dprelease.spec.schema import models
-from dprelease.spec.schema.descriptions import SECTIONS, WORDS
 from dprelease.spec.schema.json_schema import KINDS, schema_text, spec_schema
+from dprelease.spec.schema.models import SECTIONS
 from dprelease.spec.schema.sections import Choice
 
 ROOT = Path(__file__).parents[2]
@@ -68,14 +67,13 @@ def test_every_example_is_valid(path):
 
 
 def test_every_key_is_there_with_its_words_and_nothing_else():
-    for name in SECTIONS:
-        section = getattr(models, name)
-        made = SCHEMA["$defs"][name.removesuffix("Section").lower()]
+    for section in SECTIONS:
+        made = SCHEMA["$defs"][section.__name__.removesuffix("Section").lower()]
         assert list(made["properties"]) == list(section.KEYS)
         assert made.get("required", []) == list(section.REQUIRED)
         assert made["additionalProperties"] is False
         for key, fragment in made["properties"].items():
-            words = WORDS[name][key][1].replace("`", "")
+            words = section.KEYS[key].meaning.replace("`", "")
             assert fragment["description"].startswith(words)
             default = section.KEYS[key].default
             if default is not None:
@@ -86,7 +84,7 @@ def test_every_key_is_there_with_its_words_and_nothing_else():
 
 def test_a_new_type_of_key_is_noticed():
     assert complex not in KINDS
-    read = {key.read for name in SECTIONS for key in getattr(models, name).KEYS.values()
+    read = {key.read for section in SECTIONS for key in section.KEYS.values()
             if not isinstance(key, Choice)}  # fmt: skip
     assert read <= set(KINDS)
 

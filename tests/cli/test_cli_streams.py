@@ -133,6 +133,7 @@ def start(folder: Path, *arguments: str, **streams: object) -> subprocess.Popen[
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("arguments", [("--help",), ("plan", "small.toml"), ("--version",)])
 def test_a_reader_that_leaves_is_no_error(folder, arguments):
     read, write = os.pipe()

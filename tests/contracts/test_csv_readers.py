@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from oracle.engine import get
 from tables import T, by_key, hidden, inputs, keyed, sql
+from thorough import some
 
 from dprelease.engines.duckdb import engine as duckdb_engine
 from dprelease.engines.duckdb import record_codes
@@ -252,7 +253,7 @@ def test_a_bad_line_changes_no_other_record(dialect: str, bad: str, tmp_path: Pa
     null = form.null_values[0] if text is None else ""
     well = line(form, ((text or null).replace("\udcff", "\ufffd"),) * len(TYPES) + ("x",))
     tail = tail.replace(",", form.delimiter).replace('"', form.quote or '"')
-    others, units = lines_of(form), UNITS[PAIRS.index((dialect, bad)) % 4 :: 4]
+    others, units = lines_of(form), some(UNITS[PAIRS.index((dialect, bad)) % 4 :: 4], 3)
     found = []
     for one in (well, line(form, (text or "",) * len(TYPES)) + tail):
         middle = len(others) // 2
@@ -267,5 +268,5 @@ def test_a_bad_line_changes_no_other_record(dialect: str, bad: str, tmp_path: Pa
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_each_text_means_what_the_oracle_says(dialect: str, tmp_path: Path) -> None:
     form = DIALECTS[dialect]
-    source = written(tmp_path / "t.csv", form, lines_of(form))
-    assert answers("duckdb", source, UNITS) == answers("reference", source, UNITS)
+    source, units = written(tmp_path / "t.csv", form, lines_of(form)), some(UNITS, 3)
+    assert answers("duckdb", source, units) == answers("reference", source, units)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -111,9 +112,9 @@ def test_looks_account_for_every_record(
     monkeypatch.setattr(duckdb_execute, "FRUGAL", 2)
     monkeypatch.setattr(duckdb_execute, "VERY_FRUGAL", 2 if very else 3)
 
-    def in_two(run: object, *_: object) -> None:
+    def in_two(run: Callable[[Part], object], *_: object) -> Iterator[object]:
         for index in range(2):
-            run(Part(index, 2))  # type: ignore[operator]
+            yield run(Part(index, 2))
 
     monkeypatch.setattr(duckdb_execute, "in_parts", in_two)
     path = tmp_path / f"t.{form}"

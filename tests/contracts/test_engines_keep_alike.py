@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -122,9 +122,9 @@ class Way:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        def run_all(run: object, *_: object) -> None:
+        def run_all(run: Callable[[Part], object], *_: object) -> Iterator[object]:
             for index in range(self.parts):
-                run(Part(index, self.parts))  # type: ignore[operator]
+                yield run(Part(index, self.parts))
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(duckdb_execute, "in_parts", run_all)

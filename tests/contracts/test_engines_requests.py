@@ -24,6 +24,7 @@ from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb.bounding_lists import MOST_ROWS
 from dprelease.engines.duckdb.partitions import Part
+from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -145,9 +146,9 @@ def plain(request: AggregateRequest, table: ExactTable) -> object:
 def parts(number: int) -> Iterator[None]:
     """Have everything asked in so many parts."""
 
-    def run_all(run: Callable[[Part], None], _: int = 1) -> None:
+    def run_all(run: Callable[[Part], object], _: int = 1) -> Iterator[object]:
         for index in range(number):
-            run(Part(index, number))
+            yield run(Part(index, number))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duckdb_execute, "in_parts", run_all)
@@ -265,20 +266,17 @@ def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
                 return self.answer.fetchmany(2)
             raise duckdb.OutOfMemoryException
 
-    def in_parts(run: Callable[[Part], None], _: int = 1) -> None:
-        def failing(part: Part) -> None:
+    def in_parts(run: Callable[[Part], object], _: int = 1) -> Iterator[object]:
+        def failing(part: Part) -> object:
             attempts.append(part.of)
             if part.of >= 4:
-                run(part)
-                return
+                return run(part)
             with pytest.MonkeyPatch.context() as inner:
-                honest_run = duckdb_execute.Execution.run
-                inner.setattr(
-                    duckdb_execute.Execution, "run", lambda self, text: Cut(honest_run(self, text))
-                )
-                run(part)
+                honest_run = FieldReader.run
+                inner.setattr(FieldReader, "run", lambda self, text: Cut(honest_run(self, text)))
+                return run(part)
 
-        honest(failing)
+        return honest(failing)
 
     patch.setattr(duckdb_execute, "in_parts", in_parts)
     return attempts

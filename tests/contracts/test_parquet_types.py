@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from oracle.engine import get
+from thorough import some
 
 from dprelease.errors import Failure
 from dprelease.model import (
@@ -347,7 +348,7 @@ def test_texts_are_cut_into_valid_and_not_by_one_rule(tmp_path: Path) -> None:
 def test_a_decimal_with_more_digits_than_its_type_is_null(
     kind: str, integer: bool, tmp_path: Path
 ) -> None:
-    for digits in (1, 4, 5, 9):
+    for digits in some((9, 1, 4, 5), 4):
         made = getattr(pa, kind)(digits, 1)
         end, size = 10**digits, made.bit_width // 8
         # what a file can hold: four bytes as an integer, else as many as the digits need

@@ -12,8 +12,7 @@ from textwrap import wrap
 from typing import Any
 
 from dprelease.spec.schema import fields, models, numbers
-from dprelease.spec.schema.descriptions import SECTIONS, WORDS
-from dprelease.spec.schema.sections import Choice, Key, Section
+from dprelease.spec.schema.sections import Choice, Key
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "spec.md"
 BEGIN = "<!-- spec reference: begin (written by tests/docs/spec_reference.py) -->"
@@ -50,11 +49,6 @@ KINDS: dict[Callable[[object], object], str] = {
 }
 
 
-def sections() -> list[type[Section]]:
-    """Every section's model, in the order of the spec."""
-    return [getattr(models, name) for name in SECTIONS]
-
-
 def kind(key: Key[Any]) -> str:
     """What a key takes, in words. KeyError for a reading function that has none yet."""
     if isinstance(key, Choice):
@@ -75,18 +69,16 @@ def default(text: str) -> str:
 
 def lines() -> Iterator[str]:
     """The reference, line by line."""
-    for section in sections():
-        title, words = SECTIONS[section.__name__]
-        yield f"## `{title}`"
+    for section in models.SECTIONS:
+        yield f"## `{section.HEADER}`"
         yield ""
-        yield from wrap(words, 100, break_long_words=False, break_on_hyphens=False)
+        yield from wrap(section.WORDS, 100, break_long_words=False, break_on_hyphens=False)
         yield ""
         yield "| key | takes | if left out | meaning |"
         yield "|---|---|---|---|"
         for name, key in section.KEYS.items():
-            absent, meaning = WORDS[section.__name__][name]
-            takes = kind(key)
-            yield f"| `{name}` | {cell(takes)} | {cell(default(absent))} | {cell(meaning)} |"
+            cells = cell(kind(key)), cell(default(key.absent)), cell(key.meaning)
+            yield f"| `{name}` | {' | '.join(cells)} |"
         yield ""
 
 

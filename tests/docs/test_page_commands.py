@@ -20,6 +20,7 @@ WITHOUT_INSTALLING = {
     ),
     "pip install '.[test]' && pytest": "true",
     "pip install .": "true",
+    "pip install '.[docs]' && zensical build --strict": "true",
 }
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 import tomli
 from pages import FIRST, PAGES, Page, page
-from spec_reference import BEGIN, END, replaced, sections
+from spec_reference import BEGIN, END, replaced
 
 import dprelease
 from dprelease.errors import ExitCode
 from dprelease.expressions.whitelist import ALLOWED
 from dprelease.spec.checks.queries.query import MAX_CELLS
-from dprelease.spec.schema.descriptions import WORDS
-from dprelease.spec.schema.sections import Key
+from dprelease.spec.schema import models
+from dprelease.spec.schema.sections import Key, Section
 from dprelease.statistics.registry import STATISTICS
 
 
@@ -68,20 +68,22 @@ def test_the_spec_reference_is_what_the_models_say():
 
 
 def test_every_key_is_described_and_nothing_else():
-    assert list(WORDS) == [section.__name__ for section in sections()]
-    for section in sections():
-        words = WORDS[section.__name__]
-        assert list(words) == list(section.KEYS)
-        assert {key for key, (absent, _) in words.items() if absent == "required"} == set(
-            section.REQUIRED
-        )
+    classes = [value for value in vars(models).values() if isinstance(value, type)]
+    sections = [value for value in classes if issubclass(value, Section) and value is not Section]
+    assert sorted(map(repr, models.SECTIONS)) == sorted(map(repr, sections))
+    for section in models.SECTIONS:
+        assert section.HEADER
+        assert section.WORDS
+        assert all(key.meaning for key in section.KEYS.values())
+        required = {name for name, key in section.KEYS.items() if key.absent == "required"}
+        assert required == set(section.REQUIRED)
 
 
 def test_stated_defaults_are_those_of_the_models():
-    for section in sections():
-        for name, key in section.KEYS.items():
+    for section in models.SECTIONS:
+        for key in section.KEYS.values():
             if key.default is not None:
-                assert WORDS[section.__name__][name][0] == f'"{key.default}"'
+                assert key.absent == f'"{key.default}"'
 
 
 def test_the_reference_notices_a_new_type_of_key():

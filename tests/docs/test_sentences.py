@@ -31,7 +31,7 @@ def too_long(page: Page) -> list[str]:
         sentence
         for paragraph in paragraphs(page)
         for sentence in sentences(paragraph)
-        if len(re.findall(r"\w[\w'’.,-]*", sentence)) > MOST_WORDS
+        if len(re.findall(r"\w[\w'.,-]*", sentence)) > MOST_WORDS
     ]
 
 

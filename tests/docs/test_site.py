@@ -38,3 +38,9 @@ def test_nothing_is_loaded_from_elsewhere():
         assert not re.search(r'(?:!\[[^\]]*\]\(|src(?:set)?=")https?:', page.prose), page.name
     for sheet in DOCS.rglob("*.css"):
         assert not re.search(r"@import|https?:", sheet.read_text(encoding="utf-8")), sheet.name
+
+
+def test_the_readme_is_read_in_a_minute():
+    assert len(README.text.splitlines()) <= 180
+    (spec,) = README.blocks("toml")
+    assert spec.text.count("\n") == 12

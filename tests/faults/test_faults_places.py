@@ -23,6 +23,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become 
 # --- at once ------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_twenty_processes_on_a_cap_for_five(nursery: Nursery, folder: Path) -> None:
     specs = [write_spec(folder, f"r{number}", over=number) for number in range(20)]
     ends = nursery.run_all(
@@ -39,6 +40,7 @@ def test_twenty_processes_on_a_cap_for_five(nursery: Nursery, folder: Path) -> N
             assert "at most 0" in end.err or "is left" in end.err
 
 
+@pytest.mark.thorough
 def test_one_release_in_ten_processes(nursery: Nursery, folder: Path) -> None:
     ends = nursery.run_all(
         [nursery.request(folder, "run", "--wait", "120", "small.toml") for _ in range(10)]

@@ -36,7 +36,7 @@ def places(nursery: Nursery, tmp_path: Path) -> list[tuple[int, str, Path]]:
 
 def test_killed_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]]) -> None:
     charged = 0
-    for number, _step, folder in some(places, 5):
+    for number, _step, folder in some(places, 8):
         end = nursery.run(
             folder, "run", "small.toml", what="kill", at=number, log=str(folder / ".log")
         )

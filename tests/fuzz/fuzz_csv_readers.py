@@ -36,12 +36,7 @@ from dprelease.engines.duckdb.group_keys import put_labels  # noqa: E402
 from dprelease.engines.duckdb.session import session  # noqa: E402
 from dprelease.engines.duckdb.sources import csv_fields, csv_stream  # noqa: E402
 from dprelease.engines.duckdb.typed_rows import Fields, build_rows  # noqa: E402
-from dprelease.expressions.sqltext import (  # noqa: E402
-    identifier,
-    layer,
-    number,
-    select,
-)
+from dprelease.expressions.sqltext import col, literal  # noqa: E402
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Source  # noqa: E402
 
 # Lines of a file, and how many of them are damaged.
@@ -94,11 +89,11 @@ def by_statement(connection: Any, asked: Asked, fields: Fields) -> Found:
     if asked.request is not None:
         put_labels(connection, asked.request.groups)
         rows = build_rows(asked.request, fields)
-        relation = layer(rows.relation, {"unit": rows.unit})
+        relation = rows.relation.layer({"unit": rows.unit})
         columns = (rows.quantities, rows.conditions, rows.values)
         names = [*rows.groups, *(name for each in columns for name in each.values()), "unit"]
-    query = select([identifier(each) for each in names] or [number(0)], relation)
-    return told(connection.execute(query).fetchall())
+    query = relation.select([col(each) for each in names] or [literal(0)])
+    return told(connection.execute(str(query)).fetchall())
 
 
 def by_duckdb(connection: Any, asked: Asked) -> Found | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from small import GOOD, SPEC, lines
+from thorough import some
 from trials import CONDITION, put
 
 MEMORY = 3 << 30  # of addresses, of which the libraries reserve more than they use
@@ -89,8 +90,9 @@ def laid_out(folder: Path, specs: dict[str, str], data: bytes) -> Path:
 
 
 def test_specs(tmp_path: Path) -> None:
-    found, most = run_all(laid_out(tmp_path / "all", SPECS, lines([GOOD])))
-    assert {name: code for name, (code, _) in found.items()} == dict.fromkeys(SPECS, 2)
+    specs = dict(some([*SPECS.items()], 4))
+    found, most = run_all(laid_out(tmp_path / "all", specs, lines([GOOD])))
+    assert {name: code for name, (code, _) in found.items()} == dict.fromkeys(specs, 2)
     assert max(taken for _, taken in found.values()) < 20, found
     assert most < 1 << 30
 

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from product_source import FILES, dotted, name_of, nodes, tree_of
 
-import dprelease
 from dprelease.engines.duckdb.session import session
-
-PACKAGE = Path(dprelease.__file__).parent
 
 READS = """
 FROM read_csv('{other}')
@@ -149,11 +147,11 @@ def test_python_variables_are_no_tables() -> None:
 def test_there_is_no_other_way_to_a_connection() -> None:
     """One place opens DuckDB, and what it gives is locked before anything else is asked."""
     found = [
-        (file.relative_to(PACKAGE).as_posix(), ast.unparse(node.func))
-        for file in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        (name_of(file), dotted(node.func))
+        for file in FILES
+        for node in nodes(tree_of(file))
         if isinstance(node, ast.Call)
-        and ast.unparse(node.func) in {"duckdb.connect", "duckdb.sql", "duckdb.query",
+        and dotted(node.func) in {"duckdb.connect", "duckdb.sql", "duckdb.query",
                                        "duckdb.execute", "duckdb.read_csv", "duckdb.from_arrow"}
     ]  # fmt: skip
     assert found == [("engines/duckdb/session.py", "duckdb.connect")]

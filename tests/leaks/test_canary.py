@@ -164,7 +164,7 @@ def test_whatever_records_are_perturbed(
     assert kept.read_bytes() == table.read_bytes()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", WRONG)
 def test_whatever_the_file_is(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "work" / "data.csv").write_bytes(WRONG[name])
@@ -241,6 +241,7 @@ def test_odd_parquet(
     assert release(capfd, folder).code == code
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kept", [4, 200, -4, -9, -300])
 def test_parquet_cut_short(kept: int, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = parquet(folder)
@@ -305,7 +306,7 @@ def raising(error: BaseException) -> Callable[..., Any]:
     return broken
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", STEPS)
 def test_whatever_fails_is_named_by_its_class(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

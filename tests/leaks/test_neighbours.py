@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import tomli
+from thorough import some
 from world import HEADER, ROWS, Rows, Traces, World
 
 from dprelease.output.read_back import read_table
@@ -165,10 +166,13 @@ def test_the_same_noised_figures_leave_the_same_traces(name: str, tmp_path: Path
     assert len(expected.files) == 9
     drawn = world.drawn
     exact = set()
-    for what, rows in {**NEIGHBOURS, "a crowd": CROWD}.items():
-        world.write(rows)
+    all_neighbours = {**NEIGHBOURS, "a crowd": CROWD}
+    moving = ("one less", "all null", "out of range")
+    chosen = {*moving, *some([*all_neighbours], 2)}
+    for what in (what for what in all_neighbours if what in chosen):
+        world.write(all_neighbours[what])
         world.replayed = ()
-        if what in ("one less", "all null", "out of range"):
+        if what in moving:
             own = world.run()
             same_but_for_noise(expected, own)
             exact.add(own.payloads[0])

@@ -13,14 +13,13 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from dprelease.kernel.noise.additive.sample import sample
-from dprelease.mechanisms import gaussian
+from dprelease.mechanisms import Choice, gaussian
 from dprelease.model import (
     Adjacency,
     Candidates,
     Column,
     ColumnType,
     Expression,
-    Form,
     Grid,
     Group,
     Loss,
@@ -31,8 +30,7 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.planning.calibration import pure
-from dprelease.planning.steps import Choice, Draft
+from dprelease.planning.steps import Draft
 from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.base import Neighbours
 from dprelease.statistics.registry import statistic_of
@@ -102,12 +100,12 @@ def step_of(query: Query, known: Neighbours, family: NoiseFamily, epsilon: Fract
     if family is NoiseFamily.GAUSSIAN:
         noise = gaussian.calibrate_rho(draft.shift, epsilon**2 / 2)
         return draft.step(Choice(noise, Loss(epsilon)))
-    return draft.step(pure(draft, epsilon))
+    return draft.step(draft.mechanisms.pure.calibrate(draft, epsilon, Fraction(0)))
 
 
 def with_noise(query: Query, noise: Noise) -> Step:
     """With any noise."""
-    return draft_of(query, NEIGHBOURS[0]).step(Choice(noise, Loss(Fraction(1)), Form.NUMBERS))
+    return draft_of(query, NEIGHBOURS[0]).step(Choice(noise, Loss(Fraction(1))))
 
 
 # --- laws, by themselves ------------------------------------------------------------------------

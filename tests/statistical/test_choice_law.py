@@ -21,9 +21,9 @@ from dprelease.kernel.noise.selection.exponential import (
     choose,
     draw_exponential,
     draw_permute_and_flip,
-    peel,
+    select_in_turn,
 )
-from dprelease.kernel.noise.selection.weights import Rungs
+from dprelease.kernel.noise.selection.weights import WeightBuckets
 
 ALARM = 1e-6
 DRAWS = 5000
@@ -77,11 +77,11 @@ def drawn(
     draw: Draw, distances: list[int], rate: F, sizes: list[int], draws: int = DRAWS
 ) -> Counter[Hashable]:
     entropy = Hashed(f"{draw.__name__} {distances} {rate} {sizes}")
-    rungs = Rungs(distances, rate, sizes)
-    return Counter(draw(rungs, entropy)[0] for _ in range(draws))
+    buckets = WeightBuckets(distances, rate, sizes)
+    return Counter(draw(buckets, entropy)[0] for _ in range(draws))
 
 
-GROWING = [round(math.exp(8 * i)) for i in range(6)]  # so that all rungs weigh about the same
+GROWING = [round(math.exp(8 * i)) for i in range(6)]  # so that all buckets weigh about the same
 CHOICES = [
     ([0, 1, 2, 3, 4, 5, 6, 7], F(1, 3), [1] * 8),
     ([40, 0, 7, 7, 13, 90], F(1, 30), [1] * 6),
@@ -145,8 +145,8 @@ def test_permute_and_flip_with_more_candidates_than_could_be_flipped() -> None:
 @pytest.mark.parametrize("draw", [draw_exponential, draw_permute_and_flip])
 def test_offsets_are_all_alike(draw: Draw, size: int) -> None:
     entropy = Hashed(f"offsets {draw.__name__} {size}")
-    rungs = Rungs([0, 1, 0], F(1, 2), [size, size, 1])
-    found = [draw(rungs, entropy) for _ in range(4000)]
+    buckets = WeightBuckets([0, 1, 0], F(1, 2), [size, size, 1])
+    found = [draw(buckets, entropy) for _ in range(4000)]
     parts = Counter[Hashable](offset * 5 // size for index, offset in found if index < 2)
     assert p_value(parts, dict.fromkeys(range(5), 1 / 5)) > ALARM
     skewed = Counter[Hashable](offset * 4 // size for index, offset in found if index < 2)
@@ -161,7 +161,7 @@ def test_the_short_call_draws_the_same_law() -> None:
 
 
 @pytest.mark.parametrize("draw", [draw_exponential, draw_permute_and_flip])
-def test_peeling_selects_among_those_left(draw: Draw) -> None:
+def test_selecting_in_turn_selects_among_those_left(draw: Draw) -> None:
     scores, rate = [9, 7, 6], F(1, 3)
     one_law = exponential_law if draw is draw_exponential else flip_law
 
@@ -178,7 +178,8 @@ def test_peeling_selects_among_those_left(draw: Draw) -> None:
     }
     entropy = Hashed(f"peel {draw.__name__}")
     found = Counter[Hashable](
-        tuple(index for index, _ in peel(scores, 2, rate, draw, entropy)) for _ in range(1000)
+        tuple(index for index, _ in select_in_turn(scores, 2, rate, draw, entropy))
+        for _ in range(1000)
     )
     assert p_value(found, law) > ALARM
     shuffled = {(i, j): law[j, i] for i, j in law}

@@ -27,7 +27,7 @@ from planned_figures import (
 from dprelease.kernel.noise.selection.exponential import (
     draw_exponential,
     draw_permute_and_flip,
-    peel,
+    select_in_turn,
 )
 from dprelease.model import Form, NoiseFamily, Query, Step
 from dprelease.statistics.base import Neighbours
@@ -92,7 +92,10 @@ def test_the_draws_keep_it(name: str, mechanism: str, entropy: Any) -> None:
     short = stated(step, LEVELS[1])
     for distance, fine in ((short + 1, True), (short * 2 // 3, False)):
         scores = [0, *[-distance] * (MANY - 1)]
-        found = [peel(scores, 1, step.noise.parameter, draw, entropy)[0][0] for _ in range(1000)]
+        found = [
+            select_in_turn(scores, 1, step.noise.parameter, draw, entropy)[0][0]
+            for _ in range(1000)
+        ]
         assert plausible(np.array(found) != 0, LEVELS[1]) is fine
 
 

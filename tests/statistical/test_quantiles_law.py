@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dprelease.kernel.noise.selection import weights as rungs
+from dprelease.kernel.noise.selection import weights as buckets
 from dprelease.kernel.noise.selection.quantiles import Grid, cut, gather, part_of, release, select
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
@@ -33,9 +33,9 @@ Table = dict[int, int]
 
 @pytest.fixture(autouse=True, scope="module")
 def _quick() -> Iterator[None]:
-    """Weights of rungs are computed once for all draws of this file; nothing else changes."""
+    """Weights of buckets are computed once for all draws of this file; nothing else changes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rungs, "exp_negative", lru_cache(maxsize=None)(rungs.exp_negative))
+        patch.setattr(buckets, "exp_negative", lru_cache(maxsize=None)(buckets.exp_negative))
         yield
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
+from product_source import FILES, PACKAGE, nodes, parsed, source_of
 from unit.complaint_codes import CODE_TABLE as OTHERS
 from unit.complaint_codes import SPEC_CODES as OF_SPECS
 from unit.complaint_codes import Code
 
-import dprelease
-
-PACKAGE = Path(dprelease.__file__).parent
 CODE = re.compile(r"[EW][0-9]{3}")
 TABLE = (*OTHERS, *(Code(code, "spec", meaning) for code, meaning in OF_SPECS))
 
@@ -54,14 +51,13 @@ RANGES = {
 def sources() -> dict[str, str]:
     """Every module by its dotted name below the package."""
     return {
-        ".".join(file.relative_to(PACKAGE).with_suffix("").parts): file.read_text(encoding="utf-8")
-        for file in sorted(PACKAGE.rglob("*.py"))
+        ".".join(file.relative_to(PACKAGE).with_suffix("").parts): source_of(file) for file in FILES
     }
 
 
 def codes_of(source: str) -> Iterator[str]:
     """Codes that stand in the source by themselves, as texts."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(parsed(source)):
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)

@@ -10,13 +10,22 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from product_source import (
+    FILES,
+    PACKAGE,
+    dotted,
+    modules,
+    name_of,
+    nodes,
+    parsed,
+    source_of,
+    tree_of,
+)
 
 import dprelease
 from dprelease.engines import ENGINES
 from dprelease.report.formats import FORMATS
 
-PACKAGE = Path(dprelease.__file__).parent
-FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 500
 
 BANNED_IMPORTS = {
@@ -54,36 +63,30 @@ EXACT = (
 )
 FOR_PEOPLE = {
     "ledger/store.py:WAIT",
-    "statistics/shared/three_sums.py:mean_example",
-    "statistics/ratio.py:example",
-    "statistics/shared/read_release.py:example",
-    "statistics/shared/three_sums.py:_example",
-    "statistics/shared/three_sums.py:example",
-    "statistics/shared/two_sums.py:example",
+    "statistics/ratio.py:half_at",
+    "statistics/shared/three_sums.py:half_at",
+    "statistics/shared/three_sums.py:mean_half",
+    "statistics/shared/two_sums.py:half_at",
 }
 FLOAT_FUNCTIONS = {"exp", "log", "log1p", "expm1", "sqrt", "pow", "fsum", "erf", "erfc"}
 
 
-def name_of(file: Path) -> str:
-    return file.relative_to(PACKAGE).as_posix()
-
-
 def banned_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names = [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
         elif isinstance(node, ast.Attribute):
-            names = [ast.unparse(node).replace("np.", "numpy.", 1)]
+            names = [dotted(node).replace("np.", "numpy.", 1)]
         for banned, reason in BANNED_IMPORTS.items():
             if any(name == banned or name.startswith(f"{banned}.") for name in names):
                 yield f"{node.lineno}: {banned}: {reason}"
 
 
 def entropy(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         names = set()
         if isinstance(node, ast.Attribute):
             names = {node.attr}
@@ -94,18 +97,18 @@ def entropy(tree: ast.AST) -> Iterator[str]:
 
 
 def asserts(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Assert):
             yield f"{node.lineno}: assert vanishes under -O: raise instead"
 
 
 def prints(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {
+    for node in nodes(tree):
+        if isinstance(node, ast.Call) and dotted(node.func) in {
             "print", "breakpoint", "input", "eval", "exec", "warnings.warn",
             "sys.stdout.write", "sys.stderr.write",
         }:  # fmt: skip
-            yield f"{node.lineno}: {ast.unparse(node.func)}()"
+            yield f"{node.lineno}: {dotted(node.func)}()"
 
 
 def floats(tree: ast.AST) -> Iterator[str]:
@@ -113,7 +116,7 @@ def floats(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, float):
             yield f"{scope}: float literal {node.value}"
         elif isinstance(node, ast.Call):
-            function = ast.unparse(node.func)
+            function = dotted(node.func)
             module, _, name = function.rpartition(".")
             if function == "float" or (module in {"math", "np"} and name in FLOAT_FUNCTIONS):
                 yield f"{scope}: {function}()"
@@ -135,9 +138,9 @@ def scoped(tree: ast.AST, scope: str = "") -> Iterator[tuple[str, ast.AST]]:
 
 
 def hidden_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func).rpartition(".")[2]
+            name = dotted(node.func).rpartition(".")[2]
             if name in {"import_module", "__import__", "spec_from_file_location"}:
                 yield f"{node.lineno}: {name}() hides an import from the table of layers"
 
@@ -146,11 +149,7 @@ EVERYWHERE: list[Callable[[ast.AST], Iterator[str]]] = [banned_imports, asserts]
 
 
 def found(rule: Callable[[ast.AST], Iterator[str]], files: list[Path]) -> list[str]:
-    return [
-        f"{name_of(file)}:{complaint}"
-        for file in files
-        for complaint in rule(ast.parse(file.read_text(encoding="utf-8")))
-    ]
+    return [f"{name_of(file)}:{complaint}" for file in files for complaint in rule(tree_of(file))]
 
 
 @pytest.mark.parametrize("rule", EVERYWHERE, ids=lambda rule: rule.__name__)
@@ -160,7 +159,7 @@ def test_a_rule_for_every_file(rule: Callable[[ast.AST], Iterator[str]]) -> None
 
 def test_entropy_is_asked_for_in_one_file() -> None:
     assert found(entropy, [file for file in FILES if name_of(file) != ENTROPY_FILE]) == []
-    assert list(entropy(ast.parse((PACKAGE / ENTROPY_FILE).read_text(encoding="utf-8"))))
+    assert list(entropy(tree_of(PACKAGE / ENTROPY_FILE)))
 
 
 def test_only_the_command_line_writes_to_streams() -> None:
@@ -187,21 +186,14 @@ def test_no_float_on_the_privacy_path() -> None:
 
 
 def test_files_stay_small() -> None:
-    long = {
-        name_of(file)
-        for file in FILES
-        if len(file.read_text(encoding="utf-8").splitlines()) > MOST_LINES
-    }
+    long = {name_of(file) for file in FILES if len(source_of(file).splitlines()) > MOST_LINES}
     assert long == set()
 
 
 def test_nothing_is_left_to_do() -> None:
     marks = ("TO" + "DO", "FIX" + "ME", "XX" + "X", "NotImplementedError", "/home/", "/root/")
     left = [
-        f"{name_of(file)}: {mark}"
-        for file in FILES
-        for mark in marks
-        if mark in file.read_text(encoding="utf-8")
+        f"{name_of(file)}: {mark}" for file in FILES for mark in marks if mark in source_of(file)
     ]
     assert left == []
 
@@ -217,7 +209,7 @@ def test_the_house_stays_within_its_walls() -> None:
     """Few loose modules, and no more files and lines than can be held in the head."""
     assert len([file for file in FILES if file.parent == PACKAGE]) <= MOST_LOOSE
     assert len(FILES) <= MOST_FILES
-    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in FILES)
+    lines = sum(len(source_of(file).splitlines()) for file in FILES)
     assert lines <= MOST_ALL_LINES
 
 
@@ -230,19 +222,13 @@ SAY_NOTHING = {
     "lanes", "layers", "lists", "looks", "own", "ranks", "reading", "records", "roots", "rungs",
     "saving", "sealed", "shown", "starting", "thinning", "whole", "witness", "words",
 }  # fmt: skip
-STILL_NAMED = {
-    "report/charts/drawing.py",
-    "report/charts/records.py",
-}
 
 # A variable, argument or function is a noun that says what it holds.
 NOT_NOUNS = {"apart", "left", "found", "known", "each", "kept", "asked", "told"}
-# Folders in which some still stand: this list shrinks.
-STILL_SAID = {".", "report", "report/charts", "report/facts"}
 
 
 def names_that_are_no_nouns(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         name = None
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             name = node.id
@@ -254,19 +240,14 @@ def names_that_are_no_nouns(tree: ast.AST) -> Iterator[str]:
             yield f"{node.lineno}: {name}"
 
 
-def folder_of(file: Path) -> str:
-    return file.parent.relative_to(PACKAGE).as_posix()
-
-
 def test_modules_are_named_by_what_is_in_them() -> None:
     named = {name_of(file) for file in FILES if file.stem in SAY_NOTHING}
     named |= {name_of(file) for file in FILES if SAY_NOTHING & {*file.relative_to(PACKAGE).parts}}
-    assert named - STILL_NAMED == set()
+    assert named == set()
 
 
 def test_variables_are_named_by_what_they_hold() -> None:
-    files = [file for file in FILES if folder_of(file) not in STILL_SAID]
-    assert found(names_that_are_no_nouns, files) == []
+    assert found(names_that_are_no_nouns, FILES) == []
 
 
 # --- nothing that only tests reach ---------------------------------------------------------------
@@ -284,9 +265,6 @@ REACHED_OTHERWISE = {
 }  # fmt: skip
 # Modules that wait to be wired.
 WAITING = {"privacy.residual_planner"}
-STILL_UNREACHED = {
-    "expressions.fits",
-}
 
 
 def unreached(sources: dict[str, str]) -> list[str]:
@@ -296,22 +274,23 @@ def unreached(sources: dict[str, str]) -> list[str]:
     imports it by name (a package's ``__init__`` hands on, and does not use), or takes it of the
     imported module. A method is used where any attribute has its name.
     """
-    trees = {module: ast.parse(source) for module, source in sources.items()}
+    trees = {module: parsed(source) for module, source in sources.items()}
     loads = {module: Counter(loaded(tree)) for module, tree in trees.items()}
     attributes: Counter[str] = Counter()
     imported: set[tuple[str, str]] = set()
     for module, tree in trees.items():
-        attributes.update(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+        attributes.update(node.attr for node in nodes(tree) if isinstance(node, ast.Attribute))
         imported |= set(taken(tree, loads[module], trees))
     lonely = []
     for module, tree in trees.items():
         for node in tree.body:
             if not isinstance(node, ast.FunctionDef | ast.ClassDef):
                 continue
-            inside = Counter(loaded(node))[node.name]
             if node.name.startswith("__"):
                 continue
-            if loads[module][node.name] == inside and (module, node.name) not in imported:
+            if (module, node.name) not in imported and loads[module][node.name] == Counter(
+                loaded(node)
+            )[node.name]:
                 lonely.append(f"{module}.{node.name}")
             if isinstance(node, ast.ClassDef):
                 lonely += [
@@ -329,7 +308,7 @@ def unreached(sources: dict[str, str]) -> list[str]:
 
 
 def loaded(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id
 
@@ -340,10 +319,10 @@ def taken(
     """Names that a module uses of other ones, with these modules."""
     attributes = {
         (node.value.id, node.attr)
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("dprelease"):
             continue
         base = (node.module or "").removeprefix("dprelease").removeprefix(".")
@@ -360,28 +339,19 @@ def taken(
 def of_package(package: str, name: str, modules: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Where a package has the name from that it hands on."""
     tree = modules.get(package)
-    for node in ast.walk(tree) if isinstance(tree, ast.Module) else ():
+    for node in tree.body if isinstance(tree, ast.Module) else ():
         if isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names}:
             yield (node.module or "").removeprefix("dprelease."), name
-
-
-def product() -> dict[str, str]:
-    modules = {}
-    for file in FILES:
-        parts = file.relative_to(PACKAGE).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        modules[name] = file.read_text(encoding="utf-8")
-    return modules
 
 
 def test_nothing_is_there_for_tests_alone() -> None:
     lonely = {
         name
-        for name in unreached(product())
+        for name in unreached(modules())
         if name not in REACHED_OTHERWISE
         and not any(name.startswith(f"{module}.") for module in WAITING)
     }
-    assert lonely - STILL_UNREACHED == set()
+    assert lonely == set()
 
 
 def test_what_only_tests_would_reach_is_seen() -> None:

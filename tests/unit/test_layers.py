@@ -8,13 +8,10 @@ randomness, and ``certify`` shares no code with the planner that it checks.
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 
 import pytest
+from product_source import modules, nodes, parsed
 
-import dprelease
-
-PACKAGE = Path(dprelease.__file__).parent
 API = "dprelease"
 
 MODEL, ERRORS = "dprelease.model", "dprelease.errors"
@@ -225,12 +222,7 @@ COMMON_NAMES = {"Shift", "MAX_SHAPES"}
 
 def sources() -> dict[str, str]:
     """Every module of the package by its dotted name; a package is named without __init__."""
-    found = {}
-    for file in sorted(PACKAGE.rglob("*.py")):
-        parts = [API, *file.relative_to(PACKAGE).with_suffix("").parts]
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = file.read_text(encoding="utf-8")
-    return found
+    return {f"{API}.{name}".removesuffix("."): source for name, source in modules().items()}
 
 
 def imports(module: str, source: str, known: Mapping[str, str]) -> Iterator[str]:
@@ -254,8 +246,9 @@ def imports(module: str, source: str, known: Mapping[str, str]) -> Iterator[str]
 @cache
 def import_statements(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """Parsing is what takes time: each source is parsed once."""
-    nodes = ast.walk(ast.parse(source))
-    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+    return tuple(
+        node for node in nodes(parsed(source)) if isinstance(node, ast.Import | ast.ImportFrom)
+    )
 
 
 def below(name: str, layer: str) -> bool:
@@ -378,7 +371,7 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
     taken = {
         alias.name
         for module in reach("dprelease.kernel.certify.certify", modules)
-        for node in ast.walk(ast.parse(modules[module]))
+        for node in nodes(parsed(modules[module]))
         if isinstance(node, ast.ImportFrom) and node.module == "dprelease.model.shift"
         for alias in node.names
     }

@@ -9,11 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-import dprelease
-
-PACKAGE = Path(dprelease.__file__).parent
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from product_source import FILES, name_of, nodes, source_of, tree_of
 
 
 def compiled(source: str, optimize: int) -> bytes:
@@ -28,21 +24,20 @@ def test_what_the_option_changes_is_seen(source: str) -> None:
 
 def test_every_module_compiles_to_the_same_code_with_the_option_and_without() -> None:
     """The option acts on compilation alone, so the same code is the same product."""
-    assert len(MODULES) > 100
-    sources = {file: file.read_text(encoding="utf-8") for file in MODULES}
+    assert len(FILES) > 100
     assert [
-        str(file.relative_to(PACKAGE))
-        for file, source in sources.items()
-        if compiled(source, 0) != compiled(source, 1)
+        name_of(file)
+        for file in FILES
+        if compiled(source_of(file), 0) != compiled(source_of(file), 1)
     ] == []
 
 
 def test_nothing_reads_docstrings_but_the_help() -> None:
     """``-OO`` strips them as well."""
     found = [
-        f"{file.relative_to(PACKAGE)}:{node.lineno}"
-        for file in MODULES
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        f"{name_of(file)}:{node.lineno}"
+        for file in FILES
+        for node in nodes(tree_of(file))
         if (isinstance(node, ast.Name) and node.id == "__doc__")
         or (isinstance(node, ast.Attribute) and node.attr == "__doc__")
     ]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from product_source import dotted
 from thorough import in_diagonal
 
 TESTS = Path(__file__).parents[1]
@@ -46,7 +47,7 @@ def private_names(tree: ast.AST) -> Iterator[str]:
             if isinstance(root, ast.Name) and root.id in ours:
                 yield f"{node.lineno}: {ast.unparse(node)}"
         elif isinstance(node, ast.Call):
-            function = ast.unparse(node.func).rpartition(".")[2]
+            function = dotted(node.func).rpartition(".")[2]
             for text in node.args[:2]:
                 if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
                     continue

@@ -6,18 +6,19 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
-from dprelease.cli.views.ledger import remaining_under, total_facts
+from dprelease.cli.views.ledger import amounts, number_or_none, remaining_under, total_facts
 from dprelease.files.atomic import save_text
 from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Run
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.filters import ZERO, Caps
 from dprelease.ledger.guarantee import DESCRIPTION, definition_in
 from dprelease.ledger.messages import no_export, no_report, not_in_ledger
 from dprelease.ledger.store import Ledger
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 
+_TEXTS = {"charged at", "release", "period", "state"}
 _LARGEST = 256 * 1024 * 1024  # bytes of a report
 
 
@@ -53,25 +55,21 @@ def _dataset(name: str, runs: Sequence[Run], caps: Caps | None) -> dict[str, obj
     if caps is None:
         caps = runs[-1].caps if runs else Caps()
     after = list(running([run.terms for run in runs], caps))
-    plain, total = after[-1] if after else (None, None)
+    plain, total = after[-1] if after else (Caps(ZERO, ZERO), None)
     return {
         "dataset": name,
         "runs": [
-            _run(run) | {"spent": {"epsilon": upward(sums.epsilon), "delta": upward(sums.delta)},
-                         "composed": total_facts(then)}
+            _run(run) | {"spent": amounts(sums), "composed": total_facts(then)}
             for run, (sums, then) in zip(runs, after, strict=True)
         ],
-        "spent": {
-            "epsilon": upward(plain.epsilon) if plain else 0,
-            "delta": upward(plain.delta) if plain else 0,
-        },
+        "spent": amounts(plain),
         "composed": total_facts(total) if total else None,
-        "cap": _caps(caps),
+        "cap": amounts(caps),
         "kept": upward(total.reserve) if total else 0,
         "left": {
             "epsilon": remaining_under(caps.epsilon, total.epsilon),
             "delta": remaining_under(total.room, total.counted),
-        } if total else _caps(caps),
+        } if total else amounts(caps),
         "cap_changes": list(_changes(runs, caps)),
         "units": units_of(runs),
     }  # fmt: skip
@@ -85,18 +83,10 @@ def _run(run: Run) -> dict[str, object]:
         "release": run.release,
         "period": run.terms.period,
         "disjoint_periods": run.terms.disjoint,
-        "epsilon": upward(run.loss.epsilon),
-        "delta": upward(run.loss.delta),
-        "rho": None if run.loss.rho is None else upward(run.loss.rho),
+        **amounts(run.loss),
+        "rho": number_or_none(run.loss.rho),
         "state": "published" if run.published_at is not None else str(run.state),
-        "cap": _caps(run.caps),
-    }
-
-
-def _caps(caps: Caps) -> dict[str, int | float | None]:
-    return {
-        "epsilon": None if caps.epsilon is None else upward(caps.epsilon),
-        "delta": None if caps.delta is None else upward(caps.delta),
+        "cap": amounts(run.caps),
     }
 
 
@@ -104,18 +94,15 @@ def _changes(runs: Sequence[Run], last: Caps) -> Iterator[dict[str, object]]:
     """Where one run declares other caps than the run before; ``entry`` None: declared now."""
     declared = [(run.seq, run.caps) for run in runs]
     for (_, before), (entry, now) in pairwise([*declared, (None, last)]):
-        for what, old, new in (
-            ("epsilon", before.epsilon, now.epsilon),
-            ("delta", before.delta, now.delta),
-        ):
+        for what in ("epsilon", "delta"):
+            old, new = getattr(before, what), getattr(now, what)
             if old != new:
-                raised = old is not None and (new is None or new > old)
                 yield {
                     "entry": entry,
                     "cap": what,
-                    "from": None if old is None else upward(old),
-                    "to": None if new is None else upward(new),
-                    "raised": raised,
+                    "from": number_or_none(old),
+                    "to": number_or_none(new),
+                    "raised": old is not None and (new is None or new > old),
                 }
 
 
@@ -143,37 +130,30 @@ def _fold(line: str) -> str:
 
 
 def _table(dataset: Facts) -> Table:
-    runs = dataset["runs"]
-    composed = any(run["composed"]["by"] == "zCDP" for run in runs)
+    runs: Sequence[Facts] = dataset["runs"]
+    columns: dict[str, list[str]] = {
+        "charged at": [run["charged_at"][:16].replace("T", " ") for run in runs],
+        "release": [run["release"] for run in runs],
+    }
+    if any(run["period"] for run in runs):  # with a mark where it was declared disjoint
+        marks = [" *" if run["disjoint_periods"] else "" for run in runs]
+        columns["period"] = [
+            f"{run['period'] or '-'}{mark}" for run, mark in zip(runs, marks, strict=True)
+        ]
+    for loss in ("epsilon", "delta", "rho"):
+        if loss == "epsilon" or any(run[loss] for run in runs):
+            columns[loss] = [rounded_up(run[loss]) for run in runs]
+    columns["state"] = [run["state"] for run in runs]
+    columns["spent"] = [rounded_up(run["spent"]["epsilon"]) for run in runs]
+    if any(run["composed"]["by"] == "zCDP" for run in runs):
+        columns["composed"] = [rounded_up(run["composed"]["epsilon"]) for run in runs]
     table = new_table(str(dataset["dataset"]))
-    columns: list[tuple[str, bool, Any]] = [
-        ("charged at", False, lambda run: run["charged_at"][:16].replace("T", " ")),
-        ("release", False, lambda run: run["release"]),
-    ]
-    if any(run["period"] for run in runs):
-        columns.append(("period", False, _period))
-    columns.append(("epsilon", True, lambda run: rounded_up(run["epsilon"])))
-    columns.extend(
-        (what, True, lambda run, what=what: rounded_up(run[what]))
-        for what in ("delta", "rho")
-        if any(run[what] for run in runs)
-    )
-    columns += [
-        ("state", False, lambda run: run["state"]),
-        ("spent", True, lambda run: rounded_up(run["spent"]["epsilon"])),
-    ]
-    if composed:
-        columns.append(("composed", True, lambda run: rounded_up(run["composed"]["epsilon"])))
-    for heading, number, _ in columns:
-        table.add_column(heading, justify="right" if number else "left", overflow="fold")
-    for run in runs:
-        table.add_row(*(str(shown(run)) for _, _, shown in columns))
+    for heading in columns:
+        side: Literal["left", "right"] = "left" if heading in _TEXTS else "right"
+        table.add_column(heading, justify=side, overflow="fold")
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*cells)
     return table
-
-
-def _period(run: Facts) -> str:
-    """The period, with a mark where it was declared disjoint."""
-    return f"{run['period'] or '-'}{' *' if run['disjoint_periods'] else ''}"
 
 
 def _account(dataset: Facts) -> Iterator[str]:
@@ -260,16 +240,12 @@ def _entries(unit: Facts, most: int = 5) -> str:
 def against(report: str, ledger: str, runs: Sequence[Run]) -> None:
     """Refuse (exit 6) a ledger that doesn't hold the charge that a report names."""
     named = _read(report)
-    entry, digest = named["entry"], named["hash"]
+    entry = named["entry"]
     run = next((run for run in runs if run.seq == entry), None)
     if run is None:
         raise not_in_ledger(ledger, report, f"entry {entry} is no charge, or is not there")
-    for what, said, held in (
-        ("hash", digest, run.hash),
-        ("dataset", named["dataset"], run.dataset),
-        ("run", named["run"], run.run_id),
-    ):
-        if said != held:
+    for what, held in (("hash", run.hash), ("dataset", run.dataset), ("run", run.run_id)):
+        if named[what] != held:
             raise not_in_ledger(ledger, report, f"entry {entry} has another {what}")
 
 
@@ -280,12 +256,8 @@ def _read(report: str) -> Mapping[str, Any]:
         if not S_ISREG(status.st_mode) or status.st_size > _LARGEST:
             raise ValueError("no file, or too large for a report")
         content = json.loads(path.read_bytes())
-        named = {
-            "entry": content["ledger"]["entry"],
-            "hash": content["ledger"]["hash"],
-            "dataset": content["ledger"]["dataset"],
-            "run": content["provenance"]["run_id"],
-        }
+        named = {name: content["ledger"][name] for name in ("entry", "hash", "dataset")}
+        named["run"] = content["provenance"]["run_id"]
         if type(named["entry"]) is not int or content["schema"] != "dprelease/report/1":
             raise ValueError("not a report")
     except OSError as problem:
@@ -297,20 +269,7 @@ def _read(report: str) -> Mapping[str, Any]:
 
 def lines_of(chain: Sequence[Entry]) -> list[str]:
     """Entries in order, one JSON object each."""
-    return [
-        json.dumps(
-            {
-                "seq": entry.seq,
-                "kind": entry.kind,
-                "run_id": entry.run_id,
-                "written_at": entry.written_at,
-                "content": entry.content,
-                "previous": entry.previous,
-                "hash": entry.hash,
-            }
-        )
-        for entry in chain
-    ]
+    return [json.dumps(asdict(entry)) for entry in chain]
 
 
 def write_lines(lines: Iterable[str], out: str | None) -> None:
@@ -320,8 +279,7 @@ def write_lines(lines: Iterable[str], out: str | None) -> None:
         if text:
             answer(text.rstrip("\n"))
         return
-    problem = save_text(out, text, _is_export)
-    if problem is not None:
+    if problem := save_text(out, text, _is_export):
         raise no_export(out, problem)
 
 

@@ -8,14 +8,14 @@ from fractions import Fraction
 from math import floor, log10
 from shutil import get_terminal_size
 
-from dprelease.cli.views.formats import rounded_up
+from dprelease.cli.console import printable
+from dprelease.cli.views.formats import padded, rounded_up, ruled, shortened
 from dprelease.local.estimates import Cross, Estimates, Mean, Shares
 from dprelease.local.intervals import Figure
 from dprelease.model.local_tables import RecordStep
 from dprelease.report.facts.record_laws import Stated
 from dprelease.report.numbers import upward
 
-GAP = "  "
 MOST_PLACES = 9
 MOST_LABELS = 200
 
@@ -26,7 +26,7 @@ def heading(facts: Stated, estimates: Estimates) -> str:
     if facts.step.loss.delta:
         loss += f", delta {rounded_up(upward(facts.step.loss.delta))}"
     records = "record" if estimates.rows == 1 else "records"
-    return _clean(
+    return printable(
         f"{facts.step.perturb.name}: {estimates.rows:,} {records}, perturbed one by one ({loss})"
     )
 
@@ -67,7 +67,7 @@ def notes(step: RecordStep, estimates: Estimates, *, only_crosses: bool = False)
         quantity = column.quantity
         if quantity is not None and quantity.null_fill is not None:
             fill = _plain(quantity.null_fill * quantity.grid.step)
-            said.append(f"a record without {_clean(column.name)} counts as {fill}")
+            said.append(f"a record without {printable(column.name)} counts as {fill}")
     return "\n".join(said)
 
 
@@ -76,14 +76,14 @@ def _shares(shares: Shares, rows: int, level: str) -> str:
         (_label(label), *_counted(figure, rows))
         for label, figure in zip(shares.labels, shares.figures, strict=True)
     ]
-    return _table([_clean(shares.column), *_headings(level)], cells, 1)
+    return _table([printable(shares.column), *_headings(level)], cells, 1)
 
 
 def _means(means: Sequence[Mean], rows: int, level: str) -> str:
     cells = []
     for mean in means:
         total = mean.figure.times(rows)
-        cells.append((_clean(mean.column), *_told(mean.figure), *_told(total)))
+        cells.append((printable(mean.column), *_told(mean.figure), *_told(total)))
     heads = ["column", "mean", f"{level} interval", "sum", f"{level} interval"]
     return _table(heads, cells, 1)
 
@@ -94,7 +94,7 @@ def _cross(cross: Cross, rows: int, level: str) -> str:
         for one, row in zip(cross.labels[0], cross.figures, strict=True)
         for other, figure in zip(cross.labels[1], row, strict=True)
     ]
-    return _table([*map(_clean, cross.columns), *_headings(level)], cells, 2)
+    return _table([*map(printable, cross.columns), *_headings(level)], cells, 2)
 
 
 def _headings(level: str) -> list[str]:
@@ -125,25 +125,18 @@ def _rounded(value: Decimal, places: int, rounding: str) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], keys: int) -> str:
-    from rich.cells import cell_len, set_cell_size
-
     most = max(8, (max(60, get_terminal_size((80, 24)).columns) - 50) // keys)
-    shown = [[*(_short(cell, most) for cell in row[:keys]), *row[keys:]] for row in rows]
-    lines = [[*(_short(cell, most) for cell in heads[:keys]), *heads[keys:]], *shown[:MOST_LABELS]]
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            set_cell_size(text, width) if place < keys else " " * (width - cell_len(text)) + text
-            for place, (text, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        return GAP.join(padded).rstrip()
-
-    head, *body = map(line, lines)
-    text_lines = [head, GAP.join("─" * width for width in widths), *body]
+    columns = [
+        padded(
+            [shortened(cell, most) for cell in cells] if place < keys else cells,
+            number=place >= keys,
+        )
+        for place, cells in enumerate(zip(heads, *rows[:MOST_LABELS], strict=True))
+    ]
+    lines = [*ruled(columns)]
     if len(rows) > MOST_LABELS:
-        text_lines.append(f"... and {len(rows) - MOST_LABELS:,} more; --json has them all")
-    return "\n".join(text_lines)
+        lines.append(f"... and {len(rows) - MOST_LABELS:,} more; --json has them all")
+    return "\n".join(lines)
 
 
 def _percent(share: Fraction) -> str:
@@ -155,13 +148,4 @@ def _plain(value: Fraction) -> str:
 
 
 def _label(text: str) -> str:
-    return _clean(text) or '""'
-
-
-def _clean(text: str) -> str:
-    """The text without what could move a terminal's cursor or colour it."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return printable(text) or '""'

@@ -7,7 +7,7 @@ the terminal, in a pipe as wide as they need to be.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -90,6 +90,38 @@ def rendered(tables: Sequence[tuple[Table, str]]) -> str:
             console.print(caption, style="dim")
         console.print()
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+
+GAP = "  "
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, cut to so many columns of a terminal; many characters take two."""
+    from rich.cells import cell_len, chop_cells
+
+    return text if cell_len(text) <= most else chop_cells(text, most - 1)[0] + "…"
+
+
+def padded(cells: Sequence[str], *, number: bool) -> list[str]:
+    """The cells of a column, its heading first, all of one width; numbers stand at the right."""
+    from rich.cells import cell_len, set_cell_size
+
+    width = max(map(cell_len, cells))
+    return [
+        " " * (width - cell_len(cell)) + cell if number else set_cell_size(cell, width)
+        for cell in cells
+    ]
+
+
+def ruled(columns: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table of padded columns, with a rule below the headings."""
+    from rich.cells import cell_len
+
+    heading, *rows = zip(*columns, strict=True)
+    yield GAP.join(heading).rstrip()
+    yield GAP.join("─" * cell_len(cell) for cell in heading)
+    for row in rows:
+        yield GAP.join(row).rstrip()
 
 
 def annotation(kind: str, file: str, title: str, message: str, place: Place | None = None) -> str:

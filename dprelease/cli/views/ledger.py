@@ -18,6 +18,9 @@ from dprelease.ledger.totals import spent
 from dprelease.model import Loss, Plan
 from dprelease.report.numbers import upward
 
+LedgerFacts = Mapping[str, Any]
+"""``Standing.facts``, or the same read back from report.json."""
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -49,11 +52,11 @@ class Standing:
             "runs": len(self.account.runs),
             "epsilon_spent": upward(plain.epsilon),
             "epsilon_after": upward(after.epsilon),
-            "epsilon_cap": None if caps.epsilon is None else upward(caps.epsilon),
+            "epsilon_cap": number_or_none(caps.epsilon),
             "epsilon_left_after": remaining_under(caps.epsilon, then.epsilon),
             "delta_spent": upward(plain.delta),
             "delta_after": upward(after.delta),
-            "delta_cap": None if caps.delta is None else upward(caps.delta),
+            "delta_cap": number_or_none(caps.delta),
             "delta_left_after": remaining_under(then.room, then.counted),
             "delta_kept": upward(then.reserve),
             "composed": {"now": total_facts(self.now), "after": total_facts(then)},
@@ -86,13 +89,19 @@ def standing_of(plan: Plan) -> Standing:
     return Standing(settings.path, dataset_account, after, now, then, caps, earlier_run, refusals)
 
 
+def number_or_none(amount: Fraction | None) -> int | float | None:
+    """An amount as a JSON number, rounded up."""
+    return None if amount is None else upward(amount)
+
+
+def amounts(of: Loss | Caps | Total) -> dict[str, object]:
+    """Epsilon and delta of a loss, of caps or of a total in JSON values."""
+    return {"epsilon": number_or_none(of.epsilon), "delta": number_or_none(of.delta)}
+
+
 def total_facts(total: Total) -> dict[str, object]:
     """A composed total in JSON values."""
-    return {
-        "epsilon": upward(total.epsilon),
-        "delta": upward(total.delta),
-        "by": "zCDP" if total.composed else "plain sums",
-    }
+    return {**amounts(total), "by": "zCDP" if total.composed else "plain sums"}
 
 
 def remaining_under(cap: Fraction | None, spent: Fraction) -> int | float | None:
@@ -100,12 +109,9 @@ def remaining_under(cap: Fraction | None, spent: Fraction) -> int | float | None
     return None if cap is None else -upward(min(spent - cap, Fraction(0)))
 
 
-def ledger_lines(ledger: Mapping[str, Any]) -> list[str]:
+def ledger_lines(ledger: LedgerFacts) -> list[str]:
     """Say what is spent, what a run adds and what is left, from ``Standing.facts``."""
-    lines = [
-        f"ledger   {ledger['path']}",
-        f"         epsilon {_amount(ledger, 'epsilon')}",
-    ]
+    lines = [f"ledger   {ledger['path']}", f"         epsilon {_amount(ledger, 'epsilon')}"]
     if ledger["delta_after"]:
         lines.append(f"         delta {_amount(ledger, 'delta')}")
     if _composed(ledger):
@@ -117,24 +123,24 @@ def ledger_lines(ledger: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def kept_note(ledger: Mapping[str, Any]) -> str:
+def kept_note(ledger: LedgerFacts) -> str:
     """Say what of the delta cap is kept, where something is."""
     reserved = ledger["delta_kept"]
     return f" ({spent_text(reserved)} is kept for composing)" if reserved else ""
 
 
-def _composed(ledger: Mapping[str, Any]) -> bool:
+def _composed(ledger: LedgerFacts) -> bool:
     return any(total["by"] == "zCDP" for total in ledger["composed"].values())
 
 
-def _totals(ledger: Mapping[str, Any]) -> str:
+def _totals(ledger: LedgerFacts) -> str:
     now, then = (ledger["composed"][when]["epsilon"] for when in ("now", "after"))
     after = "" if ledger["already_charged"] else f", {spent_text(then)} after a run"
     at = f" at delta {spent_text(ledger['delta_cap'])}"
     return f"epsilon {spent_text(now)} spent{after}{at}{_left(ledger, 'epsilon', then)}"
 
 
-def _amount(ledger: Mapping[str, Any], what: str) -> str:
+def _amount(ledger: LedgerFacts, what: str) -> str:
     spent = f"{spent_text(ledger[f'{what}_spent'])} spent"
     after = ledger[f"{what}_after"]
     if not ledger["already_charged"]:
@@ -147,7 +153,7 @@ def _amount(ledger: Mapping[str, Any], what: str) -> str:
     return spent + _left(ledger, what, after) + note
 
 
-def _left(ledger: Mapping[str, Any], what: str, after: float) -> str:
+def _left(ledger: LedgerFacts, what: str, after: float) -> str:
     cap = ledger[f"{what}_cap"]
     if cap is None:
         return ", no cap"

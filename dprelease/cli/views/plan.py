@@ -15,9 +15,7 @@ from dprelease.cli.console import answer, folded
 from dprelease.cli.views.formats import new_table, rendered, rounded_up
 from dprelease.cli.views.ledger import ledger_lines
 from dprelease.report.facts.json_form import from_json
-from dprelease.report.facts.model import ListFile
 from dprelease.report.facts.record_model import RecordColumn, RecordTable
-from dprelease.report.sections.data import list_rows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -109,13 +107,8 @@ def _how(steps: Sequence[Facts]) -> Table:
     numbers = ("sensitivity", "scale", *losses)
     table = new_table("How it is protected", ("query", "mechanism"), numbers)
     for step in steps:
-        table.add_row(
-            step["name"],
-            step["mechanism"],
-            _sensitivity(step),
-            rounded_up(step["scale"]),
-            *(_loss(step, loss) for loss in losses),
-        )
+        noise = step["mechanism"], _sensitivity(step), rounded_up(step["scale"])
+        table.add_row(step["name"], *noise, *(_loss(step, loss) for loss in losses))
     return table
 
 
@@ -135,11 +128,10 @@ def _what_if(
         total = str(option["total"]).split()[1]
         table.add_column(f"{total}{here}", justify="right", overflow="fold")
     for step in steps:
+        name = step["name"]
         cells = [
-            "too little"
-            if option["errors"] is None
-            else _short(str(option["errors"][step["name"]]))
-            for option in options
+            "too little" if errors is None else _short(str(errors[name]))
+            for errors in (option["errors"] for option in options)
         ]
         table.add_row(step["name"], *cells)
     if perturbs:
@@ -152,9 +144,8 @@ def _why(steps: Sequence[Facts]) -> list[str]:
     """How the sensitivities follow from the spec: each derivation once."""
     queries: dict[str, list[str]] = {}
     for step in steps:
-        queries.setdefault(str(step["sensitivity"]["derivation"]), []).append(str(step["name"]))
-    names = {text: ", ".join(those) for text, those in queries.items()}
-    return [f"{those}: {text}" for text, those in names.items()]
+        queries.setdefault(step["sensitivity"]["derivation"], []).append(step["name"])
+    return [f"{', '.join(names)}: {text}" for text, names in queries.items()]
 
 
 def _short(error: str) -> str:
@@ -194,10 +185,10 @@ def _keys(steps: Sequence[Facts]) -> list[str]:
 
 def _lists(plan: Facts) -> list[str]:
     """Name the files whose lines are published."""
-    lists = [from_json(ListFile, facts) for facts in plan.get("lists", ())]
     return [
-        f"list     {file} ({named}): of its lines {lines}; SHA-256 {digest}"
-        for file, named, lines, digest in list_rows(lists)
+        f"list     {named['file']} ({named['key']} of {named['name']}): of its lines "
+        f"{named['lines']}; SHA-256 {named['sha256']}"
+        for named in plan.get("lists", ())
     ]
 
 
@@ -210,13 +201,14 @@ def _totals(plan: Facts) -> list[str]:
     if total["advanced_epsilon"] is not None:
         plain += f"; advanced composition: epsilon {rounded_up(total['advanced_epsilon'])}"
     rho = f" (rho {rounded_up(total['rho'])})" if total["rho"] is not None else ""
-    lines = [
+    return [
         *_keys(plan["steps"]),
         f"total    epsilon {rounded_up(total['epsilon'])}{delta}{rho}",
         f"method   {total['method']}; plain addition: {plain}",
         f"dataset  {plan['dataset']}",
+        *ledger_lines(plan["ledger"]),
+        *_approval(plan["approval"]),
     ]
-    return [*lines, *ledger_lines(plan["ledger"]), *_approval(plan["approval"])]
 
 
 def _approval(approval: Facts) -> list[str]:
@@ -255,13 +247,11 @@ def _answers(perturbs: Sequence[RecordTable]) -> Table:
     for part in perturbs:
         table.add_row(part.name, "", "", "")
         for column in part.columns:
-            least = amount(column, column.error.floor)
-            table.add_row(
-                f"  {column.name}",
-                answer_of(column),
+            error, least = (
                 error_of(column, column.error.expected),
-                least,
+                amount(column, column.error.floor),
             )
+            table.add_row(f"  {column.name}", answer_of(column), error, least)
     return table
 
 
@@ -310,11 +300,8 @@ def _record_errors(
 
     for part in perturbs:
         for column in part.columns:
-            cells = []
-            for option in options:
-                errors = option["perturb"]
-                if errors is None:
-                    cells.append("too little")
-                    continue
-                cells.append(amount(column, errors[part.name][column.name]))
+            cells = [
+                "too little" if errors is None else amount(column, errors[part.name][column.name])
+                for errors in (option["perturb"] for option in options)
+            ]
             yield f"{part.name}: {column.name}", cells

@@ -10,8 +10,9 @@ from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import remaining_text, spent_text
 from dprelease.cli.views.ledger import kept_note, standing_of
 from dprelease.errors import Failure
+from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.queries import accounting_facts
 from dprelease.report.numbers import upward
-from dprelease.report.query_json import accounting_facts
 
 if TYPE_CHECKING:
     from dprelease import Result
@@ -36,7 +37,7 @@ def tell_json(result: Result) -> None:
             "output": result.output,
             "files": list(result.files),
             "charged": result.charged,
-            "loss": accounting_facts(result.plan),
+            "loss": to_json(accounting_facts(result.plan)),
             "ledger": result.report["ledger"],
         }
     )

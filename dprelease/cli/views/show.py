@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from shutil import get_terminal_size
-from typing import NamedTuple
 
 from dprelease.cli.console import printable
+from dprelease.cli.views.formats import GAP, padded, ruled, shortened
 from dprelease.output.released_tables import (
     NUMBER,
     Described,
@@ -24,19 +24,11 @@ from dprelease.output.released_tables import (
     keys_of,
 )
 
-GAP = "  "
 EMPTY = "-"
 MARKS = ("*", "†", "‡", "§")
 _FINE = ("ok", None)
 _MEANINGS = {"low_reliability": ": the noise is large beside the figure"}
 _LEVEL = re.compile(r"half-width of the ([0-9.]+%) noise interval")
-
-
-class Shown(NamedTuple):
-    """A column as it is shown: heading and cells, all of one width."""
-
-    lines: Sequence[str]
-    width: int
 
 
 def page_of(table: Described, read: Rows) -> str:
@@ -48,7 +40,7 @@ def page_of(table: Described, read: Rows) -> str:
     columns = [_column(table.fields, figure, read.rows, flags, width // 2) for figure in figures]
     lines = [printable(f"{table.name}: {table.title}" if table.title else table.name)]
     for part in _parts(columns[: len(keys)], columns[len(keys) :], width):
-        lines += ["", *_text(part)]
+        lines += ["", *ruled(part)]
     if read.total > len(read.rows):
         more = read.total - len(read.rows)
         lines += ["", f"... and {_counted(more)} more, of {read.total:,}; --rows N shows N"]
@@ -62,45 +54,33 @@ def _counted(rows: int) -> str:
     return f"{rows:,} row" if rows == 1 else f"{rows:,} rows"
 
 
-def _parts(keys: list[Shown], others: list[Shown], width: int) -> Iterator[list[Shown]]:
+def _parts(keys: list[list[str]], others: list[list[str]], width: int) -> Iterator[list[list[str]]]:
     """Columns that fit side by side; at least one besides the keys."""
-    start = sum(column.width + len(GAP) for column in keys)
+    from rich.cells import cell_len
+
+    start = sum(cell_len(column[0]) + len(GAP) for column in keys)
     part, used = list(keys), start
     for column in others:
-        if len(part) > len(keys) and used + column.width > width:
+        wide = cell_len(column[0])
+        if len(part) > len(keys) and used + wide > width:
             yield part
             part, used = list(keys), start
         part.append(column)
-        used += column.width + len(GAP)
+        used += wide + len(GAP)
     if part:
         yield part
 
 
-def _text(part: Sequence[Shown]) -> Iterator[str]:
-    heading, *rows = zip(*(column.lines for column in part), strict=True)
-    yield GAP.join(heading).rstrip()
-    yield GAP.join("─" * column.width for column in part)
-    for row in rows:
-        yield GAP.join(row).rstrip()
-
-
 def _column(
     fields: Sequence[Field], figure: Figure, rows: Sequence[Row], flags: dict[str, str], most: int
-) -> Shown:
-    from rich.cells import cell_len, set_cell_size
-
+) -> list[str]:
     field = fields[figure.value]
-    numeric = field.type in {"integer", "number"}
     texts = [_cell(fields, figure, row, most) for row in rows]
-    if len(flags) and figure.flag is not None:
+    if figure.flag is not None:
         marks = [flags.get(row[figure.flag] or "", " ") for row in rows]
         if any(mark != " " for mark in marks):
             texts = [f"{text} {mark}" for text, mark in zip(texts, marks, strict=True)]
-    lines = [_short(field.name, most), *texts]
-    width = max(map(cell_len, lines))
-    if numeric:
-        return Shown([" " * (width - cell_len(line)) + line for line in lines], width)
-    return Shown([set_cell_size(line, width) for line in lines], width)
+    return padded([_short(field.name, most), *texts], number=_is_number(field))
 
 
 def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int) -> str:
@@ -132,11 +112,7 @@ def _label(text: str | None, most: int) -> str:
 
 
 def _short(text: str, most: int) -> str:
-    """The text, cut to so many columns of a terminal; many characters take two."""
-    from rich.cells import cell_len, chop_cells
-
-    shown = printable(text)
-    return shown if cell_len(shown) <= most else chop_cells(shown, most - 1)[0] + "…"
+    return shortened(printable(text), most)
 
 
 def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
@@ -190,10 +166,8 @@ def facts_of(table: Described, read: Rows) -> dict[str, object]:
 
 
 def _value(field: Field, text: str | None) -> object:
-    if text is None or field.type not in {"integer", "number", "boolean"}:
-        return text
     if field.type == "boolean":
-        return {"true": True, "false": False}.get(text, text)
-    if not NUMBER.fullmatch(text):  # not what was released: say what is there
-        return text
+        return {"true": True, "false": False}.get(text or "", text)
+    if text is None or not _is_number(field) or not NUMBER.fullmatch(text):
+        return text  # not what was released: say what is there
     return int(text) if field.type == "integer" and text.lstrip("-").isdigit() else float(text)

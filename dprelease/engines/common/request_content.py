@@ -6,7 +6,9 @@ the floating-point operations by which a double is put on a grid.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from dprelease.engines.base import bad_data
 from dprelease.model import (
@@ -19,6 +21,8 @@ from dprelease.model import (
     Quantity,
     RecordRequest,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +52,31 @@ class Content:
 
 
 def content_of(request: AggregateRequest) -> Content:
-    """What the request reads of a row."""
-    leading, groups = leading_of(request), request.groups
-    private = [place for place, group in enumerate(groups) if group.private]
+    """What the request reads of a row: of quantities, conditions and columns, each once."""
+    leading, measures = leading_of(request), request.measures
+    private = [place for place, group in enumerate(request.groups) if group.private]
+    columns = [m.column for m in measures if m.kind is MeasureKind.DISTINCT]
+    if request.scores is not None:
+        names = {column.name for column in request.inputs} - {"candidate"}
+        columns += [name for name in request.scores.score.columns if name in names]
     return Content(
         leading,
         tuple(place for place in private if place < leading),
-        leading < len(groups),
+        leading < len(request.groups),
         tuple(place for place in private if place >= leading),
-        _quantities(request),
-        _conditions(request),
-        _values(request),
+        _distinct([*(m.quantity for m in measures), request.points]),
+        _distinct(m.where for m in measures),
+        _distinct(columns),
     )
+
+
+def _distinct(values: Iterable[T | None]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(value for value in values if value is not None))
 
 
 def leading_of(request: AggregateRequest) -> int:
     """How many groups make the cells in which units are bounded."""
     return len(request.groups) if request.bound is None else request.bound.leading
-
-
-def _quantities(request: AggregateRequest) -> tuple[Quantity, ...]:
-    """What is put on a grid, each once."""
-    quantities = [measure.quantity for measure in request.measures] + [request.points]
-    return tuple(dict.fromkeys(quantity for quantity in quantities if quantity is not None))
-
-
-def _conditions(request: AggregateRequest) -> tuple[Expression, ...]:
-    """The conditions of measures, each once."""
-    conditions = (measure.where for measure in request.measures)
-    return tuple(dict.fromkeys(condition for condition in conditions if condition is not None))
-
-
-def _values(request: AggregateRequest) -> tuple[str, ...]:
-    """The columns whose typed values are counted, or read by a score, each once."""
-    columns = [m.column for m in request.measures if m.kind is MeasureKind.DISTINCT]
-    if request.scores is not None:
-        names = {column.name for column in request.inputs}
-        columns += [
-            name for name in request.scores.score.columns if name in names and name != "candidate"
-        ]
-    return tuple(dict.fromkeys(name for name in columns if name is not None))
 
 
 NO_LABEL = -1

@@ -36,16 +36,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from dprelease.expressions.sqltext import (
-    Sql,
-    binary,
-    call,
-    cast,
-    identifier,
-    lambda_of,
-    number,
-    text,
-)
+from dprelease.expressions.sqltext import Sql, Value, call, col, lambda_of, literal
 
 DIGITS = 15  # hexadecimal ones, of each of the three numbers: 60 bits
 NARROW = 1 << 22  # up to so many kept, products with 2^40 records have less than 64 bits
@@ -61,22 +52,20 @@ class Cut(IntEnum):
 
 def digest_of(salt: int, unit: Sql) -> Sql:
     """What the numbers of a unit are taken of; ``unit`` is its text."""
-    named = call("COALESCE", binary(text("="), "||", unit), text(""))
-    return call("SHA256", binary(text(f"{salt}:"), "||", named))
+    named = call("COALESCE", literal("=").concat(unit), "")
+    return call("SHA256", literal(f"{salt}:").concat(named))
 
 
 def start_of(digest: Sql, cut: Cut, count: Sql) -> Sql:
     """Where the sample of a cut begins."""
-    digits = call("SUBSTR", digest, number(1 + cut * DIGITS), number(DIGITS))
-    return binary(cast(binary(text("0x"), "||", digits), "BIGINT"), "%", count)
+    digits = call("SUBSTR", digest, 1 + cut * DIGITS, DIGITS)
+    return literal("0x").concat(digits).cast("BIGINT") % count
 
 
-def places(count: Sql, most: Sql, start: Sql) -> Sql:
+def places(count: Sql, most: Value, start: Sql) -> Sql:
     """A list of the places from 1 of the ``most`` that are kept."""
-    place = binary(binary(binary(identifier("j"), "*", count), "+", start), "//", most)
-    return call(
-        "LIST_TRANSFORM", call("RANGE", most), lambda_of(("j",), binary(place, "+", number(1)))
-    )
+    place = (col("j") * count + start) // most
+    return call("LIST_TRANSFORM", call("RANGE", most), lambda_of("j", place + 1))
 
 
 def is_kept(place: Sql, count: Sql, most: int, start: Sql) -> Sql:
@@ -85,17 +74,13 @@ def is_kept(place: Sql, count: Sql, most: int, start: Sql) -> Sql:
     That is, whether one of ``most`` whole numbers from ``place * most`` on has the remainder
     ``start``: then the last of them is less than ``most`` above a number that has.
     """
-    last = binary(_times(place, most), "+", number(most - 1))
-    above = binary(binary(binary(last, "+", count), "-", start), "%", count)
-    return binary(above, "<", number(most))
+    return (_times(place, most) + (most - 1) + count - start) % count < most
 
 
 def kept_before(place: Sql, count: Sql, most: int, start: Sql) -> Sql:
     """How many of the first ``place`` items are kept."""
-    from_end = binary(binary(count, "-", number(1)), "-", start)
-    return cast(binary(binary(_times(place, most), "+", from_end), "//", count), "BIGINT")
+    return ((_times(place, most) + (count - 1 - start)) // count).cast("BIGINT")
 
 
 def _times(place: Sql, most: int) -> Sql:
-    wide = place if most <= NARROW else cast(place, "HUGEINT")
-    return binary(wide, "*", number(most))
+    return (place if most <= NARROW else place.cast("HUGEINT")) * most

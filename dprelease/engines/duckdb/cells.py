@@ -16,20 +16,8 @@ from math import prod
 from dprelease.engines.common.request_content import content_of, leading_of
 from dprelease.engines.duckdb.group_keys import look_up, numbered
 from dprelease.engines.duckdb.typed_rows import Rows
-from dprelease.expressions.sqltext import (
-    FALSE,
-    Sql,
-    binary,
-    call,
-    case,
-    identifier,
-    is_null,
-    layer,
-    no,
-    number,
-    only,
-)
-from dprelease.model import AggregateRequest, Expression
+from dprelease.expressions.sqltext import Sql, call, case, col
+from dprelease.model import AggregateRequest, Expression, MeasureKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +57,13 @@ class Cells:
 
     def within(self, condition: Sql | None) -> Cells:
         """Only the rows for which the condition is true."""
-        return replace(self, relation=only(self.relation, condition))
+        return replace(self, relation=self.relation.only(condition))
+
+
+def firsts_of(request: AggregateRequest) -> dict[Expression | None, str]:
+    """The column ``firsts`` of each condition under which units are counted."""
+    wheres = (measure.where for measure in request.measures if measure.kind is MeasureKind.UNITS)
+    return {where: f"z{place}" for place, where in enumerate(dict.fromkeys(wheres))}
 
 
 def public_cells(request: AggregateRequest, start: int, end: int) -> int:
@@ -89,18 +83,18 @@ def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
     )
     cells = Cells(rows.relation, rows, content.later, (*leading, *later), leading)
     copied = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
-    columns.update({key: identifier(key) for key in copied})
+    columns.update({key: col(key) for key in copied})
     for key in rows.conditions.values():
-        columns[key] = call("COALESCE", identifier(key), FALSE)
-    cells = replace(cells, relation=layer(look_up(rows.relation, groups), columns, keep=False))
-    return cells if everything else cells.within(no(is_null(identifier("c"))))
+        columns[key] = call("COALESCE", col(key), False)
+    cells = replace(cells, relation=look_up(rows.relation, groups).layer(columns, keep=False))
+    return cells if everything else cells.within(col("c").not_null())
 
 
 def _where_it_counts(request: AggregateRequest, cell: Sql) -> Sql:
     """The cell of a record that passes the filter and has a unit, else NULL."""
-    needed = [identifier("f")] if request.where is not None else []
+    needed = [col("f")] if request.where is not None else []
     if request.bound is not None and not request.bound.null_unit:
-        needed.append(no(is_null(identifier("u"))))
+        needed.append(col("u").not_null())
     for condition in needed:
         cell = case([(condition, cell)])
     return cell
@@ -109,6 +103,6 @@ def _where_it_counts(request: AggregateRequest, cell: Sql) -> Sql:
 def cell_number(request: AggregateRequest, cells: Cells) -> Sql:
     """The number of the whole cell, NULL for rows of none."""
     if not cells.later:
-        return identifier("c")
+        return col("c")
     later = public_cells(request, leading_of(request), len(request.groups))
-    return binary(binary(identifier("c"), "*", number(later)), "+", identifier("a"))
+    return col("c") * later + col("a")

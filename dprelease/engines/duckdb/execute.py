@@ -7,8 +7,9 @@ their answers are added up in ``results``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dprelease.engines.duckdb.bounding_lists import Packing, listed, packing_for
 from dprelease.engines.duckdb.bounding_windows import CountedBounding, windowed
@@ -25,21 +26,11 @@ from dprelease.engines.duckdb.measures import (
     scores_of,
 )
 from dprelease.engines.duckdb.partitions import Part, first_parts, in_parts
-from dprelease.engines.duckdb.results import Dense, Row, Tallies, tallies_of
+from dprelease.engines.duckdb.results import Counts, Tallies, tallies_of
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import build_rows
-from dprelease.expressions.sqltext import Sql, create, identifier, insert, only
-from dprelease.model import (
-    AggregateRequest,
-    ColumnType,
-    ExactTable,
-    Group,
-    Measure,
-    MeasureKind,
-)
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+from dprelease.expressions.sqltext import Sql, col
+from dprelease.model import AggregateRequest, ColumnType, ExactTable, Measure, MeasureKind
 
 SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one
@@ -126,12 +117,12 @@ class Execution:
         """The measures that are sums over records."""
         request, measures = self.request, [self.request.measures[place] for place in places]
         whole = len(measures) == len(request.measures)
-        quick = grouped_first and whole and request.bound is None
-        if quick and isinstance(self.tallies, Dense) and self._quick(self.tallies):
+        quick = grouped_first and whole and request.bound is None and not request.private
+        if quick and isinstance(self.tallies, Counts) and self._quick(self.tallies):
             return
         self._in_parts(lambda part: measures_of(request, self._cells(part), measures), places)
 
-    def _quick(self, dense: Dense) -> bool:
+    def _quick(self, counts: Counts) -> bool:
         """Answer by keys first, if there is memory for them."""
         import duckdb
 
@@ -140,32 +131,22 @@ class Execution:
         try:
             # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
             if self.reader.cheap and fits_narrow(request):
-                answer = self._narrow(grouped_by_keys(request, rows, everything, narrow=True))
-                records = sum(row[1] or 0 for row in answer or ())
-                if answer is not None and fits_narrow(request, records):
-                    dense.add_rows(answer, places)
-                    self.counts.add(records)
-                    return True
-            wide = self.run(grouped_by_keys(request, rows, everything, narrow=False))
-            self.counts.add(dense.add(wide, places))
+                # a DuckDB that lacks the sum of its own optimizer says so before it reads anything
+                with suppress(duckdb.CatalogException):
+                    narrow = grouped_by_keys(request, rows, everything, narrow=True)
+                    answer = self.reader.rows(narrow)
+                    records = sum(row[1] or 0 for row in answer)
+                    if fits_narrow(request, records):
+                        self.counts.add(counts.add_rows([answer], places))
+                        return True
+            wide = self.reader.run(grouped_by_keys(request, rows, everything, narrow=False))
+            self.counts.add(counts.add(wide, places))
         except duckdb.OutOfMemoryException:
             if not self.reader.cheap:
                 raise
             # more distinct keys than the first records promised: look each record up instead
             return False
         return True
-
-    def _narrow(self, sql: Sql) -> list[Row] | None:
-        """The rows, or None where DuckDB lacks the sum that its own optimizer uses.
-
-        That is found before anything is read.
-        """
-        import duckdb
-
-        try:
-            return self.reader.rows(sql)
-        except duckdb.CatalogException:
-            return None
 
     def _distinct(self, places: Sequence[int]) -> None:
         """The numbers of distinct values: they don't add up over units, but over values."""
@@ -176,7 +157,7 @@ class Execution:
             wanted += rows.conditions.values()
             like = self._cells(Part())
             held = replace(rows, quantities={})
-            bounded = replace(like, relation=identifier(BOUNDED), rows=held, weight="n", firsts={})
+            bounded = replace(like, relation=col(BOUNDED), rows=held, weight="n", firsts={})
             self._store_sample(list(dict.fromkeys(wanted)))
         for place in places:
             measure = request.measures[place]
@@ -191,20 +172,21 @@ class Execution:
 
     def _store_sample(self, wanted: Sequence[str]) -> None:
         """Put the bounded sample into a table, those alike in what is wanted as one."""
-        write = create
+        stored: list[Part] = []
 
-        def run(part: Part) -> None:
-            nonlocal write
-            self.run(write(BOUNDED, gathered(self.request, self._cells(part), wanted)))
-            write = insert
+        def store(part: Part) -> None:
+            query = gathered(self.request, self._cells(part), wanted)
+            self.reader.run(query.insert(BOUNDED) if stored else query.create(BOUNDED))
+            stored.append(part)
 
-        in_parts(run, self.parts)
+        for _ in in_parts(store, self.parts):
+            pass
 
     # --- their rows ------------------------------------------------------------------------------
 
     def _located(self, part: Part, *columns: str) -> Cells:
         """The rows of a part, by the hash of these columns."""
-        rows = replace(self.rows, relation=only(self.rows.relation, part.holds(*columns)))
+        rows = replace(self.rows, relation=self.rows.relation.only(part.holds(*columns)))
         return locate(self.request, rows, self.reader.everything)
 
     def _cells(self, part: Part) -> Cells:
@@ -224,29 +206,20 @@ class Execution:
 
     def _in_parts(self, made: Callable[[Part], Sql], places: Sequence[int] = ()) -> None:
         """Take the answers of statements, each over the rows of a part."""
-        records = 0
 
-        def run(part: Part) -> None:
-            nonlocal records
-            answer = self.run(made(part))
-            records += self.tallies.add(answer, places)
+        def add(part: Part) -> int:
+            return self.tallies.add(self.reader.run(made(part)), places)
 
-        in_parts(run, self.parts)
-        self.counts.add(records)
-
-    def run(self, sql: Sql) -> DuckDBPyConnection:
-        """The answer to a statement."""
-        return self.reader.run(sql)
+        self.counts.add(sum(in_parts(add, self.parts)))
 
     def _probe(self) -> bool:
         """Whether keys repeat, by the first records."""
-        grouped_first = not any(_open(group) for group in self.request.groups)
-        if self.reader.cheap and not grouped_first:
-            ((keys,),) = self.reader.rows(probe(self.rows, SAMPLE))
-            grouped_first = bool(keys < MANY)
-        return grouped_first
-
-
-def _open(group: Group) -> bool:
-    """Whether the data can hold any number of distinct values of the key."""
-    return group.edges is None and group.type is not ColumnType.BOOLEAN
+        # whether the data can hold any number of distinct values of a key
+        is_open = any(
+            group.edges is None and group.type is not ColumnType.BOOLEAN
+            for group in self.request.groups
+        )
+        if not (self.reader.cheap and is_open):
+            return not is_open
+        ((keys,),) = self.reader.rows(probe(self.rows, SAMPLE))
+        return bool(keys < MANY)

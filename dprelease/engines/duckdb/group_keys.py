@@ -7,9 +7,11 @@ What becomes of texts is said in ``key_normalization``. Declared keys are looked
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.common.key_normalization import (
@@ -23,25 +25,7 @@ from dprelease.engines.common.key_normalization import (
 )
 from dprelease.engines.common.text_values import parse_value
 from dprelease.expressions.sql import SQL_TYPES
-from dprelease.expressions.sqltext import (
-    NULL,
-    Sql,
-    between,
-    binary,
-    call,
-    case,
-    cast,
-    identifier,
-    indexed,
-    is_null,
-    join,
-    layer,
-    no,
-    number,
-    replaced,
-    text,
-    try_cast,
-)
+from dprelease.expressions.sqltext import NULL, Sql, Value, call, case, col, literal
 from dprelease.model import NUMERIC_TYPES, ColumnType, Group
 
 if TYPE_CHECKING:
@@ -57,22 +41,16 @@ def one_line(value: Sql) -> Sql:
     Most texts are short and plain, which is quickly seen: bytes are written as text with an escape
     for each that isn't printable ASCII. The next quickest are those of simple characters.
     """
-    length, encoded = call("STRLEN", value), cast(call("ENCODE", value), "VARCHAR")
-    plain = binary(call("STRLEN", encoded), "=", length)
-    short = binary(length, "<=", number(LONGEST_KEY))  # so many bytes are no more characters
+    length, encoded = call("STRLEN", value), call("ENCODE", value).cast("VARCHAR")
+    plain = call("STRLEN", encoded).equals(length)
+    short = length <= LONGEST_KEY  # so many bytes are no more characters
     # Controls go first: DuckDB's normal form ends at a NUL.
-    shown = call("REGEXP_REPLACE", value, text(CONTROLS), text(REPLACEMENT), text("g"))
+    shown = call("REGEXP_REPLACE", value, CONTROLS, REPLACEMENT, "g")
     in_form = call("NFC_NORMALIZE", shown)
     whole = case([(_longer(value, LONGEST_TEXT), shown)], in_form)
-    beginning = call("LEFT", whole, number(BEGINNING))
-    cut = binary(binary(beginning, "||", text(ELLIPSIS)), "||", call("SHA256", whole))
+    cut = call("LEFT", whole, BEGINNING).concat(ELLIPSIS).concat(call("SHA256", whole))
     long = case([(_longer(whole, LONGEST_KEY), cut)], whole)
-    pairs = [
-        (binary(short, "AND", plain), value),
-        (binary(short, "AND", _simple(value)), value),
-        (short, in_form),
-    ]
-    return case(pairs, long)
+    return case([(short & plain, value), (short & _simple(value), value), (short, in_form)], long)
 
 
 def normal(value: Sql) -> Sql:
@@ -80,22 +58,22 @@ def normal(value: Sql) -> Sql:
 
     A text with a NUL is no declared key, and DuckDB's normal form would end there.
     """
-    ascii_ = binary(call("STRLEN", value), "=", call("LENGTH", value))
-    nul = call("CONTAINS", value, call("CHR", number(0)))
-    alone = binary(nul, "OR", _longer(value, LONGEST_TEXT))
+    ascii_ = call("STRLEN", value).equals(call("LENGTH", value))
+    nul = call("CONTAINS", value, call("CHR", 0))
+    alone = nul | _longer(value, LONGEST_TEXT)
     return case(
         [(ascii_, value), (_simple(value), value), (alone, value)], call("NFC_NORMALIZE", value)
     )
 
 
 def _simple(value: Sql) -> Sql:
-    return call("REGEXP_FULL_MATCH", value, text(SIMPLE))
+    return call("REGEXP_FULL_MATCH", value, SIMPLE)
 
 
 def _longer(value: Sql, most: int) -> Sql:
     """Whether a text has more characters; texts with no more bytes aren't counted through."""
-    longer = [binary(call(name, value), ">", number(most)) for name in ("STRLEN", "LENGTH")]
-    return binary(longer[0], "AND", longer[1])
+    longer = [call(name, value) > most for name in ("STRLEN", "LENGTH")]
+    return longer[0] & longer[1]
 
 
 def key_of(group: Group, value: Sql) -> Sql:
@@ -135,7 +113,7 @@ def null_key(group: Group) -> Sql | None:
     value = parse_value(group.null_label, group.type)
     if group.null_label is None or value is None or label_of(value) != group.null_label:
         return None
-    return key_of(group, cast(text(group.null_label), SQL_TYPES[group.type]))
+    return key_of(group, literal(group.null_label).cast(SQL_TYPES[group.type]))
 
 
 def labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], Labels]:
@@ -170,7 +148,7 @@ def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
             )
         elif not group.private:
             # Two texts of one key would count a record twice: the first one has it.
-            key = key_of(group, try_cast(identifier("t"), SQL_TYPES[group.type]))
+            key = key_of(group, col("t").try_cast(SQL_TYPES[group.type]))
             connection.execute(
                 f"CREATE TEMP TABLE keys{index} AS SELECT v, MIN(i) AS i FROM ("  # noqa: S608
                 f"SELECT {key} AS v, i FROM ("
@@ -184,9 +162,8 @@ def look_up(source: Sql, groups: Sequence[Group]) -> Sql:
     """The rows beside what the tables of keys say of them."""
     for index, group in enumerate(groups):
         if group.edges is None and not group.private:
-            keys = f"keys{index}"
-            match = binary(identifier("v", keys), "=", indexed("g", index))
-            source = join(source, "LEFT JOIN", identifier(keys), match)
+            match = col("v", f"keys{index}").equals(col(f"g{index}"))
+            source = source.join("LEFT JOIN", col(f"keys{index}"), match)
     return source
 
 
@@ -195,29 +172,26 @@ def numbered(groups: Sequence[Group], places: Sequence[int]) -> Sql:
 
     A private group adds nothing to the number, but it has no label for a null without a null label.
     """
-    total = number(0)
-    present: Sql | None = None
+    total = literal(0)
+    present: list[Sql] = []
     for index in places:
         group = groups[index]
         if group.private:
-            if group.null_label is None:
-                some = indexed("s", index)
-                present = some if present is None else binary(present, "AND", some)
-            continue
-        scaled = binary(total, "*", number(len(group.labels)))
-        total = binary(scaled, "+", place_of_label(index, group))
-    total = cast(total, "BIGINT")
-    return total if present is None else case([(present, total)])
+            present += [col(f"s{index}")] if group.null_label is None else []
+        else:
+            total = total * len(group.labels) + place_of_label(index, group)
+    total = total.cast("BIGINT")
+    return case([(reduce(operator.and_, present), total)]) if present else total
 
 
 def place_of_label(index: int, group: Group) -> Sql:
     """Position of the record's label in the group, or NULL."""
-    value = indexed("g", index)
+    value = col(f"g{index}")
     if group.edges is not None:
         return value
-    position = identifier("i", f"keys{index}")
-    pairs = [(is_null(value), _null_label(group)), (no(is_null(position)), position)]
-    return case(pairs, _other_label(group))
+    position = col("i", f"keys{index}")
+    pairs = [(value.is_null(), _place(group.null_label, group)), (position.not_null(), position)]
+    return case(pairs, _place(group.other, group))
 
 
 def binned(query: Sql, index: int, group: Group, place: int) -> Sql:
@@ -226,28 +200,22 @@ def binned(query: Sql, index: int, group: Group, place: int) -> Sql:
     Binary search by halving steps over the list of lower edges, which ``edges<index>`` holds.
     """
     letter = "n" if group.type in NUMERIC_TYPES else "v"
-    value, bins = indexed(letter, place), len(group.edges or ()) - 1
-    query = layer(join(query, "CROSS JOIN", identifier(f"edges{index}")), {})
-    query = layer(query, {f"b{index}": number(0)})
-    edges, bin_place = indexed("e", index), indexed("b", index)
+    value, bins = col(f"{letter}{place}"), len(group.edges or ()) - 1
+    query = query.join("CROSS JOIN", col(f"edges{index}")).layer({}).layer({f"b{index}": 0})
+    edges, bin_place = col(f"e{index}"), col(f"b{index}")
     step = 1 << max(bins - 1, 0).bit_length()
     while step := step // 2:
-        ahead = binary(bin_place, "+", number(step))
-        edge = call("LIST_EXTRACT", edges, binary(ahead, "+", number(1)))
-        further = binary(binary(ahead, "<", number(bins)), "AND", binary(value, ">=", edge))
-        query = replaced(query, f"b{index}", case([(further, ahead)], bin_place))
-    first = call("LIST_EXTRACT", edges, number(1))
-    last = call("LIST_EXTRACT", edges, number(bins + 1))
-    pairs = [(is_null(value), _null_label(group)), (between(value, first, last), bin_place)]
-    return replaced(query, f"b{index}", case(pairs, _other_label(group)))
+        ahead = bin_place + step
+        further = (ahead < bins) & (value >= call("LIST_EXTRACT", edges, ahead + 1))
+        query = query.replaced(f"b{index}", case([(further, ahead)], bin_place))
+    first, last = (call("LIST_EXTRACT", edges, place) for place in (1, bins + 1))
+    pairs = [
+        (value.is_null(), _place(group.null_label, group)),
+        (value.between(first, last), bin_place),
+    ]
+    return query.replaced(f"b{index}", case(pairs, _place(group.other, group)))
 
 
-def _null_label(group: Group) -> Sql:
-    """Position of the label that nulls take, or NULL."""
-    label = group.null_label
-    return NULL if label is None else number(group.labels.index(label))
-
-
-def _other_label(group: Group) -> Sql:
-    """Position of the label that undeclared values take, or NULL."""
-    return NULL if group.other is None else number(group.labels.index(group.other))
+def _place(label: str | None, group: Group) -> Value:
+    """Position of the label that nulls, or undeclared values, take, or NULL."""
+    return NULL if label is None else group.labels.index(label)

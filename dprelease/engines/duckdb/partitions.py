@@ -10,25 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from dprelease.engines.duckdb.bounding_lists import Packing
 from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.session import memory_of
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import Rows
-from dprelease.expressions.sqltext import (
-    COUNT_ALL,
-    STAR,
-    Sql,
-    binary,
-    call,
-    identifier,
-    number,
-    select,
-    subquery,
-    text,
-)
+from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, col
 from dprelease.model import AggregateRequest
+
+T = TypeVar("T")
 
 SAMPLE = 20_000  # records looked at for how many of them count
 MOST_FIRST = 256
@@ -54,34 +46,29 @@ class Part:
         """The condition that a row with these columns is in the part; None if all are."""
         if self.of == 1:
             return None
-        mixed = call("HASH", *map(identifier, columns), text("part"))
-        return binary(binary(mixed, "%", number(self.of)), "=", number(self.index))
+        mixed = call("HASH", *map(col, columns), "part")
+        return (mixed % self.of).equals(self.index)
 
 
-def in_parts(run: Callable[[Part], None], first: int = 1) -> None:
+def in_parts(run: Callable[[Part], T], first: int = 1) -> Iterator[T]:
     """Run everything, in as many parts as there must be for each to fit into memory.
 
-    The number of them is ``first``, a power of two, or a larger one.
+    The number of them is ``first``, a power of two, or a larger one. Gives what each part gave,
+    one after the other as it is run.
     """
-    for _ in parts_run(run, first):
-        pass
-
-
-def parts_run(run: Callable[[Part], None], first: int = 1) -> Iterator[Part]:
-    """The same one after the other, each part when it was run."""
     import duckdb
 
     waiting = [Part(index, first) for index in range(first)]
     while waiting:
         part = waiting.pop()
         try:
-            run(part)
+            outcome = run(part)
         except duckdb.OutOfMemoryException:
             if part.of >= MOST_PARTS:
                 raise
             waiting += part.split()
         else:
-            yield part
+            yield outcome
 
 
 def first_parts(
@@ -98,10 +85,10 @@ def first_parts(
     memory = memory_of(reader.connection)
     if memory is None or records * size <= memory:
         return 1
-    some = subquery(select([STAR], rows.relation, limit=SAMPLE), "some")
+    some = rows.relation.select([STAR], limit=SAMPLE).subquery("some")
     cells = locate(request, replace(rows, relation=some), everything=True)
-    counts = [COUNT_ALL, call("COUNT", identifier("c"))]
-    ((seen, counted),) = reader.rows(select(counts, cells.relation))
+    counts = [COUNT_ALL, call("COUNT", col("c"))]
+    ((seen, counted),) = reader.rows(cells.relation.select(counts))
     parts = 1
     while parts < MOST_FIRST and records * counted * size > parts * memory * seen:
         parts *= 2

@@ -27,7 +27,7 @@ from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
-from dprelease.engines.duckdb.partitions import Part, first_parts, parts_run
+from dprelease.engines.duckdb.partitions import Part, first_parts, in_parts
 from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.sources import (
     RECORDS,
@@ -38,20 +38,7 @@ from dprelease.engines.duckdb.sources import (
     parquet_stream,
 )
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
-from dprelease.expressions.sqltext import (
-    COUNT_ALL,
-    Sql,
-    alias,
-    call,
-    cast,
-    create,
-    drop,
-    identifier,
-    layer,
-    number,
-    only,
-    select,
-)
+from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, col, drop
 from dprelease.model import Grid, Group, Quantity, RecordRequest
 
 if TYPE_CHECKING:
@@ -204,12 +191,12 @@ class BoundedCodes:
 
     def batches(self) -> Iterator[Batch]:
         """Their codes, part by part."""
-        query = codes(self._request, identifier(BOUNDED))
+        query = codes(self._request, col(BOUNDED))
         yield from code_batches(self._reader.connection, query)
         for _ in self._parts:
             yield from code_batches(self._reader.connection, query)
 
-    def _sampled(self) -> Iterator[Part]:
+    def _sampled(self) -> Iterator[None]:
         """Put the sample of one part after the other into the table."""
         reader, rows = self._reader, coded(self._request, self._reader.fields)
         request = replace(aggregate_of(self._request), groups=(), measures=())
@@ -217,20 +204,20 @@ class BoundedCodes:
         first = first_parts(request, reader, rows, packing)
 
         def store(part: Part) -> None:
-            some = replace(rows, relation=only(rows.relation, part.holds("u")))
+            some = replace(rows, relation=rows.relation.only(part.holds("u")))
             cells = locate(request, some, everything=False)
-            reader.connection.execute(drop(BOUNDED)).fetchall()
+            reader.connection.execute(str(drop(BOUNDED))).fetchall()
             sample = bounded_sample(request, reader, packing, cells, part.of // first).relation
-            reader.rows(create(BOUNDED, codes(self._request, sample)))
+            reader.rows(codes(self._request, sample).create(BOUNDED))
 
-        return parts_run(store, first)
+        return in_parts(store, first)
 
 
 def codes_now(connection: DuckDBPyConnection, query: Sql) -> Batch:
     """The codes that a query gives, all at once; raises duckdb.Error."""
     import numpy as np
 
-    columns = connection.execute(query).fetchnumpy()
+    columns = connection.execute(str(query)).fetchnumpy()
     return tuple(np.asarray(column).astype(np.int64) for column in columns.values())
 
 
@@ -247,7 +234,7 @@ def _arrow(connection: DuckDBPyConnection, query: Sql) -> Iterator[Any]:
     import pyarrow as pa
 
     try:
-        yield from connection.sql(query).to_arrow_reader(BATCH)
+        yield from connection.sql(str(query)).to_arrow_reader(BATCH)
     except MemoryError:
         raise out_of_memory() from None
     except (OSError, pa.ArrowException):
@@ -266,13 +253,13 @@ def coded(request: RecordRequest, fields: Fields) -> Rows:
     for index, column in enumerate(request.columns):
         if isinstance(column, Group):
             label = place_of_label(labelled, column)
-            columns[f"x{index}"] = call("COALESCE", label, number(NO_LABEL))
+            columns[f"x{index}"] = call("COALESCE", label, NO_LABEL)
             labelled += 1
         else:
-            columns[f"x{index}"] = identifier(rows.quantities[column])
+            columns[f"x{index}"] = col(rows.quantities[column])
     if aggregate.bound is not None:
-        columns["u"] = identifier("u")
-    relation = layer(look_up(rows.relation, aggregate.groups), columns, keep=False)
+        columns["u"] = col("u")
+    relation = look_up(rows.relation, aggregate.groups).layer(columns, keep=False)
     quantities = {
         Quantity(f"x{index}", grid): f"x{index}" for index, grid in enumerate(_grids(request))
     }
@@ -283,17 +270,17 @@ def codes(request: RecordRequest, relation: Sql) -> Sql:
     """The query of the codes, no wider than they have to be."""
     wide = [grid.magnitude >= INTEGER for grid in _grids(request)]
     columns = [
-        alias(cast(identifier(f"x{index}"), "BIGINT" if is_wide else "INTEGER"), f"x{index}")
+        col(f"x{index}").cast("BIGINT" if is_wide else "INTEGER").alias(f"x{index}")
         for index, is_wide in enumerate(wide)
     ]
-    return select(columns, relation)
+    return relation.select(columns)
 
 
 def totals(request: RecordRequest, relation: Sql) -> Sql:
     """The query of the number of records and of the sum of each code, which reads all of them."""
-    sums = [call("SUM", identifier(f"x{index}")) for index in range(len(request.columns))]
-    units = [call("COUNT", identifier("u"))] if request.bound is not None else []
-    return select([COUNT_ALL, *sums, *units], relation)
+    sums = [call("SUM", col(f"x{index}")) for index in range(len(request.columns))]
+    units = [call("COUNT", col("u"))] if request.bound is not None else []
+    return relation.select([COUNT_ALL, *sums, *units])
 
 
 def _grids(request: RecordRequest) -> Sequence[Grid]:

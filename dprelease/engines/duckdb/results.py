@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dprelease.engines.duckdb.group_keys import Labels, labeller
@@ -35,64 +35,38 @@ def tallies_of(request: AggregateRequest) -> Tallies:
     """What the answers to the request are added up in."""
     if request.points is not None:
         return KeyedPoints(request) if request.private else Points()
-    return Keyed(request) if request.private else Dense(request)
+    return Counts(request)
 
 
-class Dense:
-    """Every public cell in order, zero where no record fell."""
+class Counts:
+    """Every public cell in order, zero where no record fell.
 
-    def __init__(self, request: AggregateRequest) -> None:
-        self.candidates = _candidates(request)
-        columns = 1 if request.scores is not None else len(request.measures)
-        self.columns = [[0] * (request.cells * self.candidates) for _ in range(columns)]
-
-    def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
-        """See ``Tallies``."""
-        return self.add_rows(answer.fetchall(), places)
-
-    def add_rows(self, rows: Sequence[Row], places: Sequence[int]) -> int:
-        """The same of rows that were fetched."""
-        real = [row for row in rows if row[0] is not None and row[0] >= 0]
-        for at, place in enumerate(places, 2):
-            column = self.columns[place]
-            if self.candidates > 1:
-                for row in real:
-                    column[row[0] * self.candidates + row[3]] += int(row[at] or 0)
-            else:
-                for row in real:
-                    column[row[0]] += int(row[at] or 0)
-        return sum(row[1] or 0 for row in rows)
-
-    def table(self) -> ExactTable:
-        """See ``Tallies``."""
-        return ExactTable(self.columns)
-
-
-class Keyed:
-    """Every combination of labels that occurs, in the order in which they were met."""
+    With private keys every combination of labels that occurs, in the order in which they were met.
+    """
 
     def __init__(self, request: AggregateRequest) -> None:
-        self.candidates = _candidates(request)
         self.scored = request.scores is not None
-        self.labels = labeller(request.groups)
+        self.candidates = 1 if request.scores is None else len(request.scores.texts)
+        self.labels = labeller(request.groups) if request.private else None
         self.places: dict[Labels, int] = {}
+        size = 0 if request.private else request.cells * self.candidates
         columns = 1 if self.scored else len(request.measures)
-        self.columns: list[list[int]] = [[] for _ in range(columns)]
+        self.columns = [[0] * size for _ in range(columns)]
 
     def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
         """See ``Tallies``."""
+        return self.add_rows(iter(lambda: answer.fetchmany(CHUNK), []), places)
+
+    def add_rows(self, chunks: Iterable[Sequence[Row]], places: Sequence[int]) -> int:
+        """The same of rows that were fetched, or are while they are taken."""
         records, starts = 0, array("q")
         values: list[list[int]] = [[] for _ in places]
-        keys = 2 + len(places) + self.scored
-        while rows := answer.fetchmany(CHUNK):
-            for row in rows:
-                records += row[1] or 0
-                if row[0] < 0:
-                    continue
-                start = self._place(self.labels(row[0], row[keys:])) * self.candidates
-                starts.append(start + (row[3] if self.scored else 0))
-                for at, column in enumerate(values, 2):
-                    column.append(int(row[at] or 0))
+        for rows in chunks:
+            records += sum(row[1] or 0 for row in rows)
+            real = [row for row in rows if row[0] is not None and row[0] >= 0]
+            starts.extend(self._start(row, 2 + len(places)) for row in real)
+            for at, column in enumerate(values, 2):
+                column.extend(int(row[at] or 0) for row in real)
         # Not before everything is there: the answer may run out of memory at its last row.
         for place, column in zip(places, values, strict=True):
             total = self.columns[place]
@@ -100,12 +74,16 @@ class Keyed:
                 total[start] += value
         return records
 
-    def _place(self, labels: Labels) -> int:
-        place = self.places.setdefault(labels, len(self.places))
-        if place * self.candidates == len(self.columns[0] if self.columns else ()):
-            for column in self.columns:
-                column.extend([0] * self.candidates)
-        return place
+    def _start(self, row: Row, end: int) -> int:
+        """Where the counts of a row are added; ``end`` is where those in the row end."""
+        place = row[0]
+        if self.labels is not None:
+            labels = self.labels(row[0], row[end + self.scored :])
+            place = self.places.setdefault(labels, len(self.places))
+            if place * self.candidates == len(self.columns[0] if self.columns else ()):
+                for column in self.columns:
+                    column.extend([0] * self.candidates)
+        return int(place * self.candidates + (row[end] if self.scored else 0))
 
     def table(self) -> ExactTable:
         """See ``Tallies``."""
@@ -178,11 +156,10 @@ def _sorted_points(
     for place, column in enumerate(columns):
         columns[place] = column[order]
     cell, point, often = columns
-    if len(cell) > 1:
+    if len(cell):
         new = np.concatenate([[True], (np.diff(cell) != 0) | (np.diff(point) != 0)])
-        if not new.all():
-            starts = np.flatnonzero(new)
-            cell, point, often = cell[starts], point[starts], np.add.reduceat(often, starts)
+        starts = np.flatnonzero(new)
+        cell, point, often = cell[starts], point[starts], np.add.reduceat(often, starts)
     return tuple(_integers(column) for column in (cell, point, often))
 
 
@@ -191,7 +168,3 @@ def _integers(column: Any) -> Sequence[int]:
     made = array("q")
     made.frombytes(memoryview(column).cast("B"))
     return made
-
-
-def _candidates(request: AggregateRequest) -> int:
-    return 1 if request.scores is None else len(request.scores.texts)

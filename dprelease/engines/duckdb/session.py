@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.expressions.sqltext import array
-from dprelease.expressions.sqltext import text as quote
+from dprelease.expressions.sqltext import Value, array, literal
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -50,8 +49,8 @@ def session(paths: Sequence[str], integers: int = 0, room: int = 0) -> Iterator[
     connection = duckdb.connect(":memory:")
     try:
         _disable(connection)
-        settings = _settings(paths, integers, room)
-        connection.execute("; ".join(f"SET {name} = {settings[name]}" for name in settings))
+        settings = _settings(paths, integers, room).items()
+        connection.execute("; ".join(f"SET {name} = {literal(value)}" for name, value in settings))
         yield connection
     finally:
         connection.close()
@@ -62,32 +61,32 @@ def _disable(connection: DuckDBPyConnection) -> None:
     import duckdb
 
     try:
-        connection.execute(f"SET disabled_optimizers = {quote(','.join(NEVER))}")
+        connection.execute(f"SET disabled_optimizers = {literal(','.join(NEVER))}")
     except (duckdb.ParserException, duckdb.InvalidInputException):
         optimizers = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
         never = ",".join(name for name in NEVER if (name,) in optimizers)
-        connection.execute(f"SET disabled_optimizers = {quote(never)}")
+        connection.execute(f"SET disabled_optimizers = {literal(never)}")
 
 
-def _settings(paths: Sequence[str], integers: int, room: int) -> dict[str, str]:
-    """Name and SQL literal of each setting; the last two close the door."""
+def _settings(paths: Sequence[str], integers: int, room: int) -> dict[str, Value]:
+    """Name and value of each setting; the last two close the door."""
     # A path with pattern characters is both matched and opened.
     allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
     return {
-        "enable_progress_bar": "false",
-        "memory_limit": quote(os.environ.get("DPRELEASE_MEMORY", _enough(integers, room))),
-        "threads": str(min(_cores(), MOST_THREADS)),
-        "preserve_insertion_order": "false",
-        "temp_directory": "''",
-        "max_temp_directory_size": "'0KB'",
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "allow_community_extensions": "false",
-        "allow_persistent_secrets": "false",  # nothing of the user's home is looked at
-        "python_enable_replacements": "false",  # a name is no variable of ours
-        "allowed_paths": array(quote(path) for path in allowed),
-        "enable_external_access": "false",
-        "lock_configuration": "true",
+        "enable_progress_bar": False,
+        "memory_limit": os.environ.get("DPRELEASE_MEMORY", _enough(integers, room)),
+        "threads": min(_cores(), MOST_THREADS),
+        "preserve_insertion_order": False,
+        "temp_directory": "",
+        "max_temp_directory_size": "0KB",
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "allow_persistent_secrets": False,  # nothing of the user's home is looked at
+        "python_enable_replacements": False,  # a name is no variable of ours
+        "allowed_paths": array(allowed),
+        "enable_external_access": False,
+        "lock_configuration": True,
     }
 
 

@@ -11,18 +11,7 @@ from dprelease.engines.common.files import Layout, resolve
 from dprelease.engines.duckdb.errors import Stream
 from dprelease.engines.duckdb.session import literal_path
 from dprelease.engines.duckdb.typed_rows import Fields
-from dprelease.expressions.sqltext import (
-    FALSE,
-    TRUE,
-    Sql,
-    array,
-    call,
-    identifier,
-    number,
-    option,
-    struct,
-    text,
-)
+from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
 from dprelease.model import Dialect, InputColumn, Source
 
 if TYPE_CHECKING:
@@ -50,7 +39,7 @@ class FieldReader:
     def run(self, sql: Sql) -> DuckDBPyConnection:
         """The answer to a statement; raises duckdb.Error."""
         self.renew()
-        return self.connection.execute(sql)
+        return self.connection.execute(str(sql))
 
     def rows(self, sql: Sql) -> list[tuple[Any, ...]]:
         """All rows of the answer."""
@@ -90,7 +79,7 @@ def csv_stream(source: Source, layout: Layout, inputs: Sequence[InputColumn]) ->
     from dprelease.engines.csv import reader as csv_records
 
     wanted = sorted(layout.position[column.name] for column in columns_read(inputs)) or [0]
-    fields = Fields(identifier(RECORDS), _fields(layout), {}, source.dialect)
+    fields = Fields(col(RECORDS), _fields(layout), {}, source.dialect)
     return RecordStream(fields, lambda: csv_records.opened(source.dialect, layout, wanted))
 
 
@@ -100,9 +89,9 @@ def parquet_stream(source: Source, inputs: Sequence[InputColumn]) -> RecordStrea
     from dprelease.engines.parquet.schema import lay_out_parquet
 
     layout = lay_out_parquet(source, resolve(source), inputs)
-    columns = {name: identifier(f"f{place}") for place, name in enumerate(layout.types)}
+    columns = {name: col(f"f{place}") for place, name in enumerate(layout.types)}
     return RecordStream(
-        Fields(identifier(RECORDS), columns, layout.duckdb_types()),
+        Fields(col(RECORDS), columns, layout.duckdb_types()),
         lambda: parquet_records.opened(layout),
         cheap=True,
         record_count=layout.records,
@@ -111,27 +100,26 @@ def parquet_stream(source: Source, inputs: Sequence[InputColumn]) -> RecordStrea
 
 def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
     """All fields by DuckDB's reader, as text, nothing sniffed."""
-    columns = struct((f"f{place}", text("VARCHAR")) for place in range(layout.width))
-    options: dict[str, Sql] = {
-        "columns": columns,
-        "auto_detect": FALSE,
-        "header": FALSE,
-        "skip": number(1 if dialect.header else 0),
-        "delim": text(dialect.delimiter),
-        "quote": text(dialect.quote),
-        "escape": text(dialect.quote),
-        "strict_mode": TRUE,
+    options: dict[str, Value] = {
+        "columns": struct({f"f{place}": "VARCHAR" for place in range(layout.width)}),
+        "auto_detect": False,
+        "header": False,
+        "skip": 1 if dialect.header else 0,
+        "delim": dialect.delimiter,
+        "quote": dialect.quote,
+        "escape": dialect.quote,
+        "strict_mode": True,
         # otherwise a folder named f1=x would take the place of the second field
-        "hive_partitioning": FALSE,
-        "compression": text("none"),
+        "hive_partitioning": False,
+        "compression": "none",
         # With a null text the reader lets surplus fields pass that hold it. No field of one line
         # can be a line feed.
-        "nullstr": text("\n"),
+        "nullstr": "\n",
     }
-    files = array(text(literal_path(path)) for path in layout.paths)
+    files = array(map(literal_path, layout.paths))
     relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
     return Fields(relation, _fields(layout), {}, dialect)
 
 
 def _fields(layout: Layout) -> dict[str, Sql]:
-    return {name: identifier(f"f{place}") for name, place in layout.position.items()}
+    return {name: col(f"f{place}") for name, place in layout.position.items()}

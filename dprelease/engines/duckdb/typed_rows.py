@@ -24,25 +24,7 @@ from dprelease.engines.common.text_values import EXACT, parse_number, parse_valu
 from dprelease.engines.duckdb.group_keys import binned, key_of, null_key
 from dprelease.expressions import tree
 from dprelease.expressions.sql import SQL_TYPES, compile_sql, without_nan
-from dprelease.expressions.sqltext import (
-    FALSE,
-    NULL,
-    Sql,
-    between,
-    binary,
-    call,
-    case,
-    cast,
-    double,
-    identifier,
-    indexed,
-    is_null,
-    layer,
-    no,
-    number,
-    text,
-    try_cast,
-)
+from dprelease.expressions.sqltext import NULL, Sql, call, case, col, literal
 from dprelease.model import (
     NUMERIC_TYPES,
     AggregateRequest,
@@ -65,10 +47,10 @@ TIMESTAMP_TEXT = (
 
 def field_text(field: Sql, dialect: Dialect, kind: ColumnType) -> Sql:
     """The field after stripping blanks and turning the declared null texts into null."""
-    value = call("TRIM", field, text(" \t")) if dialect.strip else field
+    value = call("TRIM", field, " \t") if dialect.strip else field
     for null in dialect.null_values:
         if kind is ColumnType.STRING or _means_something(null, kind):
-            value = call("NULLIF", value, text(null))
+            value = call("NULLIF", value, null)
     return value
 
 
@@ -81,11 +63,10 @@ def _means_something(null: str, kind: ColumnType) -> bool:
 
 def double_of_text(value: Sql) -> Sql:
     """The DOUBLE that a text means, NaN included."""
-    long = binary(call("STRLEN", value), ">", number(UNDERSCORES_READ))
-    parted = binary(long, "AND", call("CONTAINS", value, text("_")))
-    wrong = call("REGEXP_MATCHES", value, text(UNDERSCORE_ALONE))
-    joined = when(no(wrong), call("REPLACE", value, text("_"), text("")))
-    return try_cast(case([(parted, joined)], value), "DOUBLE")
+    parted = (call("STRLEN", value) > UNDERSCORES_READ) & call("CONTAINS", value, "_")
+    wrong = call("REGEXP_MATCHES", value, UNDERSCORE_ALONE)
+    joined = when(~wrong, call("REPLACE", value, "_", ""))
+    return case([(parted, joined)], value).try_cast("DOUBLE")
 
 
 def number_of_text(value: Sql) -> Sql:
@@ -97,29 +78,23 @@ def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None) -> Sql:
     """The typed value of a text; ``as_number`` is its DOUBLE for numeric types."""
     if kind is ColumnType.STRING:
         return value
-    if kind is ColumnType.INTEGER and as_number is not None:
-        exact = when(
-            call("REGEXP_FULL_MATCH", value, text(INTEGER_TEXT)), try_cast(value, "BIGINT")
-        )
-        return whole(as_number, exact)
     if as_number is not None:
-        return as_number
-    made = try_cast(value, SQL_TYPES[kind])
+        exact = when(call("REGEXP_FULL_MATCH", value, INTEGER_TEXT), value.try_cast("BIGINT"))
+        return whole(as_number, exact) if kind is ColumnType.INTEGER else as_number
+    made = value.try_cast(SQL_TYPES[kind])
     if kind is ColumnType.DATE:
         # DuckDB reads more forms than ours; ours is the one it writes.
-        same = binary(cast(made, "VARCHAR"), "=", value)
-        length = binary(call("LENGTH", value), "=", number(10))
-        return when(binary(same, "AND", length), made)
+        return when(made.cast("VARCHAR").equals(value) & call("LENGTH", value).equals(10), made)
     if kind is ColumnType.TIMESTAMP:
-        shaped = call("REGEXP_FULL_MATCH", value, text(TIMESTAMP_TEXT))
+        shaped = call("REGEXP_FULL_MATCH", value, TIMESTAMP_TEXT)
         return when(shaped, in_calendar(made, kind))
     return made
 
 
 def number_of_typed(value: Sql) -> Sql:
     """The DOUBLE of a typed number or boolean."""
-    made = cast(value, "DOUBLE")
-    return when(no(call("ISNAN", made)), made)
+    made = value.cast("DOUBLE")
+    return when(~call("ISNAN", made), made)
 
 
 def value_of_typed(value: Sql, kind: ColumnType, physical: str) -> Sql:
@@ -127,11 +102,11 @@ def value_of_typed(value: Sql, kind: ColumnType, physical: str) -> Sql:
     if kind is ColumnType.INTEGER:
         if physical in ("FLOAT", "DOUBLE") or physical.startswith("DECIMAL"):
             return whole(number_of_typed(value))
-        return try_cast(value, "BIGINT")
+        return value.try_cast("BIGINT")
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return number_of_typed(value)
     # a timestamp in milliseconds can be beyond those in microseconds: null then
-    made = try_cast(value, SQL_TYPES[kind])
+    made = value.try_cast(SQL_TYPES[kind])
     return in_calendar(made, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else made
 
 
@@ -143,29 +118,28 @@ def value_of_opaque(value: Sql, physical: str) -> Sql:
     """
     if physical not in ("FLOAT", "DOUBLE"):
         return value
-    return case([(call("ISNAN", value), text("nan"))], bits_of(value))
+    return case([(call("ISNAN", value), "nan")], bits_of(value))
 
 
 def one_zero(value: Sql, kind: ColumnType) -> Sql:
     """The typed value, in which 0.0 and -0.0 are one and the same."""
     if kind not in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return value
-    zero = double(0.0)
-    return case([(binary(value, "=", zero), zero)], value)
+    return case([(value.equals(0.0), 0.0)], value)
 
 
 def whole(value: Sql, beyond: Sql | None = None) -> Sql:
     """The DOUBLE as BIGINT if it is whole and below 2^53 in size; ``beyond`` for larger ones."""
-    small = binary(call("ABS", value), "<", double(float(EXACT)))
-    is_whole = binary(call("FLOOR", value), "=", value)
-    return case([(no(is_whole), NULL), (small, cast(value, "BIGINT"))], beyond)
+    small = call("ABS", value) < float(EXACT)
+    is_whole = call("FLOOR", value).equals(value)
+    return case([(~is_whole, NULL), (small, value.cast("BIGINT"))], beyond)
 
 
 def in_calendar(value: Sql, kind: ColumnType) -> Sql:
     """The date or timestamp if its year is from 1 to 9999, else null."""
     sql = SQL_TYPES[kind]
     last = "9999-12-31" if kind is ColumnType.DATE else "9999-12-31 23:59:59.999999"
-    return when(between(value, cast(text("0001-01-01"), sql), cast(text(last), sql)), value)
+    return when(value.between(literal("0001-01-01").cast(sql), literal(last).cast(sql)), value)
 
 
 def when(condition: Sql, value: Sql) -> Sql:
@@ -178,21 +152,21 @@ def text_of_unit(column: InputColumn, physical: str | None) -> Sql:
 
     Opaque bytes as hexadecimal digits; other opaque values as DuckDB writes them.
     """
-    unit = identifier("u")
+    unit = col("u")
     if column.opaque:
-        return call("HEX", unit) if physical == "BLOB" else cast(unit, "VARCHAR")
+        return call("HEX", unit) if physical == "BLOB" else unit.cast("VARCHAR")
     if column.type in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return bits_of(unit)
     if column.type is ColumnType.TIMESTAMP:
-        return cast(call("EPOCH_US", unit), "VARCHAR")
+        return call("EPOCH_US", unit).cast("VARCHAR")
     if column.type is ColumnType.DATE:
-        unit = binary(unit, "-", cast(text("1970-01-01"), "DATE"))
-    return cast(unit, "VARCHAR")
+        unit = unit - literal("1970-01-01").cast("DATE")
+    return unit.cast("VARCHAR")
 
 
 def bits_of(value: Sql) -> Sql:
     """The text of a number as a DOUBLE."""
-    return cast(cast(cast(value, "DOUBLE"), "BIT"), "VARCHAR")
+    return value.cast("DOUBLE").cast("BIT").cast("VARCHAR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +199,7 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     """The rows of the request over a table of fields."""
     places = {column.name: place for place, column in enumerate(request.inputs)}
     types = {column.name: column.type for column in request.inputs}
-    inside = {key: indexed("v", place) for key, place in places.items()}
+    inside = {key: col(f"v{place}") for key, place in places.items()}
     query = _typed(columns_read(request.inputs), places, fields)
     for derived in columns_derived(request.inputs):
         query = _derived(query, derived, places, types)
@@ -234,19 +208,20 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
         place = places[group.column]
         if group.edges is not None:
             query = binned(query, index, group, place)
-            columns[f"g{index}"] = indexed("b", index)
+            columns[f"g{index}"] = col(f"b{index}")
         elif group.private:
             columns[f"g{index}"] = _private_key(group, place)
             # A key is null where its value is: to filter by that, no key need be made.
-            columns[f"s{index}"] = no(is_null(indexed("v", place)))
+            columns[f"s{index}"] = col(f"v{place}").not_null()
         else:
-            columns[f"g{index}"] = key_of(group, indexed("v", place))
+            columns[f"g{index}"] = key_of(group, col(f"v{place}"))
     content = content_of(request)
     quantities = {quantity: f"k{index}" for index, quantity in enumerate(content.quantities)}
     read = {column.name for column in columns_read(request.inputs)}
     for quantity, key in quantities.items():
         raw = quantity.column in read and types[quantity.column] is not ColumnType.BOOLEAN
-        columns[key] = grid_integer(indexed("r" if raw else "n", places[quantity.column]), quantity)
+        letter = "r" if raw else "n"
+        columns[key] = grid_integer(col(f"{letter}{places[quantity.column]}"), quantity)
     conditions = {where: f"w{index}" for index, where in enumerate(content.conditions)}
     for where, key in conditions.items():
         columns[key] = compile_sql(tree(where.text, types), inside)
@@ -261,9 +236,9 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
         unit_text = text_of_unit(unit_column, fields.types.get(unit))
     if request.where is not None:
         condition = compile_sql(tree(request.where.text, types), inside)
-        columns["f"] = call("COALESCE", condition, FALSE)
+        columns["f"] = call("COALESCE", condition, False)
     keys = tuple(f"g{index}" for index in range(len(request.groups)))
-    relation = layer(query, columns or {"nothing": number(0)}, keep=False)
+    relation = query.layer(columns or {"nothing": 0}, keep=False)
     return Rows(
         relation, keys, quantities, conditions, counted, request.where is not None, unit_text
     )
@@ -274,7 +249,7 @@ def _private_key(group: Group, place: int) -> Sql:
 
     A function of the record alone, whatever else is in the table: see ``key_normalization``.
     """
-    value = key_of(group, one_zero(indexed("v", place), group.type))
+    value = key_of(group, one_zero(col(f"v{place}"), group.type))
     null = null_key(group)
     return value if null is None else call("COALESCE", value, null)
 
@@ -286,7 +261,7 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
     typed: dict[str, Sql] = {}
     for declared in read:
         place = places[declared.name]
-        column, raw_value = fields.columns[declared.name], indexed("t", place)
+        column, raw_value = fields.columns[declared.name], col(f"t{place}")
         physical = fields.types.get(declared.name)
         if physical is None:
             kind = ColumnType.STRING if declared.opaque else declared.type
@@ -299,42 +274,38 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
         if declared.type in NUMERIC_TYPES and declared.type is not ColumnType.BOOLEAN:
             made = number_of_typed if physical else number_of_text
             numbers[f"n{place}"] = made(raw_value)
-            as_number = indexed("n", place)
+            as_number = col(f"n{place}")
             # the raw number may be NaN; what is put on a grid sorts that out by itself
-            numbers[f"r{place}"] = (
-                cast(raw_value, "DOUBLE") if physical else double_of_text(raw_value)
-            )
+            double = raw_value.cast("DOUBLE") if physical else double_of_text(raw_value)
+            numbers[f"r{place}"] = double
         if physical is None:
             typed[f"v{place}"] = value_of_text(raw_value, declared.type, as_number)
         else:
             typed[f"v{place}"] = value_of_typed(raw_value, declared.type, physical)
-    query = layer(fields.relation, raw or {"nothing": number(0)}, keep=False)
-    query = layer(layer(query, numbers), typed)
+    query = fields.relation.layer(raw or {"nothing": 0}, keep=False)
+    query = query.layer(numbers).layer(typed)
     truths = {
-        f"n{places[declared.name]}": cast(indexed("v", places[declared.name]), "DOUBLE")
+        f"n{places[declared.name]}": col(f"v{places[declared.name]}").cast("DOUBLE")
         for declared in read
         if declared.type is ColumnType.BOOLEAN and not declared.opaque
     }
-    return layer(query, truths) if truths else query
+    return query.layer(truths) if truths else query
 
 
 def _derived(
-    query: Sql,
-    column: InputColumn,
-    places: Mapping[str, int],
-    types: Mapping[str, ColumnType],
+    query: Sql, column: InputColumn, places: Mapping[str, int], types: Mapping[str, ColumnType]
 ) -> Sql:
     """Add the typed value and the number of a computed column."""
     place = places[column.name]
     node = tree(column.expression.text if column.expression else "NULL", types)
-    inside = {key: indexed("v", index) for key, index in places.items()}
-    made = layer(query, {f"d{place}": compile_sql(node, inside)})
-    result = indexed("d", place)
+    inside = {key: col(f"v{index}") for key, index in places.items()}
+    made = query.layer({f"d{place}": compile_sql(node, inside)})
+    result = col(f"d{place}")
     if column.type not in NUMERIC_TYPES:
-        return layer(made, {f"v{place}": value_of_typed(result, column.type, "")})
-    made = layer(made, {f"n{place}": number_of_typed(result)})
+        return made.layer({f"v{place}": value_of_typed(result, column.type, "")})
+    made = made.layer({f"n{place}": number_of_typed(result)})
     physical = "DOUBLE" if node.type is ColumnType.FLOAT else ""
-    return layer(made, {f"v{place}": value_of_typed(result, column.type, physical)})
+    return made.layer({f"v{place}": value_of_typed(result, column.type, physical)})
 
 
 def grid_integer(value: Sql, quantity: Quantity) -> Sql:
@@ -346,15 +317,13 @@ def grid_integer(value: Sql, quantity: Quantity) -> Sql:
     grid = quantity.grid
     times, over = scale_of(grid)
     if times != 1.0:
-        value = binary(value, "*", double(times))
+        value = value * times
     if over != 1.0:
-        value = binary(value, "/", double(over))
-    low, high = double(float(grid.lower)), double(float(grid.upper))
-    inside = binary(binary(value, ">=", low), "AND", binary(value, "<=", high))
-    above = binary(binary(value, ">", high), "AND", no(call("ISNAN", value)))
+        value = value / over
+    low, high = float(grid.lower), float(grid.upper)
     pairs = [
-        (inside, cast(value, "BIGINT")),
-        (binary(value, "<", low), number(grid.lower)),
-        (above, number(grid.upper)),
+        ((value >= low) & (value <= high), value.cast("BIGINT")),
+        (value < low, literal(grid.lower)),
+        ((value > high) & ~call("ISNAN", value), literal(grid.upper)),
     ]
-    return case(pairs, NULL if quantity.null_fill is None else number(quantity.null_fill))
+    return case(pairs, NULL if quantity.null_fill is None else quantity.null_fill)

@@ -1,19 +1,19 @@
-"""Uniform integers and exact coins on NumPy lanes, with no more random words than it takes.
+"""Uniform integers and exact coins on NumPy arrays, with no more random words than it takes.
 
 ``below``: with w a uniform word of b bits, w * bound = value 2^b + low. Exactly
 floor(2^b/bound) or one more words lead to each value; without those of low < 2^b mod bound, each
-value keeps floor(2^b/bound) of them (Lemire 2019), and what is kept is uniform. The other lanes
-are drawn again. Which lanes those are hangs on their words alone.
+value keeps floor(2^b/bound) of them (Lemire 2019), and what is kept is uniform. The other places
+are drawn again. Which places those are hangs on their words alone.
 
 Coins: U uniform on [0, 1) is compared with the chance; of U the first 16 bits are drawn, and more
-only on the lanes where these agree with the bits of the chance.
+only on the places where these agree with the bits of the chance.
 
-Coins of chance exp(-x), in integers: a lane is kept iff U > 1 - exp(-x). Of U the first 32 bits w
+Coins of chance exp(-x), in integers: a place is kept iff U > 1 - exp(-x). Of U the first 32 bits w
 are drawn, U in [w, w+1) / 2^32, and of x bounds low <= 2^32 x <= high are given. By the alternating
 series, for x >= 0,   x - x^2/2 <= 1 - exp(-x) <= x - x^2/2 + x^3/6 <= x,   and the left side rises
 for x <= 1, the middle one always. So, rounding outward at every step,
 
-    w >= high                            proves the lane kept (the common case),
+    w >= high                            proves the place kept (the common case),
     w >= high - high^2/2 + high^3/6      proves it kept,
     w + 1 <= low - low^2/2               proves it dropped,
 
@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise.additive.inversion import Lanes, Words, words
+from dprelease.kernel.noise.additive.inversion import Int64s, Words, words
 from dprelease.kernel.noise.distributions.interval_arithmetic import exp_negative
 from dprelease.kernel.noise.entropy import Entropy, read_bits
 
@@ -45,7 +45,7 @@ _HALF = 1 << 63
 _SPARE = 4  # bits of a word beyond those of the bound: at most 1 in 16 words is drawn again
 
 
-def below(bound: int, size: int, entropy: Entropy) -> Lanes:
+def below(bound: int, size: int, entropy: Entropy) -> Int64s:
     """``size`` independent uniform integers of 0, ..., bound - 1, for 1 <= bound < 2^63.
 
     Exact. int64. Raises ValueError for another bound, EntropyError if the source fails.
@@ -68,8 +68,8 @@ def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
     return values
 
 
-def propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Lanes]:
-    """Values, uniform on the lanes that aren't listed; those listed are to be drawn again."""
+def propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Int64s]:
+    """Values, uniform on the places that aren't listed; those listed are to be drawn again."""
     drawn = words(entropy, f"<u{bits // 8}", size)
     if bits == 64:  # no room for products: the value is the rest of the word, below a multiple
         rest = np.uint64((1 << 64) % bound)
@@ -101,8 +101,8 @@ def chance(probability: Fraction, size: int, entropy: Entropy) -> Bools:
     return heads
 
 
-def parts(share: Lanes, whole: int, entropy: Entropy) -> Bools:
-    """Independent coins: lane i is True with exactly the probability share[i]/whole.
+def parts(share: Int64s, whole: int, entropy: Entropy) -> Bools:
+    """Independent coins: place i is True with exactly the probability share[i]/whole.
 
     ``share``: int64 with 0 <= share < whole < 2^63, which is not looked at again here. Raises
     ValueError for another whole, EntropyError if the source fails.
@@ -116,17 +116,17 @@ def parts(share: Lanes, whole: int, entropy: Entropy) -> Bools:
         return below(whole, share.size, entropy) < share
     divisor = np.uint64(whole)
     heads, undecided = compare_digits(share.astype(np.uint64), divisor, entropy)
-    lanes = np.flatnonzero(undecided)
-    rest = undecided[lanes]
-    while lanes.size:
-        heads[lanes], undecided = compare_digits(rest, divisor, entropy)
+    places = np.flatnonzero(undecided)
+    rest = undecided[places]
+    while places.size:
+        heads[places], undecided = compare_digits(rest, divisor, entropy)
         again = np.flatnonzero(undecided)
-        lanes, rest = lanes[again], undecided[again]
+        places, rest = places[again], undecided[again]
     return heads
 
 
 def compare_digits(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bools, Words]:
-    """One round: which lanes are True, and what is left to compare; 0 where it's decided."""
+    """One round: which places are True, and what is left to compare; 0 where it's decided."""
     scaled = share << np.uint64(_FIRST)
     cut = scaled // whole
     drawn = words(entropy, "<u2", share.size)
@@ -147,27 +147,27 @@ ONE = np.uint64(1 << _BITS)  # x = 1 at this scale; as an upper bound: nothing i
 def keep_lanes(
     low: Words, high: Words, exponent: Callable[[int], Fraction], entropy: Entropy
 ) -> npt.NDArray[np.bool_]:
-    """Which lanes are kept, each with probability exactly exp(-x) and independently.
+    """Which places are kept, each with probability exactly exp(-x) and independently.
 
     ``low`` and ``high`` bound 2^32 x from below and above, with low <= 2^32; a ``high`` of 2^32
-    says that no upper bound is known. ``exponent(i)`` is the exact x of lane i.
+    says that no upper bound is known. ``exponent(i)`` is the exact x of place i.
     """
     draws = words(entropy, "<u4", low.size).astype(np.uint64)
     heads = draws >= high
-    lanes = np.flatnonzero(~heads)
-    if not lanes.size:
+    places = np.flatnonzero(~heads)
+    if not places.size:
         return heads
-    accepted, rejected = bound_lanes(draws[lanes], low[lanes], high[lanes])
-    heads[lanes] = accepted
-    for lane in lanes[~(accepted | rejected)]:
-        heads[lane] = keep_exactly(int(draws[lane]), _BITS, exponent(int(lane)), entropy)
+    accepted, rejected = bound_draws(draws[places], low[places], high[places])
+    heads[places] = accepted
+    for place in places[~(accepted | rejected)]:
+        heads[place] = keep_exactly(int(draws[place]), _BITS, exponent(int(place)), entropy)
     return heads
 
 
-def bound_lanes(
+def bound_draws(
     draws: Words, low: Words, high: Words
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Lanes that are certainly kept, and lanes that are certainly dropped; see the module."""
+    """Places that are certainly kept, and places that are certainly dropped; see the module."""
     bounded = high < ONE
     above = np.where(bounded, high, ONE - np.uint64(1))  # squares must fit 64 bits
     square = above * above

@@ -111,7 +111,7 @@ def _choices(step: Step, scores: Integers, width: int, entropy: Entropy) -> Valu
     from dprelease.kernel.noise.selection.exponential import (
         draw_exponential,
         draw_permute_and_flip,
-        peel,
+        select_in_turn,
     )
 
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
@@ -120,7 +120,7 @@ def _choices(step: Step, scores: Integers, width: int, entropy: Entropy) -> Valu
     draw = draw_permute_and_flip if flips else draw_exponential
     picks, rate = step.query.picks, step.noise.parameter
     picked = [
-        [place for place, _ in peel(scores[at : at + width], picks, rate, draw, entropy)]
+        [place for place, _ in select_in_turn(scores[at : at + width], picks, rate, draw, entropy)]
         for at in range(0, len(scores), width)
     ]
     return _by_rank(picked, min(picks, width))

@@ -3,7 +3,7 @@
 Used by certification only; imports nothing that calibration computes with, only the description
 of the shift. Small sigma: the hockey-stick sum over lattice points, term by term, with no use of
 thresholds or symmetry. Large sigma: the smoothing bound (proof in ``composition.gaussian``) in the
-witness's own arithmetic, all widths tried. zCDP: through delta at a chosen alpha instead of
+verifier's own arithmetic, all widths tried. zCDP: through delta at a chosen alpha instead of
 epsilon. Answers are upper bounds, a little looser at most than what calibration aims at.
 """
 
@@ -167,7 +167,7 @@ def _positive(factor: int, upper: list[int], other: int, lower: list[int]) -> in
     return sum(gain for gain in gains if gain > 0)
 
 
-# --- any sigma: smoothing, with the witness's own numbers --------------------------------------
+# --- any sigma: smoothing, with the verifier's own numbers --------------------------------------
 
 
 def _smoothed(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:

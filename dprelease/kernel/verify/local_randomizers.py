@@ -22,7 +22,7 @@ _ZERO = Fraction(0)
 _UNIT = 1 << 64
 _PLACES = 1 << 62
 _MOST_LEVELS = 1 << 10
-_FAR = 10_000  # the witness's exponentials reach so far; a smaller epsilon is a stronger claim
+_FAR = 10_000  # the verifier's exponentials reach so far; a smaller epsilon is a stronger claim
 
 
 def law_holds(law: Law, grid_width: int | None, loss: Loss) -> bool:

@@ -1,4 +1,4 @@
-"""The witness's own arithmetic: exp, ln and the normal tail in plain integers.
+"""The verifier's own arithmetic: exp, ln and the normal tail in plain integers.
 
 Shares nothing with the enclosures that calibration uses: exp by halving, Taylor and squaring;
 ln by one verified Newton step; the normal tail by the alternating Maclaurin series near zero and
@@ -60,7 +60,7 @@ def exp(y: Fraction) -> Pair:
     Large arguments are split into equal parts, so that no digits are lost.
     """
     if y > 10_000:
-        raise ValueError("the exponential is out of the witness's range")
+        raise ValueError("the exponential is out of the verifier's range")
     if y < -10_000:
         return Fraction(0), exp(Fraction(-10_000))[1]
     parts = int(abs(y)) // 128 + 1
@@ -79,7 +79,7 @@ def ln(x: Fraction) -> Pair:
     low, high = exp(-guess)
     d_low, d_high = x * low - 1, x * high - 1
     if max(abs(d_low), abs(d_high)) >= Fraction(1, 2):
-        raise ValueError("the logarithm is out of the witness's range")
+        raise ValueError("the logarithm is out of the verifier's range")
     return guess + d_low - d_low * d_low, guess + d_high
 
 

@@ -1,6 +1,6 @@
 """A second opinion on keys taken from the data: what a threshold costs at most.
 
-Used by certification only; computes with the witness's own numbers and shares with calibration the
+Used by certification only; computes with the verifier's own numbers and shares with calibration the
 proof (in ``dprelease.privacy.partition_selection``) but no code. Where calibration searches, this
 walks through every number of new keys; where it sums a table of weights, this adds up the tail that
 is asked for.
@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 
-from dprelease.kernel.verify import additive as witness
+from dprelease.kernel.verify import additive
 from dprelease.kernel.verify import numerics as numbers
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.model.shift import MAX_SHAPES, Shift
@@ -50,13 +50,13 @@ def confirms(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
     if min(rows, groups, most) < 1 or selection.threshold <= most or not 0 < delta < 1:
         return False
     both = selection.adjacency is Adjacency.REPLACE_ONE
-    # kept[m]: at most m new keys all stay hidden with at least this chance.
+    # least_hidden[m]: at most m new keys all stay hidden with at least this chance.
     hidden = [_hidden(noise, selection.threshold, rows, new, most) for new in range(1, groups + 1)]
     least_hidden = list(accumulate(hidden, min, initial=Fraction(1)))
     if noise.family is NoiseFamily.LAPLACE:
         l1 = 2 * rows if both else rows
         return (
-            witness.laplace_epsilon(noise.parameter, l1) <= epsilon
+            additive.laplace_epsilon(noise.parameter, l1) <= epsilon
             and least_hidden[-1] >= 1 - delta
         )
 
@@ -64,7 +64,7 @@ def confirms(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
     def noisy(new: int) -> Fraction:
         remaining = _counts(rows - new, groups - new, most)
         shift = _apart(remaining, _counts(rows, groups, most)) if both else remaining
-        return witness.gaussian_delta_upper(noise.parameter, shift, epsilon)
+        return additive.gaussian_delta_upper(noise.parameter, shift, epsilon)
 
     return _every_number_holds(noisy, least_hidden, 1 - delta)
 

@@ -45,7 +45,7 @@ def rho(
     """The same for zCDP, an upper bound: rhos add up over selections.
 
     A selection's rho is at most a convex function of its loss that is 0 at 0
-    (``witness.range_rho``). Its loss is a mean of losses of as many alike rows as there are, each
+    (``additive.range_rho``). Its loss is a mean of losses of as many alike rows as there are, each
     at single atoms; so its rho is at most the mean of theirs, and one of those is the worst.
     """
     times = _times(rows, replace, stays)

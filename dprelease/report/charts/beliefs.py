@@ -8,8 +8,7 @@ from fractions import Fraction
 from itertools import groupby
 from textwrap import wrap
 
-from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, near
-from dprelease.report.charts.scales import Scale
+from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, near
 from dprelease.report.facts.model import Beliefs
 from dprelease.report.numbers import written
 
@@ -27,8 +26,8 @@ def percent(share: float) -> str:
 
 def band_chart(tables: Sequence[Beliefs]) -> Chart:
     """Draw for every belief before how far it can move; one band for each table."""
-    left, top, side = 46.0, 12.0, 290.0
-    across, up = Scale(0, 1, left, left + side), Scale(0, 1, top + side * 0.8, top)
+    x_start, top, side = 46.0, 12.0, 290.0
+    across, up = Scale(0, 1, x_start, x_start + side), Scale(0, 1, top + side * 0.8, top)
     bottom = up.start
     legend = [
         wrap(f"epsilon {written(table.epsilon)}: {table.about}", LEGEND) for table in tables[:2]
@@ -36,22 +35,21 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
     drawing = Drawing(bottom + 44 + 15 * sum(map(len, legend)))
     for tenth in (0, 25, 50, 75, 100):
         share = tenth / 100
-        drawing.line((left, up.at(share)), (left + side, up.at(share)), "grid")
-        drawing.text(left - 6, up.at(share) + 4, f"{tenth}%", "t s", "end")
-        drawing.text(across.at(share), bottom + 14, f"{tenth}%", "t s", "middle")
+        drawing.line((x_start, up.at(share)), (x_start + side, up.at(share)), "grid")
+        drawing.text(x_start - 6, up.at(share) + 4, f"{tenth}%", anchor="end")
+        drawing.text(across.at(share), bottom + 14, f"{tenth}%", anchor="middle")
     for place, table in reversed(list(enumerate(tables[:2]))):
         drawing.path(_band(across, up, float(table.epsilon)), STYLES[place], closed=True)
     drawing.path([(across.at(0), up.at(0)), (across.at(1), up.at(1))], "rule dash")
     drawing.text(
-        left + side / 2, bottom + 29, "belief before (across), after (up)", "t s", "middle"
+        x_start + side / 2, bottom + 29, "belief before (across), after (up)", anchor="middle"
     )
     y = bottom + 48
     for place, lines in enumerate(legend):
-        drawing.box((left, y - 9), (12, 10), STYLES[place])
+        drawing.box((x_start, y - 9), (12, 10), STYLES[place])
         for line in lines:
-            drawing.text(left + 18, y, line, "t s")
+            drawing.text(x_start + 18, y, line)
             y += 15
-    title = "How far a belief can move"
     description = (
         "For each belief before the release, the least and the greatest belief after it. "
         + " ".join(
@@ -60,19 +58,13 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
             for table in tables
         )
     )
-    rows = tuple(
-        (
-            str(table.about),
-            percent(row.prior),
-            percent(row.posterior_low),
-            percent(row.posterior_high),
-        )
+    rows = [
+        (table.about, *map(percent, (row.prior, row.posterior_low, row.posterior_high)))
         for table in tables
         for row in table.rows
-    )
+    ]
     head = ("belief about", "before", "least after", "greatest after")
-    name = "chart-beliefs"
-    return Chart(name, title, description, drawing.finish(name, title, description), head, rows)
+    return drawing.chart("chart-beliefs", "How far a belief can move", description, head, rows)
 
 
 def most(epsilon: float) -> list[tuple[float, float]]:
@@ -82,7 +74,7 @@ def most(epsilon: float) -> list[tuple[float, float]]:
     """
     steps = [STEP * count for count in range(round(-REACH / STEP), round(REACH / STEP) + 1)]
     odds = sorted({about + step for about in (-epsilon, 0.0) for step in steps})
-    return [(0.0, 0.0), *((_share(each), _share(each + epsilon)) for each in odds), (1.0, 1.0)]
+    return [(0.0, 0.0), *((_share(x), _share(x + epsilon)) for x in odds), (1.0, 1.0)]
 
 
 def _share(log_odds: float) -> float:
@@ -111,15 +103,11 @@ def _at(table: Beliefs, prior: float) -> tuple[float, float]:
     return row.posterior_low, row.posterior_high
 
 
-def _hundred(share: float) -> Fraction:
-    """Multiply the decimal as written: of floats, 0.07 of 100 is a little more than 7."""
-    return Fraction(str(share)) * 100
-
-
 def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     """Draw one belief before, and the bounds of it after, as people out of a hundred."""
-    low, high = _at(table, prior)
-    marked = (round(prior * 100), math.floor(_hundred(low)), math.ceil(_hundred(high)))
+    # the decimals as written: of floats, 0.07 of 100 is a little more than 7
+    low, high = (Fraction(str(share)) * 100 for share in _at(table, prior))
+    marked = (round(prior * 100), math.floor(low), math.ceil(high))
     labels = ("before", "at least, after", "at most, after")
     drawing = Drawing(10 * SIDE + 40)
     gap = (WIDTH - 3 * 10 * SIDE) / 4
@@ -127,26 +115,24 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
         x = gap + place * (10 * SIDE + gap)
         hundred(drawing, (x, 4), count)
         drawing.text(x + 5 * SIDE, 10 * SIDE + 20, f"{count} of 100", "t b", "middle")
-        drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, "t s", "middle")
-    title = f"In people: {table.about}"
+        drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, anchor="middle")
     said = "but for rare outcomes (delta)" if table.delta else "whatever it says"
     description = (
         f"Somebody holds a statement about this for true in {marked[0]} of 100 such cases. After "
         f"the release, {said}, they hold it for true in at least {marked[1]} and at most "
         f"{marked[2]} of 100."
     )
-    rows = tuple((label, str(count)) for count, label in zip(marked, labels, strict=True))
-    name = f"chart-people-{number}"
-    svg = drawing.finish(name, title, description)
-    return Chart(name, title, description, svg, ("belief", "in 100"), rows)
+    rows = [(label, str(count)) for count, label in zip(marked, labels, strict=True)]
+    title, head = f"In people: {table.about}", ("belief", "in 100")
+    return drawing.chart(f"chart-people-{number}", title, description, head, rows)
 
 
 def hundred(drawing: Drawing, corner: tuple[float, float], marked: int) -> None:
     """Draw a hundred people, row by row; the first ``marked`` stand out, by size too."""
-    left, top = corner
+    x, y = corner
     for style, places in (("p-on", range(marked)), ("p-off", range(marked, 100))):
         outlines = [
-            _person(left + SIDE * (place % 10), top + SIDE * (place // 10), style == "p-on")
+            _person(x + SIDE * (place % 10), y + SIDE * (place // 10), style == "p-on")
             for place in places
         ]
         if outlines:

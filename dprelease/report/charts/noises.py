@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
-from dprelease.report.charts.drawing import WIDTH, Chart, Drawing, cut
-from dprelease.report.charts.scales import Scale, short
+from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, cut, short
 from dprelease.report.facts.model import Column, Query
 from dprelease.report.numbers import shortened, written
 from dprelease.statistics.registry import statistic_of
@@ -36,7 +35,7 @@ def twenty(query: Query) -> list[float]:
     """
     unit, scale = float(query.granularity), float(query.scale) / float(query.granularity)
     upper = [_quantile(query.mechanism, scale, (2 * i + 1) / (2 * DOTS)) for i in range(10, DOTS)]
-    return [-each * unit for each in reversed(upper)] + [each * unit for each in upper]
+    return [-steps * unit for steps in reversed(upper)] + [steps * unit for steps in upper]
 
 
 def _quantile(mechanism: str, scale: float, share: float) -> int:
@@ -58,36 +57,34 @@ def _quantile(mechanism: str, scale: float, share: float) -> int:
 
 def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     """Draw twenty equally likely results of the same truth; None where no query has any."""
-    found = [query for query in queries if has_dots(query)]
-    if not found:
+    dotted = [query for query in queries if has_dots(query)]
+    if not dotted:
         return None
-    shown = found[:MOST_STRIPS]
     strip = 92.0
-    drawing = Drawing(strip * len(shown))
-    for place, query in enumerate(shown):
+    drawing = Drawing(strip * min(len(dotted), MOST_STRIPS))
+    for place, query in enumerate(dotted[:MOST_STRIPS]):
         _strip(drawing, strip * place, query)
-    title = "Twenty equally likely results"
     description = (
         "If the truth were at the middle line, the figure would be published at one of the twenty "
         f"dots, each as likely as any other. The noise interval holds {level:g} of 100 results."
     )
-    rows = tuple(
-        (str(query.name), ", ".join(_signed(each) for each in twenty(query))) for query in found
+    rest = len(dotted) - MOST_STRIPS
+    return drawing.chart(
+        "chart-dots",
+        "Twenty equally likely results",
+        description,
+        ("query", "published minus true, twenty equally likely"),
+        [(query.name, ", ".join(map(_signed, twenty(query)))) for query in dotted],
+        f"{description} {rest} more queries are in the table of numbers." if rest > 0 else "",
     )
-    rest = len(found) - len(shown)
-    note = f"{description} {rest} more queries are in the table of numbers." if rest else ""
-    name = "chart-dots"
-    svg = drawing.finish(name, title, description)
-    head = ("query", "published minus true, twenty equally likely")
-    return Chart(name, title, description, svg, head, rows, note)
 
 
 def _strip(drawing: Drawing, top: float, query: Query) -> None:
     values = twenty(query)
-    reach = max(abs(each) for each in (values[0], values[-1])) or float(query.granularity)
+    reach = max(map(abs, values)) or float(query.granularity)
     across = Scale(-reach, reach, 14, WIDTH - 14)
     base, size = top + 58, 8.6
-    drawing.text(0, top + 12, cut(str(query.name), 44), "t")
+    drawing.text(0, top + 12, cut(query.name, 44), "t")
     drawing.line((0, base + 5), (WIDTH, base + 5), "rule")
     drawing.line((WIDTH / 2, top + 18), (WIDTH / 2, base + 8), "zero")
     heights: dict[int, int] = {}
@@ -97,8 +94,8 @@ def _strip(drawing: Drawing, top: float, query: Query) -> None:
         heights[column] = stack + 1
         drawing.dot(WIDTH / 2 + column * size, base - stack * size * 0.62, 3.6, "dot")
     for value, anchor, x in ((-reach, "", 2.0), (reach, "end", WIDTH - 2.0)):
-        drawing.text(x, base + 18, _signed(value), "t s", anchor)
-    drawing.text(WIDTH / 2, base + 18, "the truth", "t s", "middle")
+        drawing.text(x, base + 18, _signed(value), anchor=anchor)
+    drawing.text(WIDTH / 2, base + 18, "the truth", anchor="middle")
 
 
 def _signed(value: float) -> str:
@@ -107,8 +104,7 @@ def _signed(value: float) -> str:
     return "0" if said == "0" else f"{sign}{said}"
 
 
-@dataclass(frozen=True, slots=True)
-class Falling:
+class Falling(NamedTuple):
     """An error that falls with the size of a group: ``share`` of a figure at one record."""
 
     names: tuple[str, ...]
@@ -121,14 +117,22 @@ def falling(
     queries: Sequence[Query], columns: Sequence[Column], units: str = "people"
 ) -> list[Falling]:
     """Find the relative error of each query that has one; equal ones together, largest first."""
-    sizes = {column.name: _middle(column) for column in columns}
-    found: dict[tuple[float, str, str], list[str]] = {}
+    middles = {column.name: _middle(column) for column in columns}
+    names: dict[tuple[float, str, str], list[str]] = {}
     for query in queries:
-        many = statistic_of(query.statistic).counts.format(units=units) or "records"
-        known = _share(query, sizes.get(query.column or ""), units)
-        if known is not None and known[0] > 0:
-            found.setdefault((*known, many), []).append(str(query.name))
-    lines = [Falling(tuple(names), *known) for known, names in found.items()]
+        statistic, half, example = (
+            statistic_of(query.statistic), query.noise_halfwidth, query.example_halfwidth
+        )  # fmt: skip
+        error = statistic.relative_error(
+            None if half is None else float(half),
+            None if example is None else float(example.halfwidth) * float(example.values),
+            middles.get(query.column or ""),
+            units,
+        )
+        if error is not None and error[0] > 0:
+            sizes = statistic.counts.format(units=units) or "records"
+            names.setdefault((*error, sizes), []).append(query.name)
+    lines = [Falling(tuple(equal), *error) for error, equal in names.items()]
     return sorted(lines, key=lambda line: -line.share)
 
 
@@ -138,40 +142,24 @@ def _middle(column: Column) -> float | None:
     return max(abs(float(column.lower)), abs(float(column.upper))) / 2
 
 
-def _share(query: Query, middle: float | None, units: str) -> tuple[float, str] | None:
-    half, example = query.noise_halfwidth, query.example_halfwidth
-    return statistic_of(query.statistic).relative_error(
-        None if half is None else float(half),
-        None if example is None else float(example.halfwidth) * float(example.values),
-        middle,
-        units,
-    )
-
-
 SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 MOST_LINES = 5
-APART = math.log10(1.25)  # lines nearer to each other than this are one to the eye
+SAME_LINE = math.log10(1.25)  # lines nearer to each other than this are one to the eye
 MOST_NAMES = 20
 UNRELIABLE = 0.3
+Line = tuple[float, list[str]]
+"""A line of the chart: its error at one record, and the names of all queries of that error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A line of the chart, with the names of all queries of exactly this error."""
-
-    share: float
-    names: tuple[str, ...]
-
-
-def drawn_lines(lines: Sequence[Falling]) -> tuple[list[Drawn], list[str]]:
+def drawn_lines(lines: Sequence[Falling]) -> tuple[list[Line], list[str]]:
     """Choose lines that stand apart, from largest to smallest; and name the queries left out.
 
     First the largest, then again and again what is farthest from all that are chosen.
     """
-    together: dict[float, list[str]] = {}
+    names: dict[float, list[str]] = {}
     for line in lines:
-        together.setdefault(line.share, []).extend(line.names)
-    places = {share: math.log10(share) for share in together}
+        names.setdefault(line.share, []).extend(line.names)
+    places = {share: math.log10(share) for share in names}
     chosen = [max(places)]
     while len(chosen) < MOST_LINES:
         gaps = {
@@ -179,11 +167,11 @@ def drawn_lines(lines: Sequence[Falling]) -> tuple[list[Drawn], list[str]]:
             for share, place in places.items()
         }
         farthest = max(gaps, key=lambda share: gaps[share])
-        if gaps[farthest] < APART:
+        if gaps[farthest] < SAME_LINE:
             break
         chosen.append(farthest)
-    shown = [Drawn(share, tuple(together[share])) for share in sorted(chosen, reverse=True)]
-    return shown, [name for share in together if share not in chosen for name in together[share]]
+    drawn = [(share, names[share]) for share in sorted(chosen, reverse=True)]
+    return drawn, [name for share in names if share not in chosen for name in names[share]]
 
 
 def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str) -> Chart | None:
@@ -194,44 +182,43 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
     lines = falling(queries, columns, units)
     if not lines:
         return None
-    shown, rest = drawn_lines(lines)
-    left, right, top, bottom = 46.0, WIDTH - 10.0, 10.0, 210.0
-    frame = across, up = Scale(1, 6, left, right), Scale(-4, 0, bottom, top)
-    drawing = Drawing(bottom + 40 + 16 * len(shown))
+    drawn, rest = drawn_lines(lines)
+    x_start, x_end, top, bottom = 46.0, WIDTH - 10.0, 10.0, 210.0
+    across, up = Scale(1, 6, x_start, x_end, ACROSS), Scale(-4, 0, bottom, top, UP)
+    drawing = Drawing(bottom + 40 + 16 * len(drawn))
     _powers(drawing, across, up)
-    for place, line in enumerate(shown):
+    for place, (share, names) in enumerate(drawn):
         style = f"stroke-{place % 4 + 1}{' dash' if place >= 4 else ''}"
-        _fall(drawing, frame, line, style, place + 1)
+        _fall(drawing, (across, up), math.log10(share), style, place + 1)
         y = bottom + 46 + 16 * place
-        drawing.line((left, y - 4), (left + 22, y - 4), style)
-        said = f"{place + 1}  {', '.join(line.names)}"
-        drawing.text(left + 28, y, cut(said, 32), "t s")
-        drawing.text(right, y, f"{_percent(line.share / 1000)} at 1,000", "t s", "end")
-    sizes = listed([each for each in _sizes(units) if each in {line.sizes for line in lines}])
-    drawing.text((left + right) / 2, bottom + 28, f"{sizes} in the group", "t s", "middle")
-    title = "Relative error against the size of a group"
+        drawing.line((x_start, y - 4), (x_start + 22, y - 4), style)
+        drawing.text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", 32))
+        drawing.text(x_end, y, f"{_percent(share / 1000)} at 1,000", anchor="end")
+    counted = {line.sizes for line in lines}
+    all_sizes = dict.fromkeys(("records", units, "different values"))
+    sizes = listed([name for name in all_sizes if name in counted])
+    drawing.text((x_start + x_end) / 2, bottom + 28, f"{sizes} in the group", anchor="middle")
     description = (
         "The noise interval's half-width as a share of the figure. Ten times the "
         f"{sizes}, a tenth of the error. Sums and means are compared with values of half the "
         "column's largest."
     )
-    rows = tuple(
-        (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
-        for line in lines
-    )
-    name = "chart-errors"
-    svg = drawing.finish(name, title, description)
-    head = ("query", "share", *(f"at {size:,}" for size in SIZES[1:5]))
     note = ""
     if rest:
         more = f" and {len(rest) - MOST_NAMES} more" if len(rest) > MOST_NAMES else ""
-        names = f"{', '.join(rest[:MOST_NAMES])}{more}"
-        note = f"{description} Not drawn, for they lie close to these lines or between: {names}."
-    return Chart(name, title, description, svg, head, rows, note)
-
-
-def _sizes(units: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(("records", units, "different values")))
+        others = f"{', '.join(rest[:MOST_NAMES])}{more}"
+        note = f"{description} Not drawn, for they lie close to these lines or between: {others}."
+    return drawing.chart(
+        "chart-errors",
+        "Relative error against the size of a group",
+        description,
+        ("query", "share", *(f"at {size:,}" for size in SIZES[1:5])),
+        [
+            (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
+            for line in lines
+        ],
+        note,
+    )
 
 
 def listed(names: Sequence[str]) -> str:
@@ -239,37 +226,39 @@ def listed(names: Sequence[str]) -> str:
     return " or ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
+UP = ((0, "100%"), (-1, "10%"), (-2, "1%"), (-3, "0.1%"), (-4, "0.01%"))
+ACROSS = ((1, "10"), (2, "100"), (3, "1,000"), (4, "10k"), (5, "100k"), (6, "1M"))
+
+
 def _powers(drawing: Drawing, across: Scale, up: Scale) -> None:
     """Draw the powers of ten on both axes, and shade what is flagged."""
-    left, right, top, bottom = across.start, across.end, up.end, up.start
-    for power, label in ((0, "100%"), (-1, "10%"), (-2, "1%"), (-3, "0.1%"), (-4, "0.01%")):
-        drawing.line((left, up.at(power)), (right, up.at(power)), "grid")
-        drawing.text(left - 6, up.at(power) + 4, label, "t s", "end")
-    for power, label in enumerate(("10", "100", "1,000", "10k", "100k", "1M"), 1):
-        drawing.line((across.at(power), top), (across.at(power), bottom), "grid")
-        anchor = "end" if power == 6 else "middle"
-        drawing.text(across.at(power), bottom + 14, label, "t s", anchor)
+    drawing.axis_up(up, across.start, across.end, "grid")
+    for power, label in across.ticks:
+        x = across.at(power)
+        drawing.line((x, up.end), (x, up.start), "grid")
+        drawing.text(x, up.start + 14, label, anchor="end" if power == 6 else "middle")
     limit = up.at(math.log10(UNRELIABLE))
-    drawing.box((left, top), (right - left, limit - top), "shade")
-    drawing.text(right - 4, top + 12, "flagged: over 30%", "t s", "end")
+    drawing.box((across.start, up.end), (across.end - across.start, limit - up.end), "shade")
+    drawing.text(across.end - 4, up.end + 12, "flagged: over 30%", anchor="end")
 
 
 def _fall(
-    drawing: Drawing, frame: tuple[Scale, Scale], line: Drawn, style: str, number: int
+    drawing: Drawing, frame: tuple[Scale, Scale], total: float, style: str, number: int
 ) -> None:
-    """Draw a line of slope -1 as far as it lies inside the frame, and number it."""
+    """Draw a line of slope -1 as far as it lies inside the frame, and number it.
+
+    All along it log error + log size is ``total``.
+    """
     across, up = frame
-    whole = math.log10(line.share)  # log error + log size, all along the line
-    first, last = max(1.0, whole), min(6.0, whole + 4)
+    first, last = max(1.0, total), min(6.0, total + 4)
     if first >= last:
         return
-    ends = [(across.at(size), up.at(whole - size)) for size in (first, last)]
-    drawing.path(ends, style)
+    drawing.path([(across.at(size), up.at(total - size)) for size in (first, last)], style)
     # numbers stand apart even where lines lie close together
     along = first + (last - first) * (0.15 + 0.1 * ((number - 1) % 8))
-    x, y = across.at(along), up.at(whole - along)
+    x, y = across.at(along), up.at(total - along)
     drawing.dot(x, y, 6.5, "badge")
-    drawing.text(x, y + 3.5, str(number), "t s", "middle")
+    drawing.text(x, y + 3.5, str(number), anchor="middle")
 
 
 def _percent(share: float) -> str:

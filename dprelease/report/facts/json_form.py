@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from dprelease.report.facts.model import ReportFacts
 
 SCHEMA = "dprelease/report/1"
 T = TypeVar("T")
-Reader = Callable[[object], Any]
 
 
 def render(_document: object, facts: ReportFacts) -> str:
@@ -56,89 +56,40 @@ def to_json(value: Any) -> Any:
 
 def from_json(kind: type[T], content: object) -> T:
     """Read a value of that class. Raises ValueError where the content is of another form."""
-    value: T = _reader(cast("Any", kind))(content)
+    value: T = _read(kind, content)
     return value
 
 
 @cache
 def _keys(kind: Any) -> tuple[tuple[str, str, object], ...]:
-    """Field, key and default of each fact; ``with`` is no name of a field."""
+    """Field, key and default of each fact; ``with`` and ``asked`` are no names of fields."""
     return tuple((field.name, field.name.rstrip("_"), field.default) for field in fields(kind))
 
 
-@cache
-def _reader(hint: Any) -> Reader:
-    """Make the function that reads a type."""
+_hints = cache(get_type_hints)
+
+
+def _read(hint: Any, content: object) -> Any:
     origin, members = get_origin(hint), get_args(hint)
-    if is_dataclass(hint):
-        return _fields_reader(hint)
-    if origin in {types.UnionType, Union}:
-        return _union_reader(members)
-    if origin is tuple:
-        return _list_reader(members[0])
-    if origin is not None:  # a mapping of texts
-        return _mapping_reader(members[1])
-    return _plain_reader(hint)
-
-
-def _fields_reader(kind: Any) -> Reader:
-    hints = get_type_hints(kind)
-    keys = [(name, key, default, _reader(hints[name])) for name, key, default in _keys(kind)]
-
-    def read(content: object) -> Any:
-        if not isinstance(content, dict):
-            raise ValueError(f"no {kind.__name__}")
-        values = {}
-        for name, key, default, reader in keys:
-            if key in content:
-                values[name] = reader(content[key])
-            elif default is MISSING:
-                raise ValueError(f"no {key} in {kind.__name__}")
-        return kind(**values)
-
-    return read
-
-
-def _union_reader(members: tuple[Any, ...]) -> Reader:
-    readers = [_reader(member) for member in members]
-
-    def read(content: object) -> Any:
-        for reader in readers:
-            try:
-                return reader(content)
-            except ValueError:
-                continue
+    if origin is types.UnionType:
+        for member in members:
+            with suppress(ValueError):
+                return _read(member, content)
         raise ValueError("of no type that is allowed here")
-
-    return read
-
-
-def _list_reader(member: Any) -> Reader:
-    reader = _reader(member)
-
-    def read(content: object) -> Any:
-        if not isinstance(content, list):
-            raise ValueError("no list")
-        return tuple(map(reader, content))
-
-    return read
-
-
-def _mapping_reader(member: Any) -> Reader:
-    reader = _reader(member)
-
-    def read(content: object) -> Any:
-        if not isinstance(content, dict):
-            raise ValueError("no object")
-        return {key: reader(value) for key, value in content.items()}
-
-    return read
-
-
-def _plain_reader(kind: type[Any]) -> Reader:
-    def read(content: object) -> Any:
-        if not isinstance(content, kind) or (isinstance(content, bool) and kind is not bool):
-            raise ValueError(f"no {kind.__name__}")
+    kind = origin or hint
+    expected = {tuple: list, Mapping: dict}.get(kind, dict if is_dataclass(hint) else kind)
+    if not isinstance(content, expected) or (isinstance(content, bool) and kind is not bool):
+        raise ValueError(f"no {kind.__name__}")
+    if isinstance(content, list):
+        return tuple(_read(members[0], member) for member in content)
+    if not isinstance(content, dict):
         return content
-
-    return read
+    if not is_dataclass(hint):
+        return {key: _read(members[1], value) for key, value in content.items()}
+    hints, values = _hints(kind), {}
+    for name, key, default in _keys(kind):
+        if key in content:
+            values[name] = _read(hints[name], content[key])
+        elif default is MISSING:
+            raise ValueError(f"no {key} in {kind.__name__}")
+    return kind(**values)

@@ -8,15 +8,13 @@ absent, and is not written where it has its default (see ``facts.json_form``).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from dprelease.report.facts.record_model import Number, RecordTable
+from dprelease.report.facts.record_model import Fact, Number, RecordTable
 
 Scalar = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Basic:
+class Basic(Fact):
     """Who releases what, and for what."""
 
     name: str
@@ -29,8 +27,7 @@ class Basic:
     approved_by: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounding:
+class Bounding(Fact):
     """How much of one unit counts in a table."""
 
     max_rows_per_unit: int
@@ -38,8 +35,7 @@ class Bounding:
     max_rows_per_unit_per_group: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyUnit:
+class PrivacyUnit(Fact):
     """What is protected, and under which neighbours."""
 
     unit: str
@@ -49,8 +45,7 @@ class PrivacyUnit:
     bounding: Bounding | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyLoss:
+class PrivacyLoss(Fact):
     """The loss of the whole release, rounded up."""
 
     epsilon: Number
@@ -58,23 +53,20 @@ class PrivacyLoss:
     rho: Number | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Composition:
+class Composition(Fact):
     """How the losses of the queries add up."""
 
     composition: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Implementation:
+class Implementation(Fact):
     """The tool, and the mechanisms in words."""
 
     tool: str
     mechanisms: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
+class Deployment(Fact):
     """The release in the terms of the registry of deployments."""
 
     basic: Basic
@@ -86,24 +78,21 @@ class Deployment:
     implementation: Implementation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatioPart:
+class RatioPart(Fact):
     """Numerator or denominator of a ratio."""
 
     column: str | None
     where: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class Shares(Fact):
     """The release that a query reads together with other queries."""
 
     release: str
     with_: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
+class Sensitivity(Fact):
     """How far neighbours move what is noised: figures, the scores of a choice, or rows."""
 
     l1: Number
@@ -113,16 +102,14 @@ class Sensitivity:
     derivation: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseScale:
+class NoiseScale(Fact):
     """Scale and granularity of the noise of a denominator."""
 
     scale: Number
     granularity: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Threshold:
+class Threshold(Fact):
     """From which noisy count on a private key is published."""
 
     at_least: int
@@ -132,8 +119,7 @@ class Threshold:
     hidden_below: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accuracy:
+class Accuracy(Fact):
     """The error that a query asks for."""
 
     within: Number
@@ -141,16 +127,14 @@ class Accuracy:
     records: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExampleHalfwidth:
+class ExampleHalfwidth(Fact):
     """The half-width at so many values."""
 
     values: int
     halfwidth: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Fact):
     """One query: what it computes, with which noise, at what loss."""
 
     name: str
@@ -194,8 +178,7 @@ class Query:
         return f"{self.statistic}{subject}{condition}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accounting:
+class Accounting(Fact):
     """The composed loss, and what plain addition would have charged."""
 
     method: str
@@ -208,8 +191,7 @@ class Accounting:
     advanced_epsilon: Number | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Belief:
+class Belief(Fact):
     """What somebody may believe afterwards who believed ``prior`` before."""
 
     prior: Number
@@ -217,8 +199,7 @@ class Belief:
     posterior_high: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beliefs:
+class Beliefs(Fact):
     """Beliefs about one thing, before and after."""
 
     about: str
@@ -227,8 +208,7 @@ class Beliefs:
     rows: tuple[Belief, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupLoss:
+class GroupLoss(Fact):
     """The loss of so many units together."""
 
     units: int
@@ -236,8 +216,7 @@ class GroupLoss:
     delta: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
+class Meaning(Fact):
     """What the loss means; ``of`` is "row" or "person"."""
 
     beliefs: tuple[Beliefs, ...]
@@ -245,8 +224,7 @@ class Meaning:
     groups: tuple[GroupLoss, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataFile:
+class DataFile(Fact):
     """How the file is read; of Parquet there is only the path."""
 
     format: str
@@ -259,8 +237,7 @@ class DataFile:
     strip: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Fact):
     """Where bounds and groups of a column come from."""
 
     name: str
@@ -279,8 +256,7 @@ class Column:
     source: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListFile:
+class ListFile(Fact):
     """A file of public values that the release names."""
 
     key: str
@@ -290,8 +266,7 @@ class ListFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hazard:
+class Hazard(Fact):
     """A hazard of NIST SP 800-226: "pass", "attention" or "attested", and why."""
 
     hazard: str
@@ -299,8 +274,7 @@ class Hazard:
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanFacts:
+class PlanFacts(Fact):
     """What is known of a release before any data is opened."""
 
     deployment: Deployment
@@ -318,8 +292,7 @@ class PlanFacts:
     hazards: tuple[Hazard, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumn:
+class TableColumn(Fact):
     """A column of a published table; its file can be read again to the letter."""
 
     name: str
@@ -330,8 +303,7 @@ class TableColumn:
     description: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedTable:
+class PublishedTable(Fact):
     """A published table of statistics."""
 
     name: str
@@ -341,41 +313,29 @@ class PublishedTable:
     columns: tuple[TableColumn, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """A loss in the ledger, plainly added up."""
-
-    epsilon: Number
-    delta: Number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComposedTotal:
-    """What is held against the caps, and how it is composed: "zCDP" or "plain sums"."""
+class Spent(Fact):
+    """A loss in the ledger; ``by`` says how it is composed where it is: "zCDP", "plain sums"."""
 
     epsilon: Number
     delta: Number
     by: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComposedTotals:
+class ComposedTotals(Fact):
     """What is held against the caps, before and after this release."""
 
-    before: ComposedTotal
-    after: ComposedTotal
+    before: Spent
+    after: Spent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cap:
+class Cap(Fact):
     """The most that the dataset may lose; None where there is no cap."""
 
     epsilon: Number | None
     delta: Number | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Charge:
+class Charge(Fact):
     """A charge of the dataset, with the total so far."""
 
     entry: int
@@ -383,8 +343,7 @@ class Charge:
     epsilon: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerStanding:
+class LedgerStanding(Fact):
     """Where the ledger stands around a release: charged, or only planned."""
 
     before: Spent
@@ -394,8 +353,7 @@ class LedgerStanding:
     disjoint_periods: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class Ledger(Fact):
     """The charge of a release in the ledger, and where that stood around it."""
 
     dataset: str
@@ -409,8 +367,7 @@ class Ledger:
     history: tuple[Charge, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
+class Provenance(Fact):
     """The run, its versions, and the hashes of what it published."""
 
     run_id: str
@@ -422,7 +379,6 @@ class Provenance:
     interval: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts(PlanFacts):
     """All facts of a release: what report.json holds."""
 
@@ -433,8 +389,7 @@ class ReportFacts(PlanFacts):
     provenance: Provenance
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
+class Approval(Fact):
     """What the page of a plan has beside its facts: what an approval is of."""
 
     interval: str

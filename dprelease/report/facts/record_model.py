@@ -5,13 +5,33 @@ As in ``facts.model``, fields have the names and the order of the keys of report
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
+from typing import ClassVar, dataclass_transform
 
 Number = int | float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Fact:
+    """A value of named fields, frozen to the type checker; each subclass is made a dataclass.
+
+    To freeze, compare and print so many classes at run time would take 40 ms of each start.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
+
+    def __init_subclass__(cls) -> None:
+        """Make the dataclass."""
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are of one class, with the same values."""
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Asked(Fact):
     """What the spec asks of a record-level table, exactly."""
 
     epsilon: str | None
@@ -19,8 +39,7 @@ class Asked:
     truth: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labels:
+class Labels(Fact):
     """The labels that a cell may hold."""
 
     type: str
@@ -32,8 +51,7 @@ class Labels:
     separator: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberGrid:
+class NumberGrid(Fact):
     """The grid of a numeric column, in steps."""
 
     step: str
@@ -42,8 +60,7 @@ class NumberGrid:
     null_fill: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseWindow:
+class ResponseWindow(Fact):
     """The levels of a piecewise response."""
 
     levels: int
@@ -52,8 +69,7 @@ class ResponseWindow:
     gap: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubsetResponse:
+class SubsetResponse(Fact):
     """The law of an answer of labels; ``law`` is "subset"."""
 
     law: str
@@ -62,16 +78,14 @@ class SubsetResponse:
     keep: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceResponse:
+class LaplaceResponse(Fact):
     """The law of an answer with Laplace noise; ``law`` is "laplace"."""
 
     law: str
     scale: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowsResponse:
+class WindowsResponse(Fact):
     """The law of a piecewise response; ``law`` is "windows"."""
 
     law: str
@@ -82,8 +96,7 @@ class WindowsResponse:
 ResponseLaw = SubsetResponse | LaplaceResponse | WindowsResponse
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Truth:
+class Truth(Fact):
     """The chance that an answer holds the true label, and a given other one."""
 
     own: Number
@@ -91,16 +104,14 @@ class Truth:
     labels_in_answer: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordsHalfwidth:
+class RecordsHalfwidth(Fact):
     """The half-width of an estimate from so many records."""
 
     records: int
     halfwidth: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerError:
+class AnswerError(Fact):
     """What an answer errs; see ``record_tables.error_facts``."""
 
     of: str
@@ -113,8 +124,7 @@ class AnswerError:
     classical_scale: Number | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordColumn:
+class RecordColumn(Fact):
     """One column of a record-level table: how it is perturbed, and what its answers err."""
 
     name: str
@@ -133,8 +143,7 @@ class RecordColumn:
     explained: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelEstimate:
+class LabelEstimate(Fact):
     """The estimated share and number of the records with a label."""
 
     label: str
@@ -146,16 +155,14 @@ class LabelEstimate:
     number_upper: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frequencies:
+class Frequencies(Fact):
     """The estimates of a column with labels."""
 
     column: str
     labels: tuple[LabelEstimate, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeanEstimate:
+class MeanEstimate(Fact):
     """The estimated mean and sum of a numeric column."""
 
     column: str
@@ -167,8 +174,7 @@ class MeanEstimate:
     sum_upper: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrossCell:
+class CrossCell(Fact):
     """The estimated share and number of the records with two labels."""
 
     labels: tuple[str, ...]
@@ -180,16 +186,14 @@ class CrossCell:
     number_upper: Number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrossTable:
+class CrossTable(Fact):
     """The estimates of a pair of columns."""
 
     columns: tuple[str, ...]
     cells: tuple[CrossCell, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimates:
+class Estimates(Fact):
     """All that is estimated from a record-level table."""
 
     rows: int
@@ -199,8 +203,7 @@ class Estimates:
     crosses: tuple[CrossTable, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordTable:
+class RecordTable(Fact):
     """A record-level table. What has a default is known once the records are drawn."""
 
     name: str
@@ -210,7 +213,7 @@ class RecordTable:
     epsilon_exact: str
     delta: Number
     delta_exact: str
-    asked: Asked
+    asked_: Asked
     columns: tuple[RecordColumn, ...]
     file: str | None = None
     format: str | None = None

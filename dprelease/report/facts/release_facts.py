@@ -13,12 +13,10 @@ from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.hazards import hazards
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.model import (
-    Accounting,
     Approval,
     Basic,
     Beliefs,
     Cap,
-    ComposedTotal,
     ComposedTotals,
     Composition,
     DataFile,
@@ -32,12 +30,12 @@ from dprelease.report.facts.model import (
     PrivacyLoss,
     Provenance,
     PublishedTable,
-    Query,
     ReportFacts,
     Spent,
     TableColumn,
 )
 from dprelease.report.facts.model import Column as ColumnFacts
+from dprelease.report.facts.queries import accounting_facts, query_facts
 from dprelease.report.facts.record_model import RecordTable
 from dprelease.report.facts.record_words import record_words, table_words
 from dprelease.report.facts.units import (
@@ -49,7 +47,6 @@ from dprelease.report.facts.units import (
     unit_of,
 )
 from dprelease.report.numbers import text, upward, written
-from dprelease.report.query_json import accounting_facts, query_facts
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
 
@@ -97,9 +94,9 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         deployment=_deployment(release, plan),
         guarantee=_guarantee(plan) + local.guarantee,
         bounding=(*(bounding_words(release) if plan.reads else ()), *local.bounding),
-        queries=tuple(from_json(Query, query_facts(plan, read)) for read in plan.reads),
+        queries=tuple(query_facts(plan, read) for read in plan.reads),
         perturb=record_tables(plan, records),
-        accounting=from_json(Accounting, accounting_facts(plan)),
+        accounting=accounting_facts(plan),
         meaning=Meaning(
             beliefs=_beliefs(plan),
             of=unit_of(release.privacy).one,
@@ -110,7 +107,7 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         columns=tuple(_column(column, _private(plan)) for column in release.columns.values()),
         lists=list_files(release),
         processing=tuple(processing(plan, local.processing)),
-        hazards=tuple(hazards(release, plan, local.hazards)),
+        hazards=hazards(release, plan, local.hazards),
     )
 
 
@@ -423,8 +420,8 @@ def _as_it_stands(standing: Mapping[str, Any] | None) -> LedgerStanding | None:
         before=Spent(epsilon=standing["epsilon_spent"], delta=standing["delta_spent"]),
         after=Spent(epsilon=standing["epsilon_after"], delta=standing["delta_after"]),
         composed=ComposedTotals(
-            before=from_json(ComposedTotal, composed["now"]),
-            after=from_json(ComposedTotal, composed["after"]),
+            before=from_json(Spent, composed["now"]),
+            after=from_json(Spent, composed["after"]),
         ),
         cap=Cap(epsilon=standing["epsilon_cap"], delta=standing["delta_cap"]),
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from dprelease.report.charts.drawing import Chart
 from dprelease.report.document import (
     Bullets,
     Cell,
@@ -21,6 +20,7 @@ from dprelease.report.document import (
     Part,
     Status,
     Table,
+    Tile,
     Tiles,
 )
 from dprelease.report.numbers import written
@@ -61,40 +61,39 @@ def cell(value: Cell) -> str:
 
 
 def _blocks(parts: Iterable[Part]) -> Iterator[str]:
-    """Write parts as blocks, which an empty line stands between."""
+    """Write parts as blocks, which an empty line stands between; charts are left out."""
     for part in parts:
-        yield from _WRITTEN[type(part)](part)
+        match part:
+            case Heading():
+                yield f"### {cell(part.text)}"
+            case Paragraph():
+                yield f"**{cell(part.text)}**" if part.style == "lead" else cell(part.text)
+            case Bullets():
+                yield "\n".join(f"- {line if part.code else cell(line)}" for line in part.lines)
+            case Tiles():
+                yield "\n".join(map(_tile, part.tiles))
+            case Table():
+                yield f"#### {cell(part.caption)}"
+                yield _grid(part.head, part.rows)
+            case FigureTable():
+                yield f"#### {cell(part.caption)}"
+                rows = (tuple(map(_figure, row)) for row in part.rows)
+                yield _grid([column.name for column in part.head], rows)
+            case Definitions():
+                yield "\n".join(f"- {cell(label)}: {cell(text)}" for label, text in part.rows)
+            case Details():
+                only_table = len(part.parts) == 1 and isinstance(part.parts[0], Table)
+                if not only_table or part.name:
+                    titles = [cell(title) for title in (part.name, part.title) if title]
+                    yield "#### " + " \u2013 ".join(titles)
+                yield from _blocks(part.parts)
+            case Group():
+                yield from _blocks(part.parts)
 
 
-def _heading(part: Heading) -> Iterator[str]:
-    yield f"### {cell(part.text)}"
-
-
-def _paragraph(part: Paragraph) -> Iterator[str]:
-    yield f"**{cell(part.text)}**" if part.style == "lead" else cell(part.text)
-
-
-def _bullets(part: Bullets) -> Iterator[str]:
-    yield "\n".join(f"- {line if part.code else cell(line)}" for line in part.lines)
-
-
-def _tiles(part: Tiles) -> Iterator[str]:
-    lines = []
-    for tile in part.tiles:
-        link = "" if tile.link is None else f" {cell(tile.link[0])}"
-        lines.append(f"- **{cell(tile.figure)}** {cell(tile.label)}{link}")
-    yield "\n".join(lines)
-
-
-def _table(part: Table) -> Iterator[str]:
-    yield f"#### {cell(part.caption)}"
-    yield _grid(part.head, part.rows)
-
-
-def _figure_table(part: FigureTable) -> Iterator[str]:
-    yield f"#### {cell(part.caption)}"
-    rows = (tuple(map(_figure, row)) for row in part.rows)
-    yield _grid([column.name for column in part.head], rows)
+def _tile(tile: Tile) -> str:
+    link = "" if tile.link is None else f" {cell(tile.link[0])}"
+    return f"- **{cell(tile.figure)}** {cell(tile.label)}{link}"
 
 
 def _figure(figure: Figure) -> str:
@@ -106,37 +105,3 @@ def _grid(head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     lines = ["| " + " | ".join(map(cell, head)) + " |", "|" + " --- |" * len(head)]
     lines += ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
     return "\n".join(lines)
-
-
-def _definitions(part: Definitions) -> Iterator[str]:
-    yield "\n".join(f"- {cell(label)}: {cell(text)}" for label, text in part.rows)
-
-
-def _details(part: Details) -> Iterator[str]:
-    titles = [cell(title) for title in (part.name, part.title) if title]
-    alone = len(part.parts) == 1 and isinstance(part.parts[0], Table)
-    if not alone or part.name:
-        yield "#### " + " \u2013 ".join(titles)
-    yield from _blocks(part.parts)
-
-
-def _group(part: Group) -> Iterator[str]:
-    yield from _blocks(part.parts)
-
-
-def _chart(_part: Chart) -> Iterator[str]:
-    yield from ()
-
-
-_WRITTEN: dict[type[Any], Callable[[Any], Iterator[str]]] = {
-    Heading: _heading,
-    Paragraph: _paragraph,
-    Bullets: _bullets,
-    Tiles: _tiles,
-    Table: _table,
-    FigureTable: _figure_table,
-    Definitions: _definitions,
-    Details: _details,
-    Group: _group,
-    Chart: _chart,
-}

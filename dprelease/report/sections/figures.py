@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
-from dprelease.report.charts.drawing import Chart
 from dprelease.report.charts.figures import figure_chart, figures_of
+from dprelease.report.charts.svg import Chart
 from dprelease.report.document import (
     Figure,
     FigureColumn,

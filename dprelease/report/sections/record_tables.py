@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from dprelease.report.charts.records import floor_chart, frequency_chart
+from dprelease.report.charts.record_tables import floor_chart, frequency_chart
 from dprelease.report.document import (
     Bullets,
     Details,
@@ -33,7 +33,7 @@ from dprelease.report.facts.record_model import (
 )
 from dprelease.report.facts.record_words import (
     answer_of,
-    error_of,
+    expected_and_floor,
     halfwidth_head,
     halfwidth_rows,
     percent,
@@ -180,8 +180,7 @@ def _column(column: RecordColumn) -> Row:
         column.mechanism,
         answer_of(column),
         "-" if column.truth is None else percent(column.truth.own),
-        error_of(column, column.error.expected),
-        error_of(column, column.error.floor),
+        *expected_and_floor(column),
         _scale(column.error),
         written(shortened(column.epsilon)),
         written(shortened(column.delta)),

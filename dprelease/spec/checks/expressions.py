@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from typing import Literal
 
 from dprelease.model import ColumnType, Expression
-from dprelease.spec.complaints.places import Path
-from dprelease.spec.complaints.reporter import Reporter
+from dprelease.spec.schema.sections import SectionType
+from dprelease.spec.schema.structure import Part
 
 
 def read_expression(
-    text: str,
+    text: str | None,
     types: Mapping[str, ColumnType],
     want: Literal["condition", "value"],
-    path: Path,
-    reporter: Reporter,
+    part: Part[SectionType],
+    *keys: str | int,
 ) -> Expression | None:
-    """Parse an expression over the columns of the file; complain and give None if refused."""
+    """Parse an expression over the columns of the file; complain and give None if refused.
+
+    ``keys``: where it stands in the section. Without a text there is none.
+    """
+    if text is None:
+        return None
     # The SQL parser is large; specs without expressions don't pay for it.
     from dprelease.expressions import ExpressionError, parse
 
@@ -25,15 +30,15 @@ def read_expression(
         return parse(text, types, want)
     except ExpressionError as error:
         spot = f" (at character {error.offset + 1})" if error.offset else ""
-        reporter.complain("E215", f"{error.message}{spot}", path, error.hint)
+        part.complain("E215", f"{error.message}{spot}", error.hint, *keys)
         return None
 
 
 def read_score(
-    text: str, types: Mapping[str, ColumnType], path: Path, reporter: Reporter
+    text: str, types: Mapping[str, ColumnType], part: Part[SectionType]
 ) -> tuple[Expression, ColumnType] | None:
     """Read an expression whose value is a number, with its type; complain if it is refused."""
-    expression = read_expression(text, types, "value", path, reporter)
+    expression = read_expression(text, types, "value", part, "score")
     if expression is None:
         return None
     from dprelease.expressions import result_type
@@ -42,6 +47,6 @@ def read_score(
     if kind not in (ColumnType.INTEGER, ColumnType.FLOAT):
         message = f"a score is a number, this is {kind.value if kind else 'null'}"
         hint = "CASE WHEN ... THEN 1 ELSE 0 END makes a number of a condition"
-        reporter.complain("E215", message, path, hint)
+        part.complain("E215", message, hint, "score")
         return None
     return expression, kind

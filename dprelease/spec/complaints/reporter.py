@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.spec.complaints.places import Marks, Path, dotted
+from dprelease.spec.complaints.wording import listed, meant, show
 
 MOST_SHOWN = 200
 Spot = Literal["key", "value"]
@@ -27,7 +29,8 @@ class Reporter:
         self.complaints.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))
 
     def refuse(self, refused: Refused, path: Path) -> None:
-        """Note why a value was refused, at its key path."""
+        """Note why a value was refused, at its key path or below it at the key to blame."""
+        path = (*path, refused.key) if refused.key else path
         self.complain(refused.code, refused.message, path, refused.hint)
 
     def warn(self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value") -> None:
@@ -81,3 +84,10 @@ class Refused(Exception):
         self.hint = hint
         self.code = code
         self.key = key
+
+
+def no_word(value: object, what: str, words: Sequence[str]) -> Refused:
+    """Refuse a value that is none of the words which a key takes (E105)."""
+    return Refused(
+        f"{show(value)} is no {what}", meant(value, words, f"use {listed(words)}"), "E105"
+    )

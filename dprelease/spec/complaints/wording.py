@@ -42,20 +42,11 @@ def plain(value: Fraction) -> str | None:
 
     None when its denominator has a prime factor other than 2 and 5.
     """
-    rest, places = value.denominator, 0
-    for prime in (2, 5):
-        count = 0
-        while rest % prime == 0:
-            rest //= prime
-            count += 1
-        places = max(places, count)
-    if rest != 1:
+    below = value.denominator
+    places = next((count for count in range(below.bit_length()) if 10**count % below == 0), None)
+    if places is None:
         return None
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
-    sign = "-" if value < 0 else ""
-    if places == 0:
-        return sign + digits
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+    return f"{Decimal(f'{value.numerator * 10**places // below}e-{places}'):f}"
 
 
 def listed(words: Iterable[str]) -> str:
@@ -125,6 +116,12 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
         if score > best_score:
             best, best_score = candidate, score
     return best
+
+
+def meant(word: object, words: Iterable[str], otherwise: str) -> str:
+    """Ask whether the known word closest to ``word`` is meant; else say what to do otherwise."""
+    close = nearest(word, words) if isinstance(word, str) else None
+    return f"did you mean {show(close)}?" if close else otherwise
 
 
 def _fold(word: str) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from dprelease.report.formats import FORMATS
 from dprelease.spec.schema import fields, models, numbers
-from dprelease.spec.schema.descriptions import SECTIONS, WORDS
-from dprelease.spec.schema.models import INSTEAD, OWN_KEYS
+from dprelease.spec.schema.models import INSTEAD, OWN_KEYS, SECTIONS
 from dprelease.spec.schema.sections import Choice, Key, Section
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
@@ -59,14 +59,10 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.scalars: {"type": "array", "items": _VALUE},
     fields.scalar: _VALUE,
     numbers.exact: _NUMBER,
-    numbers.budget: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
+    numbers.budget: _WEIGHT,
     numbers.weight: _WEIGHT,
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
-    numbers.selection_delta: {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": float(numbers.MAX_SELECTION_DELTA),
-    },
+    numbers.selection_delta: _WEIGHT | {"maximum": float(numbers.MAX_SELECTION_DELTA)},
     numbers.within: {"type": "number", "exclusiveMinimum": 0},
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
     numbers.interval: {
@@ -92,7 +88,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "oneOf": [_MECHANISM, {"type": "object", "additionalProperties": _MECHANISM}],
     },
     fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
-    fields.truth: {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    fields.truth: _QUANTILE,
     models.read_bounding: _ref(models.BoundingSection),
     models.read_accuracy: _ref(models.AccuracySection),
     models.read_selection: _ref(models.SelectionSection),
@@ -104,7 +100,6 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
 
 def spec_schema() -> Fragment:
     """The whole schema."""
-    needed = ("release", "data", "privacy", "output")
     return {
         "$schema": DIALECT,
         "title": TITLE,
@@ -119,31 +114,26 @@ def spec_schema() -> Fragment:
             "ledger": _ref(models.LedgerSection),
             "columns": {
                 "type": "object",
-                "description": _words(models.ColumnSection),
+                "description": _plain(models.ColumnSection.WORDS),
                 "additionalProperties": _ref(models.ColumnSection),
             },
-            "query": {
-                "type": "array",
-                "description": _words(models.QuerySection),
-                "minItems": 1,
-                "items": _ref(models.QuerySection),
-            },
-            "perturb": {
-                "type": "array",
-                "description": _words(models.PerturbSection),
-                "minItems": 1,
-                "items": _ref(models.PerturbSection),
-            },
+            "query": _several(models.QuerySection),
+            "perturb": _several(models.PerturbSection),
             "output": _ref(models.OutputSection),
             "report": _ref(models.ReportSection),
         },
-        "required": list(needed),
+        "required": ["release", "data", "privacy", "output"],
         "anyOf": [{"required": ["query"]}, {"required": ["perturb"]}],
         "if": {"required": ["query"]},
         "then": {"properties": {"privacy": {"properties": {"bounding": _GROUPED}}}},
         "additionalProperties": False,
-        "$defs": {_name(section): _section(section) for section in _sections()},
+        "$defs": {_name(section): _section(section) for section in SECTIONS},
     }
+
+
+def _several(section: type[Section]) -> Fragment:
+    words = {"description": _plain(section.WORDS)}
+    return {"type": "array", **words, "minItems": 1, "items": _ref(section)}
 
 
 def schema_text() -> str:
@@ -151,36 +141,28 @@ def schema_text() -> str:
     return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _sections() -> list[type[Section]]:
-    return [getattr(models, name) for name in SECTIONS]
-
-
-def _words(section: type[Section]) -> str:
-    return _plain(SECTIONS[section.__name__][1])
-
-
 def _section(section: type[Section]) -> Fragment:
     made: Fragment = {
         "type": "object",
-        "description": _words(section),
+        "description": _plain(section.WORDS),
         "properties": {name: _key(section, name, key) for name, key in section.KEYS.items()},
         "additionalProperties": False,
     }
     if section.REQUIRED:
         made["required"] = list(section.REQUIRED)
     if rules := _RULES.get(section):
-        made["allOf"] = rules()
+        made["allOf"] = rules
     return made
 
 
 def _key(section: type[Section], name: str, key: Key[Any]) -> Fragment:
     made = dict(_kind(section, name, key))
-    absent, meaning = WORDS[section.__name__][name]
-    default = _default(absent)
-    if default is not None:
-        made["default"] = default
-    left_out = "" if absent in {"-", "required"} or default is not None else f"{_plain(absent)}"
-    made["description"] = _plain(meaning) + (f" (if left out: {left_out})" if left_out else "")
+    left_out = f" (if left out: {_plain(key.absent)})"
+    with suppress(ValueError):  # the default, where the words state it literally
+        made["default"], left_out = json.loads(key.absent), ""
+    made["description"] = _plain(key.meaning)
+    if key.absent not in {"-", "required"}:
+        made["description"] += left_out
     return made
 
 
@@ -204,33 +186,9 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
 }
 
 
-def _default(absent: str) -> object:
-    """The default where the words state it literally: a text, number, list or flag."""
-    try:
-        value: object = json.loads(absent)
-    except ValueError:
-        return None
-    return value
-
-
 def _plain(text: str) -> str:
     """Words without Markdown's backticks."""
     return re.sub(r"`([^`]*)`", r"\1", text)
-
-
-def _unit_rules() -> list[Fragment]:
-    both = ("unit_column", "bounding")
-    return [
-        _when({"unit": {"const": "column"}}, {"required": list(both)}),
-        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
-    ]
-
-
-def _statistic_rules() -> list[Fragment]:
-    return [
-        _when({"statistic": {"const": name}}, _takes(statistic.keys))
-        for name, statistic in STATISTICS.items()
-    ]
 
 
 def _takes(keys: SpecKeys) -> Fragment:
@@ -251,19 +209,24 @@ def _takes(keys: SpecKeys) -> Fragment:
     return {**made, "properties": properties}
 
 
-def _perturb_rules() -> list[Fragment]:
-    others = ("epsilon", "weights")
-    return [
-        {"if": {"required": ["truth"]}, "then": {"properties": dict.fromkeys(others, _REFUSED)}}
-    ]
-
-
 def _when(condition: Fragment, then: Fragment) -> Fragment:
     return {"if": {"properties": condition, "required": list(condition)}, "then": then}
 
 
-_RULES: Mapping[type[Section], Callable[[], list[Fragment]]] = {
-    models.PrivacySection: _unit_rules,
-    models.QuerySection: _statistic_rules,
-    models.PerturbSection: _perturb_rules,
+_PEOPLE = ("unit_column", "bounding")
+_RULES: Mapping[type[Section], list[Fragment]] = {
+    models.PrivacySection: [
+        _when({"unit": {"const": "column"}}, {"required": list(_PEOPLE)}),
+        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(_PEOPLE, _REFUSED)}),
+    ],
+    models.QuerySection: [
+        _when({"statistic": {"const": name}}, _takes(statistic.keys))
+        for name, statistic in STATISTICS.items()
+    ],
+    models.PerturbSection: [
+        {
+            "if": {"required": ["truth"]},
+            "then": {"properties": dict.fromkeys(("epsilon", "weights"), _REFUSED)},
+        }
+    ],
 }

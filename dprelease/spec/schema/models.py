@@ -1,8 +1,9 @@
-"""The sections of a spec: their keys, and what each takes.
+"""The sections of a spec: their keys, what each takes, and what it means.
 
-Every key may be absent as far as this table goes: it is then its default, which is None unless it
-stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` the keys, and
-``later`` the words, that belong to the format but not to this version.
+The docstrings of the sections and the words on their keys are those of the README's reference and
+of the JSON Schema. Every key may be absent as far as this table goes: it is then its default, which
+is None unless it stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` the
+keys, and ``later`` the words, that belong to the format but not to this version.
 """
 
 from __future__ import annotations
@@ -47,118 +48,184 @@ TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "
 Unit = Literal["row", "column"]
 
 
-class ReleaseSection(Section):
-    """``[release]``: who publishes what, and why."""
+class ReleaseSection(Section, header="[release]"):
+    """Who publishes what, and why. Goes into the report."""
 
-    name = Key(safe_name, remedy='name the release, for example name = "staff-pay-2026"')
-    title = Key(line)
-    curator = Key(line)
-    contact = Key(line)
-    purpose = Key(text)
-    region = Key(line)
-    sector = Key(line)
-    approved_by = Key(line)
+    name = Key(
+        safe_name,
+        "name of the release; part of its identity",
+        remedy='name the release, for example name = "staff-pay-2026"',
+    )
+    title = Key(line, "heading of the report and the tables", "the name")
+    curator = Key(line, "who holds the data and publishes")
+    contact = Key(line, "where readers can ask")
+    purpose = Key(text, "what the release is for")
+    region = Key(line, "which place the data is about")
+    sector = Key(line, "such as health or education")
+    approved_by = Key(line, "who agreed to the release")
 
 
-class DataSection(Section):
-    """``[data]``: where the table is and how its CSV is written."""
+class DataSection(Section, header="[data]"):
+    """Where the table is. The keys from `delimiter` on are for CSV; nothing is sniffed."""
 
     path = Key(
-        line, remedy="say where the data is: a file, glob or directory, relative to the spec"
+        line,
+        "a file, a glob or a directory, relative to the spec; may hold `{period}`",
+        remedy="say where the data is: a file, glob or directory, relative to the spec",
     )
-    format = Choice[Format | None](Format, None)
-    engine = Choice[str](ENGINES, "duckdb", later=("spark",))
-    snapshot = Key(line)
-    delimiter = Key(option)
-    quote = Key(option)
-    encoding = Key(option)
-    null_values = Key(texts)
-    header = Key(flag)
-    names = Key(texts)
-    strip = Key(flag)
+    format = Choice[Format | None](
+        Format, None, "`.csv`, `.tsv`, `.txt` are CSV; `.parquet`, `.pq` Parquet", "by suffix"
+    )
+    engine = Choice[str](ENGINES, "duckdb", "what reads the data", later=("spark",))
+    snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")
+    delimiter = Key(option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
+    quote = Key(option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
+    encoding = Key(option, "utf-8, latin-1 or cp1252", '"utf-8"')
+    null_values = Key(texts, "texts that stand for a missing value", '[""]')
+    header = Key(flag, "whether the first line names the columns", "true")
+    names = Key(texts, "the columns' names, all in order, when `header = false`")
+    strip = Key(flag, "take blanks around fields off", "false")
 
 
-class BoundingSection(Section):
-    """``[privacy.bounding]``: how many rows of one unit count, and in how many groups."""
+class BoundingSection(Section, header="[privacy.bounding]"):
+    """How much of one unit counts; needed with `unit = "column"`.
+
+    Of the unit's rows that pass `where` and lie in a group, so many are kept in every table,
+    picked pseudo-randomly.
+    """
 
     max_rows_per_unit = Key(
-        bound, remedy="how many rows of one unit count in a table; those beyond are left out"
+        bound,
+        "most rows of one unit that count in a table",
+        remedy="how many rows of one unit count in a table; those beyond are left out",
     )
-    max_groups_per_unit = Key(bound)  # missed by ``spec.units`` where a query can have groups
-    max_rows_per_unit_per_group = Key(bound)
+    max_groups_per_unit = Key(
+        bound,
+        "most groups of a table that they lie in; without a `[[query]]` there are none",
+        "required with a query",
+    )
+    max_rows_per_unit_per_group = Key(
+        bound, "most rows of one unit that count in one group", "as many as in all"
+    )
 
 
 read_bounding = nested(BoundingSection)
 
 
-class PrivacySection(Section):
-    """``[privacy]``: what is protected, and with how much budget."""
+class PrivacySection(Section, header="[privacy]"):
+    """What is protected, and the total that may be spent."""
 
     unit = Choice[Unit | None](
-        Unit, None, remedy="say what one protected thing is; there is no default"
+        Unit,
+        None,
+        'what one protected thing is: `"row"`, one record, or `"column"`, all records with one '
+        "value of a column",
+        remedy="say what one protected thing is; there is no default",
     )
-    unit_column = Key(line)
-    unit_description = Key(line)
+    unit_column = Key(
+        line, "that column, such as a patient's number; need not be declared; nulls are left out"
+    )
+    unit_description = Key(line, "what a unit stands for, in words", "warned")
     adjacency = Choice[Neighbours | None](
         Neighbours,
         None,
+        "which two tables are neighbours: see Concepts",
         remedy='say which tables count as neighbours: "add-remove" or "replace-one"',
     )
-    epsilon = Key(budget)
-    delta = Key(probability)
-    rho = Key(budget)
-    accounting = Choice[Accounting](Accounting, "auto")
-    bounding = Key(read_bounding)
+    epsilon = Key(budget, "the total of this release", "sum of the queries")
+    delta = Key(probability, "the total delta", "0")
+    rho = Key(budget, "a total in zCDP, instead of `epsilon`")
+    accounting = Choice[Accounting](
+        Accounting,
+        "auto",
+        "how losses add up: the least valid figure; or plain sums, zCDP, distributions alone",
+    )
+    bounding = Key(read_bounding, 'needed with `unit = "column"`')
 
 
-class LedgerSection(Section):
-    """``[ledger]``: where spending is written down, and how much there may be."""
+class LedgerSection(Section, header="[ledger]"):
+    """Where spending is written down. There is always a ledger."""
 
-    path = Key(line)
-    dataset = Key(line)
-    epsilon_cap = Key(budget)
-    delta_cap = Key(probability)
-    witness = Key(line)
-    disjoint_periods = Key(flag)
+    path = Key(line, "the ledger's file", "`dprelease-ledger.sqlite` beside the spec")
+    dataset = Key(
+        line,
+        "what the budget belongs to: all specs that name it add up",
+        "file or folder name of the data",
+    )
+    epsilon_cap = Key(budget, "most that may ever be spent on the dataset", "no cap, warned")
+    delta_cap = Key(
+        probability, "the same for delta; a tenth of it is kept for composing", "no cap"
+    )
+    witness = Key(
+        line,
+        "file that keeps the ledger's last entry, to notice an older copy of it",
+        "the ledger's path with `.witness`",
+    )
+    disjoint_periods = Key(
+        flag,
+        "each protected unit has records in one period only; needs `{period}` in the path of "
+        "the data",
+        "false",
+    )
 
 
-class ColumnSection(Section):
-    """``[columns.NAME]``: what is publicly known of a column."""
+class ColumnSection(Section, header="[columns.NAME]"):
+    """What is publicly known of a column. Columns that no query needs may be left out."""
 
     type = Choice[TypeName | None](
-        TypeName, None, remedy="integer, float, decimal, string, boolean, date or timestamp"
+        TypeName,
+        None,
+        "how its values are read",
+        remedy="integer, float, decimal, string, boolean, date or timestamp",
     )
-    lower = Key(scalar)
-    upper = Key(scalar)
-    step = Key(exact)
-    keys = Key(scalars)
-    keys_file = Key(line)
-    other = Key(line)
-    nulls = Key(scalar)
-    bins = Key(scalars)
-    expression = Key(text)
-    source = Key(text)
+    lower = Key(scalar, "least value that counts; sums and means need both bounds")
+    upper = Key(scalar, "greatest value that counts")
+    step = Key(
+        exact,
+        "the grid; must divide both bounds; chosen: a power of ten, at least 100,000 steps",
+        "1, or chosen",
+    )
+    keys = Key(scalars, "the public list of values to group by")
+    keys_file = Key(line, "the same in a UTF-8 file below the spec's folder, one a line")
+    other = Key(line, "label of the group for values that are not declared", "dropped")
+    nulls = Key(
+        scalar,
+        "what a missing or unreadable value counts as: a value, or the label in `other`",
+        '"drop"',
+    )
+    bins = Key(scalars, "edges of ranges to group by: half-open, the last one closed")
+    expression = Key(text, "computes the column from others of the same record")
+    source = Key(text, "which public rule the bounds or keys come from", "warned")
 
 
-class SelectionSection(Section):
-    """``partition_selection``: how keys that are not public are selected."""
+class SelectionSection(Section, header="partition_selection = { ... }"):
+    """Which groups without public keys are shown: those whose noisy count reaches a threshold.
+
+    It is one selection for the whole table, by its `count` (`count_units`, if the unit is a
+    column); a table without one gets `<table>_rows` or `<table>_units`.
+    """
 
     delta = Key(
         selection_delta,
+        "the chance that a group of a single unit is shown",
         remedy="the chance that a key of one unit alone is shown, such as delta = 1e-8",
     )
-    epsilon = Key(budget)
+    epsilon = Key(
+        budget, "the budget of the count that selects, if it states none itself", "the count's own"
+    )
 
 
 read_selection = nested(SelectionSection)
 
 
-class PartSection(Section):
-    """The numerator or denominator of a ratio: a sum of a column, or a count."""
+class PartSection(Section, header="numerator = { ... }, denominator = { ... }"):
+    """What a `ratio` divides: the sum of a column, or without one a number of records."""
 
-    column = Key(line)
-    where = Key(text)
-    statistic = Choice[PartStatistic | None](PartStatistic, None)
+    column = Key(line, "what is summed; needs bounds")
+    where = Key(text, "which records count", "all records")
+    statistic = Choice[PartStatistic | None](
+        PartStatistic, None, "`sum` or `count`", "sum with a column, else count"
+    )
 
 
 class Half(NamedTuple):
@@ -178,21 +245,30 @@ def read_half(value: object) -> Half:
     return Half(_read_table(value), short=False)
 
 
-class AccuracySection(Section):
-    """``accuracy``: how large the noise of a query may be; the budget follows from that."""
+class AccuracySection(Section, header="accuracy = { ... }"):
+    """How large the noise of a query may be; the budget follows from that."""
 
     within = Key(
-        within, remedy="how far the noise may move a figure, in its own unit, such as within = 10"
+        within,
+        "the largest noise, in the unit of the figure; in scores of a choice, ranks of a quantile",
+        remedy="how far the noise may move a figure, in its own unit, such as within = 10",
     )
-    confidence = Key(confidence)
-    records = Key(bound)
+    confidence = Key(confidence, "how often it must be within, 0.5 to below 1", "0.95")
+    records = Key(
+        bound,
+        "of means, shares, ratios and variances: at how many records the target holds, if "
+        "their values are spread evenly over the bounds",
+    )
 
 
 read_accuracy = nested(AccuracySection)
 
 
-class QuerySection(Section):
-    """``[[query]]``: one statistic."""
+class QuerySection(Section, header="[[query]]"):
+    """One statistic.
+
+    State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight 1).
+    """
 
     LATER = frozenset(
         {
@@ -200,29 +276,57 @@ class QuerySection(Section):
             "hide_below", "flag_unreliable_at",
         }
     )  # fmt: skip
-    name = Key(safe_name, remedy="it becomes the name of the published column")
-    statistic = Key(line, remedy="such as count, sum, mean, quantile or histogram")
-    by = Key(texts)
-    column = Key(line)
-    bins = Key(scalars)
-    where = Key(text)
-    q = Key(quantiles)
-    k = Key(picks)
-    candidates = Key(scalars)
-    candidates_file = Key(line)
-    score = Key(text)
-    score_upper = Key(exact)
-    score_step = Key(exact)
-    numerator = Key(read_half)
-    denominator = Key(read_half)
-    partition_selection = Key(read_selection)
-    epsilon = Key(budget)
-    delta = Key(probability)
-    rho = Key(budget)
-    weight = Key(weight)
-    accuracy = Key(read_accuracy)
-    mechanism = Choice[Mechanism](Mechanism, "auto")
-    table = Key(safe_name)
+    name = Key(
+        safe_name,
+        "name of the published column",
+        remedy="it becomes the name of the published column",
+    )
+    statistic = Key(
+        line,
+        "count, count_units, count_distinct, sum, mean, variance, stddev, ratio, proportion, "
+        "histogram, quantile, median, min, max, mode, top_k or best",
+        remedy="such as count, sum, mean, quantile or histogram",
+    )
+    by = Key(texts, "grouping columns; each needs keys, bins or `partition_selection`", "overall")
+    column = Key(line, "what is summed, averaged, put in order, counted or chosen by value")
+    bins = Key(scalars, "edges for a histogram, mode or top_k of its own", "those of the column")
+    where = Key(
+        text,
+        "a condition; only records for which it is true count; of a proportion: the condition "
+        "whose share of the records is published",
+        "all records",
+    )
+    q = Key(quantiles, "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99")
+    k = Key(picks, "how many values top_k names")
+    candidates = Key(
+        scalars,
+        "numbers or texts that best chooses from, at most 1,000,000; or for a quantile: the "
+        "values it may take, multiples of the step",
+    )
+    candidates_file = Key(
+        line,
+        "the same in a UTF-8 file below the spec's folder, one a line; a text that reads as a "
+        'number stands in double quotes, such as `"01"`',
+    )
+    score = Key(
+        text, "what a record adds to the score of `candidate`, a number; below 0 and null count 0"
+    )
+    score_upper = Key(exact, "the most that one record adds; more counts as this")
+    score_step = Key(exact, "the grid of scores, as `step` of a column", "1, or chosen")
+    numerator = Key(read_half, "of a ratio")
+    denominator = Key(read_half, "of a ratio")
+    partition_selection = Key(
+        read_selection, "shows groups without public keys that many units are in"
+    )
+    epsilon = Key(budget, "the query's own budget")
+    delta = Key(probability, "with `epsilon`, for Gaussian noise")
+    rho = Key(budget, "the query's own budget in zCDP")
+    weight = Key(weight, "how much its variance matters in sharing what the others leave", "1")
+    accuracy = Key(read_accuracy, "the noise that is bearable, instead of a budget")
+    mechanism = Choice[Mechanism](
+        Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
+    )
+    table = Key(safe_name, "which table it is published in", "`overall` or `by_...`")
 
 
 # What can be given by another key instead.
@@ -244,27 +348,63 @@ OWN_KEYS = {
 LATER_STATISTICS = frozenset({"marginals", "density"})
 
 
-class PerturbSection(Section):
-    """``[[perturb]]``: a record-level table in the local model."""
+class PerturbSection(Section, header="[[perturb]]"):
+    """A table of records in the local model: the same columns and one row for each record, each
+    cell perturbed on its own. How many records there are is public. State `epsilon` or `truth`;
+    a `[[perturb]]` that is all of the spec can have the total.
+    """  # noqa: D205
 
-    name = Key(safe_name, remedy="it becomes the name of the table")
-    columns = Key(texts, remedy="list the columns of the table, each declared in [columns.NAME]")
-    mechanism = Key(mechanisms)
-    epsilon = Key(budget)
-    delta = Key(probability)
-    truth = Key(truth)
-    weights = Key(weights)
+    name = Key(
+        safe_name, "name of the table and its file", remedy="it becomes the name of the table"
+    )
+    columns = Key(
+        texts,
+        "the columns, in order; each needs keys or bins, or bounds, or is boolean. A value "
+        "that is not declared, without `other`, is answered at random",
+        remedy="list the columns of the table, each declared in [columns.NAME]",
+    )
+    mechanism = Key(
+        mechanisms,
+        "which noise; auto takes the best for each column: of labels randomized-response or "
+        "subset-selection, of numbers laplace or piecewise; or by column: `{ region = "
+        '"randomized-response" }`',
+        '"auto"',
+    )
+    epsilon = Key(
+        budget, "what the whole table costs one unit: all columns of its rows", "the total"
+    )
+    delta = Key(probability, "with `epsilon`, the same", "0")
+    truth = Key(
+        truth, "instead of `epsilon`: the chance of the true answer in each column; labels only"
+    )
+    weights = Key(weights, "how much of epsilon each column has: `{ region = 2 }`", "1 each")
 
 
-class OutputSection(Section):
-    """``[output]``: where the release is written."""
+class OutputSection(Section, header="[output]"):
+    """Where the release is written."""
 
-    path = Key(line, remedy="name a directory for the tables and the report, relative to the spec")
-    format = Choice[Format](Format, "csv")
-    interval = Key(interval)
+    path = Key(
+        line,
+        "a directory of its own, relative to the spec; may hold `{period}`",
+        remedy="name a directory for the tables and the report, relative to the spec",
+    )
+    format = Choice[Format](Format, "csv", "format of the tables")
+    interval = Key(interval, "level of the noise intervals, 0.5 to 0.999999", "0.95")
 
 
-class ReportSection(Section):
-    """``[report]``: which reports are written."""
+class ReportSection(Section, header="[report]"):
+    """Which reports are written."""
 
-    formats = Key(texts)
+    formats = Key(
+        texts,
+        "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
+        '["html", "md", "json"]',
+    )
+
+
+SECTIONS: tuple[type[Section], ...] = (
+    ReleaseSection, DataSection, PrivacySection, BoundingSection, LedgerSection, ColumnSection,
+    QuerySection, AccuracySection, SelectionSection, PartSection, PerturbSection, OutputSection,
+    ReportSection,
+)  # fmt: skip
+"""All of them, in the order of the reference."""

@@ -21,27 +21,20 @@ from typing import (
 )
 
 from dprelease.spec.complaints.places import Path
-from dprelease.spec.complaints.reporter import Refused
-from dprelease.spec.complaints.wording import show
+from dprelease.spec.complaints.reporter import Refused, no_word
+from dprelease.spec.complaints.wording import listed, show
 from dprelease.spec.toml.tree import MAX_VALUES, TooMany
 
+NOT_YET = "not available in this version"
 T = TypeVar("T")
 V = TypeVar("V")
 
 
-class NotAmong(NamedTuple):
-    """The value is none of ``words``; ``later`` says that it belongs to the format all the same."""
-
-    words: tuple[str, ...]
-    later: bool
-
-
 class Finding(NamedTuple):
-    """One thing that is wrong: where (seen from what was read), with which value, and why."""
+    """One thing that is wrong: where (seen from what was read), and why."""
 
     path: Path
-    value: object
-    why: Refused | NotAmong | Unknown | Missing
+    why: Refused | Unknown | Missing
 
     def below(self, part: str | int) -> Finding:
         """The same finding seen from one level further out."""
@@ -69,7 +62,7 @@ def take(read: Callable[[object], T], value: object) -> T:
             raise too_many(value.number)
         return read(value)
     except Refused as refused:
-        raise Unread(Finding((), value, refused)) from None
+        raise Unread(Finding((), refused)) from None
 
 
 def read_each(parts: Iterable[tuple[str | int, object]], read: Callable[[object], T]) -> list[T]:
@@ -100,22 +93,24 @@ def list_of(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
 class Key(Generic[T]):
     """A key: ``read`` makes its value or raises ``Refused``; absent, it is ``default``.
 
-    With a ``remedy`` the key is required: absent, it is a finding, and the remedy what to write.
+    ``meaning`` says what it means, ``absent`` what holds where it is left out. With a ``remedy``
+    the key is required: absent, it is a finding, and the remedy what to write.
     """
 
-    @overload
+    read: Callable[[object], T]
+    default: T
+
     def __init__(
-        self: Key[V | None], read: Callable[[object], V], *, remedy: str | None = None
-    ) -> None: ...
-    @overload
-    def __init__(
-        self, read: Callable[[object], T], default: T, *, remedy: str | None = None
-    ) -> None: ...
-    def __init__(
-        self, read: Callable[[object], Any], default: Any = None, *, remedy: str | None = None
+        self: Key[V | None],
+        read: Callable[[object], V],
+        meaning: str = "",
+        absent: str = "-",
+        *,
+        remedy: str | None = None,
     ) -> None:
-        self.read: Callable[[object], T] = read
-        self.default = default
+        self.read, self.default = read, None
+        self.meaning = meaning
+        self.absent = "required" if remedy else absent
         self.remedy = remedy
 
     @overload
@@ -133,28 +128,31 @@ class Choice(Key[T]):
     ``later`` holds words that belong to the format but not to this version.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a key states
         self,
         words: object,
         default: T,
+        meaning: str = "",
+        absent: str = "-",
         *,
         later: Collection[str] = (),
         remedy: str | None = None,
     ) -> None:
-        super().__init__(self._word, default, remedy=remedy)
-        self._words = words
+        self.read, self.default, self.meaning, self.remedy = self._word, default, meaning, remedy
+        self.absent = "required" if remedy else absent if default is None else f'"{default}"'
+        self.words = tuple(words) if isinstance(words, Mapping) else get_args(words)
         self.later = later
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """What may be written."""
-        return tuple(self._words) if isinstance(self._words, Mapping) else get_args(self._words)
+    def __set_name__(self, owner: type[Section], name: str) -> None:
+        self._name = name
 
     def _word(self, value: object) -> Any:
         if isinstance(value, str) and value in self.words:
             return value
-        later = isinstance(value, str) and value in self.later
-        raise Unread(Finding((), value, NotAmong(self.words, later)))
+        if isinstance(value, str) and value in self.later:
+            message = f"{self._name} = {show(value)} is {NOT_YET}"
+            raise Refused(message, f"use {listed(self.words)}", "E104")
+        raise no_word(value, self._name, self.words)
 
 
 class Unknown(NamedTuple):
@@ -172,15 +170,19 @@ class Missing(NamedTuple):
 class Section:
     """A table of the spec. Its keys are the class attributes of type ``Key``, gathered in ``KEYS``.
 
-    ``REQUIRED`` holds the remedies of those that must not be missing, ``LATER`` the names of keys
-    that belong to the format but not to this version.
+    ``HEADER`` is how it is written, ``WORDS`` what it is for: its docstring. ``REQUIRED`` holds the
+    remedies of keys that must not be missing, ``LATER`` the names of those that belong to the
+    format but not to this version.
     """
 
+    HEADER: ClassVar[str]
+    WORDS: ClassVar[str]
     KEYS: ClassVar[Mapping[str, Key[Any]]] = {}
     REQUIRED: ClassVar[Mapping[str, str]] = {}
     LATER: ClassVar[frozenset[str]] = frozenset()
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, header: str = "") -> None:
+        cls.HEADER, cls.WORDS = header, " ".join((cls.__doc__ or "").split())
         cls.KEYS = {name: key for name, key in vars(cls).items() if isinstance(key, Key)}
         cls.REQUIRED = {name: key.remedy for name, key in cls.KEYS.items() if key.remedy}
 
@@ -203,13 +205,9 @@ class Section:
                 section.__dict__[name] = take(key.read, content[name])
             except Unread as unread:
                 findings += [finding.below(name) for finding in unread.findings]
+        findings += [Finding((name,), Unknown(cls)) for name in content if name not in cls.KEYS]
         findings += [
-            Finding((name,), value, Unknown(cls))
-            for name, value in content.items()
-            if name not in cls.KEYS
-        ]
-        findings += [
-            Finding((name,), None, Missing(remedy))
+            Finding((name,), Missing(remedy))
             for name, remedy in cls.REQUIRED.items()
             if name not in content
         ]

@@ -6,12 +6,12 @@ checks of meaning still run over everything else and say nothing about what is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Generic, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
 from dprelease.spec.complaints.places import Path, dotted
-from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter
-from dprelease.spec.complaints.wording import listed, nearest, show
+from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter, Spot
+from dprelease.spec.complaints.wording import nearest, show
 from dprelease.spec.schema.models import (
     ColumnSection,
     DataSection,
@@ -23,9 +23,9 @@ from dprelease.spec.schema.models import (
     ReleaseSection,
     ReportSection,
 )
-from dprelease.spec.schema.sections import Finding, Missing, NotAmong, SectionType, Unknown
+from dprelease.spec.schema.sections import NOT_YET, Finding, Missing, SectionType, Unknown
 
-NOT_YET = "not available in this version"
+T = TypeVar("T")
 _SECTIONS = (
     "release", "data", "privacy", "ledger", "columns", "query", "perturb", "output", "report",
 )  # fmt: skip
@@ -33,7 +33,7 @@ _LATER_SECTIONS = frozenset({"postprocess"})
 
 
 class Part(NamedTuple, Generic[SectionType]):
-    """A section as far as it could be read.
+    """A section as far as it could be read, and where complaints about it go.
 
     ``bad`` holds the keys that were refused; ``unsure`` says that a key was misspelt or missing,
     so that what seems absent may only be misspelt.
@@ -41,12 +41,37 @@ class Part(NamedTuple, Generic[SectionType]):
 
     path: Path
     model: SectionType
+    reporter: Reporter
     bad: frozenset[str] = frozenset()
     unsure: bool = False
 
     def sound(self, *keys: str) -> bool:
         """Say whether none of the keys was refused, nor may have been misspelt."""
         return not self.unsure and self.bad.isdisjoint(keys)
+
+    def given(self, *keys: str) -> list[str]:
+        """Those of the keys that have a value."""
+        return [key for key in keys if getattr(self.model, key) is not None]
+
+    def complain(
+        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
+    ) -> None:
+        """Note a mistake at a key of the section, or at the section."""
+        self.reporter.complain(code, message, (*self.path, *keys), hint, at)
+
+    def warn(
+        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
+    ) -> None:
+        """Note something that works but deserves a second look."""
+        self.reporter.warn(code, message, (*self.path, *keys), hint, at)
+
+    def attempt(self, read: Callable[[], T], *keys: str | int) -> T | None:
+        """Give what ``read`` gives; where it raises ``Refused``, complain and give None."""
+        try:
+            return read()
+        except Refused as refused:
+            self.reporter.refuse(refused, (*self.path, *keys))
+            return None
 
 
 class Parts(NamedTuple):
@@ -102,7 +127,7 @@ def _section(
         needs = ", ".join(model.REQUIRED)
         message = f"the spec has no [{name}]"
         reporter.complain("E110", message, (name,), f"add it; it needs {needs}", "key")
-        return Part((name,), model(), frozenset(model.KEYS), unsure=True)
+        return Part((name,), model(), reporter, frozenset(model.KEYS), unsure=True)
     return _read(model, content if content is not None else {}, (name,), reporter)
 
 
@@ -156,7 +181,7 @@ def _read(
         hint = f"write [{dotted(path)}] and its keys below it"
         message = f"{dotted(path)} is {show(content)}, not a table"
         reporter.complain("E103", message, path, hint)
-        return Part(path, model(), frozenset(model.KEYS), unsure=True)
+        return Part(path, model(), reporter, frozenset(model.KEYS), unsure=True)
     section, findings = model.read(content)
     for finding in findings:
         _explain(finding, path, reporter)
@@ -164,12 +189,12 @@ def _read(
     # A misspelling within a nested table is no other key of this section.
     own = (finding.why for finding in findings if len(finding.path) == 1)
     unsure = any(isinstance(why, Unknown | Missing) for why in own)
-    return Part(path, section, bad, unsure)
+    return Part(path, section, reporter, bad, unsure)
 
 
 def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
     path = (*section, *finding.path)
-    key, value, why = str(path[-1]), finding.value, finding.why
+    key, why = str(path[-1]), finding.why
     match why:
         case Refused():
             reporter.refuse(why, path)
@@ -182,13 +207,6 @@ def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
             hint = _suggest(key, owner.KEYS, reporter)
             message = f"unknown key {show(key)} in {_header(path[:-1])}"
             reporter.complain("E102", message, path, hint, "key")
-        case NotAmong(words, later=True):
-            message = f"{key} = {show(value)} is {NOT_YET}"
-            reporter.complain("E104", message, path, f"use {listed(words)}")
-        case NotAmong(words):
-            close = nearest(value, words) if isinstance(value, str) else None
-            hint = f'did you mean "{close}"?' if close else f"use {listed(words)}"
-            reporter.complain("E105", f"{show(value)} is no {key}", path, hint)
 
 
 def _header(path: Path) -> str:

@@ -6,13 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from dprelease.spec.complaints.reporter import Refused
+
 MAX_DEPTH = 16
 MAX_VALUES = 10**6
 _PLAIN = frozenset({str, int, bool, Decimal})
-
-
-class TooDeep(Exception):
-    """The tree is nested deeper than any spec."""
 
 
 class TooMany:
@@ -22,22 +20,18 @@ class TooMany:
         self.number = number
 
 
-class OddKey(Exception):
-    """A mapping has a key that is not a text."""
-
-
 def plain_tree(value: object, depth: int = 0) -> object:
     """Copy a tree given from Python into what TOML would have given.
 
     Floats become the Decimal they print as, tuples become lists, paths become texts, keys with
-    None are left out, lists beyond 10^6 values become ``TooMany``. Raises ``TooDeep`` (cyclic
-    trees included) and ``OddKey``.
+    None are left out, lists beyond 10^6 values become ``TooMany``. Raises ``Refused``: a tree that
+    is deeper than any spec, cyclic ones included (E004), a key that is not a text (E103).
     """
     if depth > MAX_DEPTH:
-        raise TooDeep
+        raise Refused("the spec is nested too deep", "a spec needs four levels", "E004")
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
-            raise OddKey
+            raise Refused("a key of the spec is not a text", "write it as a text", "E103")
         return {
             str(key): plain_tree(part, depth + 1) for key, part in value.items() if part is not None
         }

@@ -7,7 +7,6 @@ bound that holds whatever the scores are, ``mechanisms.exponential``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -26,7 +25,7 @@ from dprelease.model import (
 from dprelease.postprocess.estimate_columns import UNRELIABLE_AT
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
-from dprelease.privacy.sensitivity import COUNT, Contribution
+from dprelease.privacy.sensitivity import COUNT, Contribution, Row
 from dprelease.statistics.base import (
     BY_CHOICE,
     Hazard,
@@ -35,9 +34,9 @@ from dprelease.statistics.base import (
     Released,
     SpecKeys,
     Statistic,
+    cells_of,
     noise_halfwidth,
 )
-from dprelease.statistics.shared.sensitivity import cells_of, may_be_outside, moved
 
 Positions = list[list[int | None]]
 
@@ -48,24 +47,17 @@ class Choices(Statistic):
     what = "value"
     unit_noun = "records"
     keys = SpecKeys(column=True, chooses=True, mechanisms=BY_CHOICE)
-
-    def how_to_read(self, level: str) -> str:
-        """How far a name may fall short."""
-        return (
-            "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short "
-            f"of the best one's (of its rank's, if several are named), with {level}% certainty; "
-            "its `_flag` is empty where nothing but the name was released."
-        )
-
-    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
-        """Names that were lucky."""
-        yield Hazard(
-            1,
-            "names chosen by noisy scores",
-            "what is named had a large score or luck: a name close behind may be the true first, "
-            "and a small group's name may be a guess. See how far each may fall short",
-            step.query.name,
-        )
+    reading = (
+        "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short "
+        "of the best one's (of its rank's, if several are named), with {level}% certainty; "
+        "its `_flag` is empty where nothing but the name was released."
+    )
+    hazard = Hazard(
+        1,
+        "names chosen by noisy scores",
+        "what is named had a large score or luck: a name close behind may be the true first, "
+        "and a small group's name may be a guess. See how far each may fall short",
+    )
 
     def candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates' names by position."""
@@ -212,8 +204,11 @@ class AxisChoice(Choices):
 
     def released(self, query: Query) -> Released:
         """The score: the number of records of a cell with a label, for each label of the axis."""
-        measure = Measure(MeasureKind.RECORDS, None, query.where)
-        return Released((measure,), ((1,),), (Fraction(1),), Form.CHOICE)
+        return Released((Measure(MeasureKind.RECORDS, None, query.where),), form=Form.CHOICE)
+
+    def row(self, query: Query) -> Row:
+        """Each row adds 1 to its label's count."""
+        return COUNT
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of the counts: of all of them, and of those a choice depends on.
@@ -231,12 +226,7 @@ class AxisChoice(Choices):
         limits = neighbours.contribution.within(cells_of(query))
         wide = Contribution(limits.rows, limits.rows, limits.per_group)
         fine = replace(query, groups=(*query.groups, _axis(query)))
-        counts = moved(
-            fine,
-            replace(neighbours, contribution=wide),
-            COUNT,
-            outside=may_be_outside(fine, neighbours),
-        )
+        counts = super().sensitivity(fine, replace(neighbours, contribution=wide))
         return replace(
             counts,
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,

@@ -42,13 +42,6 @@ class Single(Statistic):
         """What is estimated, in a few words."""
         return self.what
 
-    def relative_error(
-        self, half: float | None, at_one: float | None, middle: float | None, units: str
-    ) -> tuple[float, str] | None:
-        """Beside a count of 1."""
-        counted = self.counts.format(units=units)
-        return (half, f"of the count of {counted}") if self.counts and half is not None else None
-
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the noisy integers as they are; the half-width comes from the exact law."""
         unit = step.unit[0]

@@ -23,7 +23,7 @@ from dprelease.postprocess.screened_counts import CHANCE, screened_half
 from dprelease.statistics.base import RECORDS_FOR_EXAMPLE
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
-from dprelease.statistics.shared.three_sums import mean_columns, mean_example
+from dprelease.statistics.shared.three_sums import mean_columns, mean_half
 
 Integers = Sequence[int]
 
@@ -81,10 +81,11 @@ def example(
     """The half-width at so many records, where it differs by cell."""
     if read.reading is Reading.LINEAR:
         return None
+    half_at = statistic_of(read.query.statistic).half_at
     if read.reading is Reading.MOMENTS:
-        half = mean_example(view(read, step), interval, records)
-        return {"values": records, "halfwidth": float(half)}
-    return statistic_of(read.query.statistic).example(view(read, step), interval, records)
+        half_at = mean_half
+    half = half_at(view(read, step), interval, records)
+    return None if half is None else {"values": records, "halfwidth": half}
 
 
 def expected_error(read: Read, step: Step, interval: Fraction) -> str:
@@ -92,8 +93,8 @@ def expected_error(read: Read, step: Step, interval: Fraction) -> str:
     if read.reading is Reading.LINEAR:
         return plus_minus(constant_half(read, step, interval) or Fraction(0))
     if read.reading is Reading.MOMENTS:
-        half = mean_example(view(read, step), interval, RECORDS_FOR_EXAMPLE)
-        return f"{plus_minus(half)} at {RECORDS_FOR_EXAMPLE:,} values"
+        half = mean_half(view(read, step), interval, RECORDS_FOR_EXAMPLE)
+        return f"{plus_minus(Fraction(half))} at {RECORDS_FOR_EXAMPLE:,} values"
     return statistic_of(read.query.statistic).expected_error(view(read, step), interval)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from dprelease.engines.duckdb.bounding_lists import NARROW, WIDE, Field, Packing, packing_of
 from dprelease.engines.duckdb.typed_rows import Rows
-from dprelease.expressions.sqltext import Sql, identifier
+from dprelease.expressions.sqltext import Sql, col
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -73,7 +73,7 @@ def through(packing: Packing, rows: list[list[int | bool | None]]) -> list[tuple
         f"UNNEST(CAST(${place} AS {'BOOLEAN' if field.truth else 'BIGINT'}[])) AS {field.column}"
         for place, field in enumerate(packing.fields, 1)
     )
-    back = ", ".join(packing.decoded(field, identifier("x")) for field in packing.fields)
+    back = ", ".join(str(packing.decoded(field.column, col("x"))) for field in packing.fields)
     inner = f"SELECT {packing.packed()} AS x FROM (SELECT {columns})"
     values = [list(column) for column in zip(*rows, strict=True)]
     return duckdb.execute(f"SELECT x, {back} FROM ({inner})", values).fetchall()
@@ -109,7 +109,7 @@ def test_a_row_of_no_cell_has_no_integer() -> None:
 @pytest.mark.parametrize("name", PACKINGS)
 def test_the_cell_is_what_is_above_its_lowest_bit(name: str) -> None:
     packing = PACKINGS[name]
-    x = identifier("x")
+    x = col("x")
     whole = "a" if packing.fields[1:] and packing.fields[1].column == "a" else "c"
     for cell in (0, 6):
         values = [cell, *(value_of(field, 1) for field in packing.fields[1:])]

@@ -159,7 +159,7 @@ def test_an_error_within_the_stream(
     asked = request(tmp_path, form, bounded)
     codes = "SELECT CAST(0 AS BIGINT) AS x0, CAST(i AS BIGINT) AS x1"
     late = f"{codes} FROM (SELECT IF(j > 900000, '{SECRET}', '1') AS i FROM range(1000000) t(j))"
-    monkeypatch.setattr(record_codes, "codes", lambda *_: late)
+    monkeypatch.setattr(record_codes, "codes", lambda *_: Sql(late))
     # in a table that is kept it is found as any other error
     assert outcome(asked) == (BUG if bounded else LOST)
     for error, expected in (

@@ -25,7 +25,7 @@ from dprelease.engines.duckdb.bounding_rule import (
     start_of,
 )
 from dprelease.expressions.nodes import Value
-from dprelease.expressions.sqltext import Sql, cast, number
+from dprelease.expressions.sqltext import Sql, literal
 
 COUNTED = pytest.mark.parametrize("count", range(2, 25))
 
@@ -96,7 +96,7 @@ def cases(draw: st.DrawFn) -> tuple[int, int, int]:
 
 def whole(value: int) -> Sql:
     """A column of the data, not a literal."""
-    return cast(number(value), "BIGINT")
+    return literal(value).cast("BIGINT")
 
 
 def asked(query: Sql) -> object:

@@ -8,7 +8,7 @@ import pytest
 
 from dprelease.engines.common import text_values as values
 from dprelease.engines.duckdb import typed_rows as duckdb_values
-from dprelease.expressions.sqltext import identifier, layer, select
+from dprelease.expressions.sqltext import col
 from dprelease.model import ColumnType as T
 
 SEEDS = ["9007199254740993", "9223372036854775807", "1e400", "12.0", "12.7", "true", "FALSE", "inf"]
@@ -32,10 +32,10 @@ def strings() -> list[str]:
 @pytest.mark.parametrize("kind", [T.INTEGER, T.FLOAT, T.DECIMAL, T.BOOLEAN, T.DATE, T.TIMESTAMP])
 def test_both_engines_read_texts_alike(kind: T) -> None:
     texts = strings()
-    number = identifier("n") if kind in (T.INTEGER, T.FLOAT, T.DECIMAL) else None
-    query = layer(identifier("s"), {"n": duckdb_values.number_of_text(identifier("t"))})
-    query = layer(query, {"v": duckdb_values.value_of_text(identifier("t"), kind, number)})
-    asked = select([identifier(name) for name in ("t", "n", "v")], query)
+    number = col("n") if kind in (T.INTEGER, T.FLOAT, T.DECIMAL) else None
+    query = col("s").layer({"n": duckdb_values.number_of_text(col("t"))})
+    query = query.layer({"v": duckdb_values.value_of_text(col("t"), kind, number)})
+    asked = str(query.select([col(name) for name in ("t", "n", "v")]))
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")
         connection.execute("CREATE TABLE s AS SELECT UNNEST(CAST($1 AS VARCHAR[])) AS t", [texts])

@@ -11,7 +11,7 @@ from oracle.expressions import evaluate
 from dprelease.expressions import tree
 from dprelease.expressions.nodes import Value
 from dprelease.expressions.sql import SQL_TYPES, compile_sql
-from dprelease.expressions.sqltext import identifier
+from dprelease.expressions.sqltext import col
 from dprelease.model import ColumnType as T
 
 TYPES = {"i": T.INTEGER, "x": T.FLOAT, "y": T.DECIMAL, "s": T.STRING, "t": T.STRING}
@@ -83,7 +83,7 @@ def test_sql_and_python_agree(seed: int) -> None:
         for _ in range(25):
             text = make(chance.choice("NSB"), chance.randint(1, 3), chance)
             node = tree(text, TYPES)
-            sql = compile_sql(node, {name: identifier(name) for name in TYPES})
+            sql = compile_sql(node, {name: col(name) for name in TYPES})
             found = connection.execute(f"SELECT {sql} FROM r ORDER BY id").fetchall()
             assert [row[0] for row in found] == [evaluate(node, row) for row in rows], text
 

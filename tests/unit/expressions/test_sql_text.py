@@ -2,12 +2,11 @@
 
 import ast
 import math
-from pathlib import Path
 
 import duckdb
 import pytest
+from product_source import FILES, dotted, name_of, nodes, tree_of
 
-import dprelease
 from dprelease.expressions import sqltext as sql
 from dprelease.expressions import tree
 from dprelease.expressions.sql import compile_sql
@@ -34,17 +33,17 @@ def connection() -> duckdb.DuckDBPyConnection:
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("value", NASTY)
 def test_a_text_stays_a_text(connection: duckdb.DuckDBPyConnection, value: str) -> None:
-    query = sql.select([sql.text(value), sql.identifier("one")], sql.identifier("t"))
-    assert connection.execute(query).fetchall() == [(value, 1)]
+    query = sql.col("t").select([sql.literal(value), sql.col("one")])
+    assert connection.execute(str(query)).fetchall() == [(value, 1)]
     assert connection.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
 
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_stays_a_name(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    inner = sql.subquery(sql.select([sql.alias(sql.number(7), name)], sql.identifier("t")), name)
-    query = sql.select([sql.identifier(name), sql.identifier(name, name)], inner)
-    found = connection.execute(query)
+    inner = sql.col("t").select([sql.literal(7).alias(name)]).subquery(name)
+    query = inner.select([sql.col(name), sql.col(name, name)])
+    found = connection.execute(str(query))
     assert next(each[0] for each in found.description or ()) == name
     assert found.fetchall() == [(7, 7)]
     assert connection.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
@@ -54,36 +53,40 @@ def test_a_name_stays_a_name(connection: duckdb.DuckDBPyConnection, name: str) -
 def test_a_literal_of_an_expression_stays_a_literal(value: str) -> None:
     shown = value.replace("'", "''")
     node = tree(f"s = '{shown}'", {"s": ColumnType.STRING})
-    made = compile_sql(node, {"s": sql.text(value)})
+    made = compile_sql(node, {"s": sql.literal(value)})
     assert duckdb.sql(f"SELECT {made}").fetchall() == [(True,)]
 
 
 @pytest.mark.parametrize("value", EXTREMES)
 def test_a_double_is_the_same_bit_for_bit(value: float) -> None:
-    ((found,),) = duckdb.sql(f"SELECT {sql.double(value)}").fetchall()
+    ((found,),) = duckdb.sql(f"SELECT {sql.literal(value)}").fetchall()
     assert found.hex() == value.hex()
 
 
 @pytest.mark.parametrize("value", [0, -1, 2**63 - 1, -(2**63), 2**100])
 def test_integers(value: int) -> None:
-    assert duckdb.sql(f"SELECT {sql.number(value)}").fetchall() == [(value,)]
+    assert duckdb.sql(f"SELECT {sql.literal(value)}").fetchall() == [(value,)]
 
 
 def test_no_precedence_and_no_comment() -> None:
-    one, two, minus = sql.number(1), sql.number(2), sql.number(-3)
-    product = sql.binary(sql.binary(one, "+", two), "*", sql.binary(two, "-", minus))
+    one, two, minus = sql.literal(1), sql.literal(2), sql.literal(-3)
+    product = (one + two) * (two - minus)
     assert duckdb.sql(f"SELECT {product}").fetchall() == [(15,)]
-    assert duckdb.sql(f"SELECT {sql.negative(minus)}").fetchall() == [(3,)]
-    either = sql.binary(sql.binary(sql.TRUE, "OR", sql.TRUE), "AND", sql.FALSE)
-    assert duckdb.sql(f"SELECT {either}, {sql.no(either)}").fetchall() == [(False, True)]
+    assert duckdb.sql(f"SELECT {-minus}").fetchall() == [(3,)]
+    either = (sql.literal(True) | True) & False
+    assert duckdb.sql(f"SELECT {either}, {~either}").fetchall() == [(False, True)]
+
+
+def test_sql_is_not_true_or_false_here() -> None:
+    with pytest.raises(TypeError, match="in the database"):
+        bool(sql.col("one") > 0)
 
 
 def test_only_one_module_makes_sql_of_text() -> None:
-    package = Path(dprelease.__file__).parent
     making = [
-        file.relative_to(package).as_posix()
-        for file in package.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Sql"
+        name_of(file)
+        for file in FILES
+        for node in nodes(tree_of(file))
+        if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == "Sql"
     ]
     assert set(making) == {"expressions/sqltext.py"}

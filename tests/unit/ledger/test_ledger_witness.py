@@ -116,7 +116,7 @@ def test_an_older_copy_that_was_charged_again_is_refused(path: str, tmp_path: Pa
     shutil.copy(path, tmp_path / "old")
     with Ledger.open(path) as ledger:
         pay(ledger, 2)
-    Ledger.rewitness(str(tmp_path / "old"))
+    Ledger.renew_guard(str(tmp_path / "old"))
     with Ledger.open(str(tmp_path / "old")) as forged:
         pay(forged, 3)
         pay(forged, 4)
@@ -168,7 +168,7 @@ def test_a_place_that_cannot_hold_it_is_found_before_the_charge(tmp_path: Path, 
         Ledger.open(path, witness=str(place))
     assert caught.value.exit_code is ExitCode.LEDGER
     assert "witness" in str(caught.value)
-    with Ledger.unwitnessed(path) if os.path.exists(path) else Ledger.open(path) as ledger:
+    with Ledger.unguarded(path) if os.path.exists(path) else Ledger.open(path) as ledger:
         assert ledger.head().seq == 0
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
+from signal import SIGINT
+from subprocess import PIPE, Popen
 from typing import Any
 
 import numpy as np
@@ -182,3 +185,33 @@ def test_a_dropped_stream_is_closed() -> None:
     assert next(taken) == 1
     taken.close()  # type: ignore[attr-defined]
     assert closed == [True]
+
+
+WAITS = """
+import time
+from dprelease.__main__ import leave
+from dprelease.files.prefetch import ahead
+
+def slow():
+    yield 1
+    time.sleep(100)
+    yield 2
+
+try:
+    for _ in ahead(slow()):
+        print("taken", flush=True)
+        {after}
+except (KeyboardInterrupt, ArithmeticError):
+    leave(130)
+"""
+
+
+@pytest.mark.parametrize(("after", "signals"), [("pass", 1), ("raise ArithmeticError", 0)])
+def test_nobody_waits_for_an_item_that_is_not_wanted(after: str, signals: int) -> None:
+    process = Popen([sys.executable, "-c", WAITS.format(after=after)], stdout=PIPE)
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"taken\n"
+        for _ in range(signals):
+            process.send_signal(SIGINT)
+        assert process.wait(20) == 130

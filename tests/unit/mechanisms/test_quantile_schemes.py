@@ -6,7 +6,7 @@ from fractions import Fraction as F
 import pytest
 
 from dprelease.kernel.noise.selection.quantiles import slots_of
-from dprelease.kernel.verify import quantiles as witness
+from dprelease.kernel.verify import quantiles as verifier
 from dprelease.mechanisms import quantile_error as errors
 from dprelease.mechanisms.quantiles import cost, loss, plan_levels, plan_levels_rho
 from dprelease.model.plans import QuantileScheme, QuantileStep
@@ -28,12 +28,12 @@ RELATIONS = [(False, False), (True, False), (True, True)]
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("replace", "stays"), RELATIONS)
 @pytest.mark.parametrize("rows", [1, 3])
-def test_a_plan_loses_what_it_may_and_the_witness_agrees(
+def test_a_plan_loses_what_it_may_and_the_verifier_agrees(
     name: str, replace: bool, stays: bool, rows: int
 ) -> None:
     scheme = plan_levels(SETS[name], F("0.7"), rows, replace, stays=stays)
     assert loss(scheme, rows, replace, stays=stays)[0] == F("0.7")
-    assert witness.epsilon(scheme.steps, rows, replace, stays=stays) == F("0.7")
+    assert verifier.epsilon(scheme.steps, rows, replace, stays=stays) == F("0.7")
     assert hash(scheme) == hash(plan_levels(SETS[name], F("0.7"), rows, replace, stays=stays))
     assert sorted(step.index for step in scheme.steps) == list(range(1, len(SETS[name]) + 1))
 
@@ -47,7 +47,7 @@ def test_a_plan_for_rho_meets_it(name: str, replace: bool, stays: bool) -> None:
     assert F("0.3") * (1 - F(1, 10**12)) <= rho <= F("0.3")
 
 
-def test_the_witness_agrees_for_rates_that_no_plan_has() -> None:
+def test_the_verifier_agrees_for_rates_that_no_plan_has() -> None:
     """Also where a step deep in the tree is the dear one."""
     base = plan_levels(SETS["uneven"], F(1), 1, False)
     for factors in itertools.islice(itertools.product((1, 3, 10), repeat=5), 0, None, 7):
@@ -58,7 +58,7 @@ def test_the_witness_agrees_for_rates_that_no_plan_has() -> None:
         scheme = QuantileScheme(base.quantiles, steps)
         for replace, stays in RELATIONS:
             expected = loss(scheme, 2, replace, stays=stays)[0]
-            assert witness.epsilon(steps, 2, replace, stays=stays) == expected
+            assert verifier.epsilon(steps, 2, replace, stays=stays) == expected
 
 
 def test_known_rates() -> None:
@@ -127,13 +127,13 @@ def test_budgets_and_rows_must_be_positive() -> None:
         lambda: plan_levels_rho(DECILES, F(0), 1, False),
         lambda: plan_levels(DECILES, F(1), 0, False),
         lambda: loss(scheme, 0, False),
-        lambda: witness.epsilon(scheme.steps, 0, False),
+        lambda: verifier.epsilon(scheme.steps, 0, False),
     ):
         with pytest.raises(ValueError, match=r"positive|at least one"):
             call()
 
 
-def test_the_witness_refuses_parts_that_are_no_parts() -> None:
+def test_the_verifier_refuses_parts_that_are_no_parts() -> None:
     good = plan_levels(SETS["quartiles"], F(1), 1, False).steps
     root, left, right = good
     half, rate = F(1, 2), F(1)
@@ -147,7 +147,7 @@ def test_the_witness_refuses_parts_that_are_no_parts() -> None:
         (root, left, QuantileStep(3, 2, 4, F(1), rate)),
     ):
         with pytest.raises(ValueError, match=r"part|quantile|targets"):
-            witness.epsilon(bad, 1, False)
+            verifier.epsilon(bad, 1, False)
 
 
 def test_half_widths_of_one_quantile_follow_the_formula() -> None:

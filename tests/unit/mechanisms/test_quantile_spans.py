@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.kernel.verify import quantiles as quantile_witness
+from dprelease.kernel.verify import quantiles as quantile_verifier
 from dprelease.mechanisms.quantiles import loss, plan_levels, spans
 
 QUANTILES = st.lists(
@@ -18,13 +18,13 @@ QUANTILES = st.lists(
 
 
 @given(QUANTILES, st.integers(1, 4), st.booleans(), st.booleans())
-def test_planner_and_witness_tell_the_same(
+def test_planner_and_verifier_tell_the_same(
     quantiles: list[F], rows: int, replace: bool, stays: bool
 ) -> None:
     stays = stays and replace and rows == 1
     scheme = plan_levels(quantiles, F(1), rows, replace, stays=stays)
     told = spans(scheme, rows, replace, stays=stays)
-    assert list(told) == quantile_witness.spans(scheme.steps, rows, replace, stays=stays)
+    assert list(told) == quantile_verifier.spans(scheme.steps, rows, replace, stays=stays)
     # no path through the tree loses more than all levels together
     assert loss(scheme, rows, replace, stays=stays)[0] <= sum(told)
 

@@ -9,6 +9,7 @@ import pytest
 
 import dprelease
 from dprelease.model import Reading
+from dprelease.planning.budget_request import Demand
 from dprelease.planning.shared_releases import fractions
 from dprelease.release.plan import ReleasePlan
 
@@ -162,12 +163,13 @@ def test_people_have_other_rows_in_other_groups() -> None:
 
 def test_shares_of_the_joint_intensity() -> None:
     half = Fraction(1, 2)
-    assert fractions([("weight", Fraction(1))] * 2, pure=True) == [half, half]
-    quarter, rest = fractions([("epsilon", Fraction(1, 4)), ("epsilon", Fraction(3, 4))], pure=True)
+    assert fractions([Demand()] * 2, pure=True) == [half, half]
+    budgets = [Demand(epsilon=Fraction(1, 4)), Demand(epsilon=Fraction(3, 4))]
+    quarter, rest = fractions(budgets, pure=True)
     assert (quarter, rest) == (Fraction(1, 4), Fraction(3, 4))
-    squares = [each**2 for each in fractions([("weight", Fraction(1))] * 4, pure=False)]
+    squares = [each**2 for each in fractions([Demand()] * 4, pure=False)]
     assert all(float(each) == pytest.approx(1 / 4) for each in squares)
-    small, large = fractions([("weight", Fraction(1)), ("weight", Fraction(8))], pure=True)
+    small, large = fractions([Demand(), Demand(weight=Fraction(8))], pure=True)
     assert (small, large) == (Fraction(1, 3), Fraction(2, 3))
 
 

@@ -1,4 +1,4 @@
-"""Thresholds for keys from the data: known values, the exact law on tiny tables, the witness."""
+"""Thresholds for keys from the data: known values, the exact law on tiny tables, the verifier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.verify import partition_selection as threshold_witness
+from dprelease.kernel.verify import partition_selection as threshold_verifier
 from dprelease.kernel.verify.partition_selection import Selection, confirms
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.privacy.partition_selection import (
@@ -246,7 +246,7 @@ def test_a_key_that_stays_hidden_needs_no_condition() -> None:
     ],
     ids=str,
 )
-def test_the_witness_confirms_the_least_threshold_only(
+def test_the_verifier_confirms_the_least_threshold_only(
     rules: tuple[int, int, int], adjacency: Adjacency, epsilon: str, delta: str
 ) -> None:
     limits, e, d = Contribution(*rules), Fraction(epsilon), Fraction(delta)
@@ -286,7 +286,7 @@ def test_delta_is_divided_where_noise_takes_too_much_of_it() -> None:
     assert not confirms(selection(noise, threshold - 1, limits, ADD), epsilon, delta)
 
 
-def test_the_witness_refuses_what_makes_no_sense() -> None:
+def test_the_verifier_refuses_what_makes_no_sense() -> None:
     fine = Selection(Noise(LAPLACE, Fraction(1)), 15, 1, 1, 1, ADD)
     million = Fraction(1, 10**6)
     assert confirms(fine, Fraction(1), million)
@@ -331,7 +331,7 @@ def test_tails_of_little_noise_are_bounded_from_above(sigma2: str, start: int) -
         s2 = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
         weights = [mpmath.exp(-k * k / (2 * s2)) for k in range(400)]
         truth = mpmath.fsum(weights[start:]) / (2 * mpmath.fsum(weights) - 1)
-        for bound in (tail(noise, start), threshold_witness.noise_tail(noise, start)):
+        for bound in (tail(noise, start), threshold_verifier.noise_tail(noise, start)):
             above = mpmath.mpf(bound.numerator) / bound.denominator - truth
             assert 0 <= above <= truth * mpmath.mpf("1e-30")
 
@@ -339,7 +339,7 @@ def test_tails_of_little_noise_are_bounded_from_above(sigma2: str, start: int) -
 @pytest.mark.parametrize("sigma2", ["10001", "12345.6", "1e8"])
 @pytest.mark.parametrize("deviations", [0, 1, 5, 20])
 def test_tails_of_much_noise_are_bounded_from_above(sigma2: str, deviations: int) -> None:
-    """By the normal law's from half a step before, in calibration and in the witness.
+    """By the normal law's from half a step before, in calibration and in the verifier.
 
     That half step is far more than any rounding of where the tail begins.
     """
@@ -349,7 +349,7 @@ def test_tails_of_much_noise_are_bounded_from_above(sigma2: str, deviations: int
         sigma = mpmath.sqrt(mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator)
         inner = start - mpmath.mpf(1 if deviations == 0 else 0.5)
         normal = mpmath.erfc(inner / sigma / mpmath.sqrt(2)) / 2
-        for bound in (tail(noise, start), threshold_witness.noise_tail(noise, start)):
+        for bound in (tail(noise, start), threshold_verifier.noise_tail(noise, start)):
             above = mpmath.mpf(bound.numerator) / bound.denominator - normal
             assert 0 <= above <= normal * mpmath.mpf("1e-25")
 

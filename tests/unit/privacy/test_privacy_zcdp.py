@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from thorough import examples
 
-from dprelease.kernel.verify import additive as witness
+from dprelease.kernel.verify import additive as verifier
 from dprelease.privacy import zcdp
 
 SMALL = F("1e-6")
@@ -78,8 +78,8 @@ def test_delta_of_matches_epsilon_of(rho: F, delta: F) -> None:
     if epsilon > rho:
         assert zcdp.delta_of(rho, epsilon) <= delta
         assert zcdp.delta_of(rho, epsilon) >= delta * F("0.9999")
-        assert witness.zcdp_delta_upper(rho, epsilon) <= delta
-        assert witness.zcdp_delta_upper(rho, epsilon * F(99, 100)) > delta
+        assert verifier.zcdp_delta_upper(rho, epsilon) <= delta
+        assert verifier.zcdp_delta_upper(rho, epsilon * F(99, 100)) > delta
 
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "1e6"])

@@ -180,7 +180,7 @@ def test_what_is_put_in_place_is_durable_at_every_step(spec: Spec, disk: Disk) -
     spec["output"]["format"] = "parquet"
     assert {"people.parquet", *(each.name for each in kept.iterdir())} <= set(released())
     assert not (output / "people.csv").exists()
-    Ledger.rewitness(str(ledger), witness=spec["ledger"]["witness"])
+    Ledger.renew_guard(str(ledger), witness=spec["ledger"]["witness"])
     disk.check("the end")
     assert disk.faults == [], "\n".join(disk.faults)
 

@@ -12,17 +12,15 @@ import pytest
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.report.charts.beliefs import band_chart, people_chart
 from dprelease.report.charts.budget import budget_chart, ledger_chart, paid, spending_chart
-from dprelease.report.charts.drawing import Drawing, cut, near
 from dprelease.report.charts.figures import figure_chart, figures_of
 from dprelease.report.charts.noises import dots_chart, error_chart, falling, has_dots, twenty
-from dprelease.report.charts.scales import linear, short, ticks_of
+from dprelease.report.charts.svg import Drawing, cut, linear, near, short
 from dprelease.report.facts.model import (
     Belief,
     Beliefs,
     Cap,
     Charge,
     Column,
-    ComposedTotal,
     ComposedTotals,
     ExampleHalfwidth,
     Ledger,
@@ -44,8 +42,8 @@ def shapes(chart, kind, style):
 
 def test_names_of_pictures_and_numbers_of_coordinates():
     drawing = Drawing(10)
-    drawing.text(1 / 3, -0.01, "<a> & \x00")
-    svg = drawing.finish("c", "t", "d <")
+    drawing.text(1 / 3, -0.01, "<a> & \x00", "t")
+    svg = drawing.chart("c", "t", "d <", (), ()).svg
     assert '<text class="t" x="0.3" y="0">&lt;a&gt; &amp; \ufffd</text>' in svg
     assert ElementTree.fromstring(svg).find("title").text == "t"
     assert [near(each) for each in (1.04, 2.0, -0.04, 12.36)] == ["1", "2", "0", "12.4"]
@@ -55,10 +53,10 @@ def test_names_of_pictures_and_numbers_of_coordinates():
 
 def test_axes_hold_zero_and_every_value():
     for values in ([3.0], [-2.0, 5.0], [1e6, 2e6], [0.0], [-0.001], [1e-9, 1e12]):
-        scale, counts = linear(values, 0, 100)
+        scale = linear(values, 0, 100)
         assert scale.low <= min(0, *values) <= max(0, *values) <= scale.high
-        assert 0 in [value for value, _ in ticks_of(scale, counts)]
-        assert 2 <= len(counts) <= 8
+        assert 0 in [value for value, _ in scale.ticks]
+        assert 2 <= len(scale.ticks) <= 8
     assert [short(each) for each in (0, 1500, 20_000, -2e6, 0.05)] == [
         "0",
         "1,500",
@@ -120,9 +118,7 @@ def test_the_ledger_bar():
     assert [row[1] for row in chart.rows] == ["1", "2", "1 of 4"]
     free = ledger_chart(replace(LEDGER, cap=Cap(epsilon=None, delta=None)))
     assert free.rows[2][1] == "no cap"
-    composed = ComposedTotals(
-        before=ComposedTotal(epsilon=0.5, delta=0), after=ComposedTotal(epsilon=1.5, delta=0)
-    )
+    composed = ComposedTotals(before=Spent(epsilon=0.5, delta=0), after=Spent(epsilon=1.5, delta=0))
     assert ledger_chart(replace(LEDGER, composed=composed)).rows[1][1] == "1"
 
 

@@ -15,7 +15,8 @@ from dprelease.mechanisms.exponential import shortfall
 from dprelease.mechanisms.registry import MECHANISMS
 from dprelease.model import NoiseFamily
 from dprelease.model.plan_json import charged_json
-from dprelease.report.query_json import query_facts
+from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.queries import query_facts
 
 LEVEL = Fraction(95, 100)
 BEST = {
@@ -48,12 +49,13 @@ EVERY: dict[str, dict[str, Any]] = {
 def facts(planned: Any, query: dict[str, Any], **privacy: Any) -> dict[str, Any]:
     plan = planned(query, **privacy)
     (read,) = plan.reads
-    found: dict[str, Any] = query_facts(plan, read)
+    found: dict[str, Any] = to_json(query_facts(plan, read))
     return found
 
 
 def test_every_family_has_words():
-    assert {*MECHANISMS, NoiseFamily.NONE} == set(NoiseFamily)
+    families = {mechanism.family for mechanism in MECHANISMS}
+    assert families | {NoiseFamily.NONE} == set(NoiseFamily)
 
 
 @pytest.mark.one_in(5)
@@ -168,7 +170,7 @@ def test_a_ratio_states_both_of_its_parts(planned):
 def test_private_keys_state_their_threshold(planned, published, privacy, many):
     statistic = "count" if many == "rows" else "count_units"
     plan = planned({"statistic": statistic} | SELECTED, delta=DELTA, **privacy)
-    told = query_facts(plan, plan.reads[0])
+    told = to_json(query_facts(plan, plan.reads[0]))
     known = told["threshold"]
     half = told["noise_halfwidth"]
     assert told["cells"] is None
@@ -205,7 +207,7 @@ def test_no_key_that_reached_the_threshold_is_remarked_on(planned, published):
 def test_other_queries_of_private_keys_point_to_the_count(planned):
     mean = {"name": "wait", "statistic": "mean", "column": "days"} | SELECTED
     plan = planned({"statistic": "count"} | SELECTED, mean, delta=DELTA)
-    told = query_facts(plan, plan.reads[1])
+    told = to_json(query_facts(plan, plan.reads[1]))
     assert told["threshold"] is None
     assert told["cells"] is None
     assert told["explained"] == ["Its cells are the private keys that the table's count selected."]
@@ -221,7 +223,7 @@ def test_quantiles_and_choices_by_private_keys_are_published_with_a_whole_report
     count = {"name": "n", "statistic": "count_units" if privacy else "count"} | SELECTED
     asked = {"statistic": statistic} | EVERY[statistic] | SELECTED
     plan = planned(count, asked, delta=DELTA, **privacy)
-    told = query_facts(plan, plan.reads[1])
+    told = to_json(query_facts(plan, plan.reads[1]))
     assert (told["cells"], told["threshold"]) == (None, None)
     assert told["expected_error"]
     assert "its cells are the private keys" in told["explained"][0].lower()

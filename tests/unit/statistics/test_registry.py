@@ -16,9 +16,16 @@ from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Sensitivi
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.spec.schema.json_schema import spec_schema
-from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, Statistic, quantity
+from dprelease.statistics.base import (
+    Hazard,
+    Neighbours,
+    Released,
+    SpecKeys,
+    Statistic,
+    moved,
+    quantity,
+)
 from dprelease.statistics.registry import STATISTICS
-from dprelease.statistics.shared.sensitivity import moved
 
 PACKAGE = Path(dprelease.__file__).parent
 # The certifier derives a loss from what a statistic is by its definition.

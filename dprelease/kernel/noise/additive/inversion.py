@@ -1,4 +1,4 @@
-"""Exact inverse of a distribution function, on lanes, with as few random bits as it takes.
+"""Exact inverse of a distribution function, on arrays, with as few random bits as it takes.
 
 Let S_1 >= S_2 >= ... be the survival probabilities of an index, U uniform on [0, 1), and
 index = #{j: U < S_j}. Then P(index >= j) = P(U < S_j) = S_j: the law is exact. U is never known
@@ -10,9 +10,9 @@ so the index lies between #{j: p < low_j} and #{j: p < high_j}. If both agree (a
 known j) every further bit of U would leave the index as it is: it is decided. If not, more bits
 are drawn and the enclosures refined, until it is. Nothing is rounded, whatever the precision.
 
-``CutTable`` asks at b = 16 through a table of all prefixes (one look-up decides most lanes), at
-b = 64 by two binary searches, then lane by lane at b = 128, 192, ... in Python integers.
-An undecided lane at 64 bits has a probability of about 2^-64 for each j.
+``CutTable`` asks at b = 16 through a table of all prefixes (one look-up decides most places), at
+b = 64 by two binary searches, then place by place at b = 128, 192, ... in Python integers.
+An undecided place at 64 bits has a probability of about 2^-64 for each j.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
 from dprelease.kernel.noise.distributions.tails import Survivals, decode
 from dprelease.kernel.noise.entropy import Entropy, read_bits, read_exactly
 
-Lanes = npt.NDArray[np.int64]
+Int64s = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 UNDECIDED = np.iinfo(np.int16).min
@@ -56,27 +56,27 @@ class CutTable:
     lows: Words
     highs: Words
 
-    def draw(self, size: int, entropy: Entropy) -> Lanes:
+    def draw(self, size: int, entropy: Entropy) -> Int64s:
         """``size`` independent integers of the law."""
         prefix = words(entropy, "<u2", size)
         values = self.guide.take(prefix).astype(np.int64)
-        lanes = np.flatnonzero(values == UNDECIDED)
-        if lanes.size:
-            values[lanes] = self._decide(prefix[lanes].astype(np.uint64), entropy)
+        places = np.flatnonzero(values == UNDECIDED)
+        if places.size:
+            values[places] = self._decide(prefix[places].astype(np.uint64), entropy)
         return values
 
-    def _decide(self, first: Words, entropy: Entropy) -> Lanes:
-        """The integers of lanes that 16 bits left open: 48 more bits, then more where needed."""
+    def _decide(self, first: Words, entropy: Entropy) -> Int64s:
+        """The integers of places that 16 bits left open: 48 more bits, then more where needed."""
         more = words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(16)
         prefix = (first << np.uint64(48)) | more
         least, most = self._between(prefix, prefix)
-        values = _decode_lanes(least)
-        for lane in np.flatnonzero((least != most) | (most == self.lows.size)):
-            index = decide_exactly(int(prefix[lane]), _STEP, self.law, entropy)
-            values[lane] = decode(index)
+        values = _decode_array(least)
+        for place in np.flatnonzero((least != most) | (most == self.lows.size)):
+            index = decide_exactly(int(prefix[place]), _STEP, self.law, entropy)
+            values[place] = decode(index)
         return values
 
-    def _between(self, smallest: Words, largest: Words) -> tuple[Lanes, Lanes]:
+    def _between(self, smallest: Words, largest: Words) -> tuple[Int64s, Int64s]:
         """Bounds of the index for prefixes that lie between the two given ones."""
         count = self.lows.size
         least = count - np.searchsorted(self.lows, largest, side="right")
@@ -93,14 +93,14 @@ def build_table(law: Survivals) -> CutTable:
     below = _per_prefix(lows).cumsum()
     under = _per_prefix(highs).cumsum() - _per_prefix(highs)
     least, most = lows.size - below, lows.size - under
-    values = _decode_lanes(least)
+    values = _decode_array(least)
     values[(least != most) | (most == lows.size)] = UNDECIDED
     return CutTable(law, values.astype(np.int16), lows, highs)
 
 
-def _per_prefix(cuts: Words) -> Lanes:
+def _per_prefix(cuts: Words) -> Int64s:
     """How many of the cuts lie in each of the 2^16 parts of [0, 2^64)."""
-    counts: Lanes = np.bincount((cuts >> np.uint64(48)).astype(np.int64), minlength=1 << 16)
+    counts: Int64s = np.bincount((cuts >> np.uint64(48)).astype(np.int64), minlength=1 << 16)
     return counts
 
 
@@ -125,6 +125,6 @@ def decide_exactly(prefix: int, bits: int, law: Survivals, entropy: Entropy) -> 
     return index
 
 
-def _decode_lanes(index: Lanes) -> Lanes:
-    """``decode`` on lanes: the half, inverted for odd indices."""
+def _decode_array(index: Int64s) -> Int64s:
+    """``decode`` on arrays: the half, inverted for odd indices."""
     return (index >> 1) ^ -(index & 1)

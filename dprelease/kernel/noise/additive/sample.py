@@ -109,7 +109,7 @@ def discrete_gaussian(sigma2: Fraction, entropy: Entropy) -> int:
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-_FEW = 100  # below this the tables of the lanes cost more than they save
+_FEW = 100  # below this the tables cost more than they save
 
 
 def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
@@ -117,7 +117,7 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
 
     Shape (size,), in grid integers: int64, or dtype object (Python integers) for laws wide enough
     that a draw might leave 64 bits. NONE gives zeros and reads no entropy. The law is exact for
-    both samplers: one by one for a few draws (above), on lanes for many (``vectorized``).
+    both samplers: one by one for a few draws (above), on arrays for many (``vectorized``).
     Raises ValueError for a negative size or a parameter that isn't positive, EntropyError if the
     source fails.
     """

@@ -1,4 +1,4 @@
-"""Discrete Laplace and discrete Gaussian noise on NumPy lanes, exact for every rational parameter.
+"""Discrete Laplace and discrete Gaussian noise on NumPy arrays, exact for every rational parameter.
 
 Small parameters: the integer itself is drawn by exact inversion (``inversion``).
 
@@ -11,7 +11,7 @@ inversion, D is b uniform bits, and the triple is kept with probability exp(-x) 
 
 In both cases x >= 0, and the weight of m times exp(-x) is the weight of M: exp(-M/s), and
 exp(-M^2/(2 sigma^2)), as M^2 = (m 2^b)^2 + 2 m 2^b D + D^2. Every M has one pair (m, D) and all
-D have the same probability, so what is kept has exactly the law of M. Lanes are independent and
+D have the same probability, so what is kept has exactly the law of M. Places are independent and
 what is kept of a chunk is cut by position, never by value.
 
 Signs: for Laplace with a = exp(-1/s), P(X >= 0) = 1/(1 + a), and both X given X >= 0 and -1 - X
@@ -19,7 +19,7 @@ given X < 0 have the weights exp(-M/s): the sign has probabilities 1/(1 + a) and
 is M or -1 - M. For Gaussian the sign is fair, X is M or -M, and negative zero is rejected.
 
 2^b is chosen so that the coarse law stays small (a scale of 16 to 32, a sigma of 32 to 64): about
-97 to 99 of 100 lanes are kept. 64-bit integers hold all results when b <= 50; results of wider
+97 to 99 of 100 places are kept. 64-bit integers hold all results when b <= 50; results of wider
 laws are object arrays of Python integers. Nothing ever wraps.
 """
 
@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise.additive.inversion import CutTable, Lanes, Words, build_table, words
+from dprelease.kernel.noise.additive.inversion import CutTable, Int64s, Words, build_table, words
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, enclose
 from dprelease.kernel.noise.distributions.tails import SignedGaussian, SignedGeometric
 from dprelease.kernel.noise.entropy import Entropy, read_exactly
@@ -88,7 +88,7 @@ class Sampler:
     """One law: the table of its coarse part, the number b of fine bits, and bounds for x.
 
     ``rate`` encloses the constant of x, see ``_bound``; the bounds of ``_bound`` fit 64 bits for
-    m up to ``reach`` (Gaussian only), lanes beyond are decided exactly.
+    m up to ``reach`` (Gaussian only), places beyond are decided exactly.
     """
 
     noise: Noise
@@ -113,9 +113,9 @@ class Sampler:
         rest = self._draw_rest(size, entropy)
         low, high = self._bound(tops, head)
 
-        def exponent(lane: int) -> Fraction:
-            fine = int(head[lane]) << self.fine - self._first | int(rest[lane])
-            return self._exponent(int(tops[lane]), fine)
+        def exponent(place: int) -> Fraction:
+            fine = int(head[place]) << self.fine - self._first | int(rest[place])
+            return self._exponent(int(tops[place]), fine)
 
         accepted = keep_lanes(low, high, exponent, entropy)
         magnitude = self._join(tops, head, rest)
@@ -128,11 +128,11 @@ class Sampler:
 
     @property
     def _first(self) -> int:
-        """How many of the fine bits are drawn on 32-bit lanes; the rest follows them."""
+        """How many of the fine bits are drawn on 32-bit integers; the rest follows them."""
         return min(self.fine, _HEAD)
 
     def _draw_rest(self, size: int, entropy: Entropy) -> npt.NDArray[Any]:
-        """The fine bits after the first 32: zeros, 64-bit lanes, or Python integers."""
+        """The fine bits after the first 32: zeros, 64-bit integers, or Python integers."""
         bits = self.fine - self._first
         if bits == 0:
             return np.broadcast_to(np.int64(0), size)
@@ -144,7 +144,7 @@ class Sampler:
         parts = (data[at : at + item] for at in range(0, len(data), item))
         return np.array([int.from_bytes(part, "little") >> spare for part in parts], dtype=object)
 
-    def _bound(self, tops: Lanes, head: Words) -> tuple[Words, Words]:
+    def _bound(self, tops: Int64s, head: Words) -> tuple[Words, Words]:
         """Bounds of 2^32 x from m and the first 16 bits d of D: d <= 2^16 D/2^b < d + 1.
 
         Laplace: x = (D/2^b) y with y = 2^b/s <= 1/16; ``rate`` encloses 2^48 y.
@@ -163,12 +163,12 @@ class Sampler:
         return low, np.where(tops > self.reach, ONE, high)
 
     def _exponent(self, top: int, fine: int) -> Fraction:
-        """The exact x of one lane."""
+        """The exact x of one place."""
         if self.noise.family is NoiseFamily.LAPLACE:
             return fine / self.noise.parameter
         return (2 * (top << self.fine) + fine) * fine / (2 * self.noise.parameter)
 
-    def _join(self, tops: Lanes, head: Words, rest: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _join(self, tops: Int64s, head: Words, rest: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """M = m 2^b + D, on Python integers if 64 bits might not hold it."""
         more = self.fine - self._first
         fits = self.fine <= _WIDEST and int(tops.max(initial=0)) < 1 << _COARSE_BITS

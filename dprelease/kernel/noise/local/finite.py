@@ -1,4 +1,4 @@
-"""Draws of a law of finitely many outcomes with rational probabilities, on lanes, exactly.
+"""Draws of a law of finitely many outcomes with rational probabilities, on arrays, exactly.
 
 Let C_1 < C_2 < ... be the sums of the probabilities before each outcome but the first, and U
 uniform on [0, 1): the outcome is #{j: C_j <= U}. Of U a prefix p of b bits is known, U in
@@ -7,8 +7,8 @@ uniform on [0, 1): the outcome is #{j: C_j <= U}. Of U a prefix p of b bits is k
     ceil(2^b C_j) <= p   iff all such U have C_j <= U,    floor(2^b C_j) <= p   iff some have.
 
 If both counts agree, the outcome is decided; if not, more bits are drawn. A table of all prefixes
-of 16 bits decides most lanes by one look-up; the others are asked again at 64 bits, and the rest,
-about 2^-64 of the lanes for each cut, one by one.
+of 16 bits decides most places by one look-up; the others are asked again at 64 bits, and the rest,
+about 2^-64 of the places for each cut, one by one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dprelease.kernel.noise.entropy import Entropy, read_bits
 
 Shorts = npt.NDArray[np.int16]
 
-MOST_OUTCOMES = 1 << 12  # more would leave too many lanes open after 16 bits
+MOST_OUTCOMES = 1 << 12  # more would leave too many places open after 16 bits
 _FIRST = 16
 _SECOND = 64
 _OPEN = -1
@@ -54,19 +54,19 @@ class FiniteTable:
             return np.full(size, self.outcomes[0], dtype=np.int16)
         prefix = words(entropy, "<u2", size)
         drawn: Shorts = self.guide.take(prefix)
-        lanes = np.flatnonzero(drawn == _OPEN)
-        if lanes.size:
-            drawn[lanes] = self._decide(prefix[lanes].astype(np.uint64), entropy)
+        places = np.flatnonzero(drawn == _OPEN)
+        if places.size:
+            drawn[places] = self._decide(prefix[places].astype(np.uint64), entropy)
         return drawn
 
     def _decide(self, first: Words, entropy: Entropy) -> Shorts:
-        """The outcomes of lanes that 16 bits left open."""
+        """The outcomes of places that 16 bits left open."""
         more = words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(_FIRST)
         prefix = first << np.uint64(_SECOND - _FIRST) | more
         least = np.searchsorted(self.ceilings, prefix, side="left")  # ceiling - 1 < prefix
         most = np.searchsorted(self.floors, prefix, side="right")
-        for lane in np.flatnonzero(least != most):
-            least[lane] = self._decide_one(int(prefix[lane]), entropy)
+        for place in np.flatnonzero(least != most):
+            least[place] = self._decide_one(int(prefix[place]), entropy)
         return self.outcomes[least]
 
     def _decide_one(self, prefix: int, entropy: Entropy) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise.additive.inversion import Lanes
+from dprelease.kernel.noise.additive.inversion import Int64s
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.finite import MOST_OUTCOMES, FiniteTable, Shorts, build_finite
 from dprelease.kernel.noise.uniforms import CHANCE_BITS, parts
@@ -40,12 +40,12 @@ class WindowTable:
     """
 
     choice: FiniteTable
-    reach: Lanes
+    reach: Int64s
     levels: Shorts
     starts: int
 
 
-def respond_window(law: WindowLaw, codes: Lanes, grid: Grid, entropy: Entropy) -> Shorts:
+def respond_window(law: WindowLaw, codes: Int64s, grid: Grid, entropy: Entropy) -> Shorts:
     """The noisy levels of a column: int16, numbered as ``WindowLaw`` says.
 
     Raises ValueError for a law that is none, for a grid too wide for integers of 64 bits, and for
@@ -63,7 +63,7 @@ def respond_window(law: WindowLaw, codes: Lanes, grid: Grid, entropy: Entropy) -
     return answers
 
 
-def _draw(table: WindowTable, steps: Lanes, width: int, entropy: Entropy) -> Shorts:
+def _draw(table: WindowTable, steps: Int64s, width: int, entropy: Entropy) -> Shorts:
     """The levels of one chunk; ``steps`` are the values above the lower end of the grid."""
     outcome = table.choice.draw(steps.size, entropy)
     start = outcome.astype(np.int64) * table.starts

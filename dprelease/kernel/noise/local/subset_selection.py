@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise.additive.inversion import Lanes
+from dprelease.kernel.noise.additive.inversion import Int64s
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.finite import FiniteTable, build_finite
 from dprelease.kernel.noise.uniforms import CHANCE_BITS, Bools, below, chance, draw_below
@@ -38,7 +38,7 @@ _FEW_SETS = 1 << 11
 _FEW_ENTRIES = 1 << 19
 
 
-def respond_subset(law: SubsetLaw, codes: Lanes, entropy: Entropy) -> Labels:
+def respond_subset(law: SubsetLaw, codes: Int64s, entropy: Entropy) -> Labels:
     """The noisy sets of a column: (n, size) label numbers, uint16 or uint32, each row rising.
 
     Raises ValueError for a law that is none, and for codes that are neither -1 nor a label's.
@@ -77,17 +77,17 @@ def _kind(law: SubsetLaw) -> npt.DTypeLike:
     return np.uint16 if law.labels <= _NARROW else np.uint32
 
 
-def _settle(codes: Lanes, labels: int, entropy: Entropy) -> Lanes:
+def _settle(codes: Int64s, labels: int, entropy: Entropy) -> Int64s:
     """The codes, with a uniform label for each that has none."""
-    lanes = np.flatnonzero(codes < 0)
-    if not lanes.size:
+    places = np.flatnonzero(codes < 0)
+    if not places.size:
         return codes
     settled = codes.copy()
-    settled[lanes] = below(labels, lanes.size, entropy)
+    settled[places] = below(labels, places.size, entropy)
     return settled
 
 
-def _draw(law: SubsetLaw, truth: Lanes, entropy: Entropy) -> Labels:
+def _draw(law: SubsetLaw, truth: Int64s, entropy: Entropy) -> Labels:
     """The sets of one chunk; every truth is a label."""
     if is_small(law):
         number = numbers_of_sets(law).draw(truth.size, entropy).astype(np.int64)
@@ -133,26 +133,26 @@ def sets_of_numbers(labels: int, size: int) -> Labels:
     return rows
 
 
-def draw_label(labels: int, truthful: Bools, truth: Lanes, entropy: Entropy) -> Labels:
+def draw_label(labels: int, truthful: Bools, truth: Int64s, entropy: Entropy) -> Labels:
     """The truth where it is kept, elsewhere a uniform one of the other labels: shape (n, 1)."""
     answer = truth.copy()
-    lanes = np.flatnonzero(~truthful)
-    if lanes.size:
-        other = below(labels - 1, lanes.size, entropy)
-        answer[lanes] = other + (other >= truth[lanes])
+    places = np.flatnonzero(~truthful)
+    if places.size:
+        other = below(labels - 1, places.size, entropy)
+        answer[places] = other + (other >= truth[places])
     return answer[:, None]
 
 
-def draw_set(law: SubsetLaw, truthful: Bools, truth: Lanes, entropy: Entropy) -> Labels:
+def draw_set(law: SubsetLaw, truthful: Bools, truth: Int64s, entropy: Entropy) -> Labels:
     """Sets by Floyd's algorithm: one column of all rows after the other."""
     others, size = law.labels - 1, law.size
     kind = _kind(law)
     one = np.dtype(kind).type
     drawn = np.empty((size, truth.size), dtype=kind)
     drawn[0] = others  # no number of an other label: it stands for the truth
-    lanes = np.flatnonzero(~truthful)
-    if lanes.size:
-        drawn[0, lanes] = below(others - size + 1, lanes.size, entropy)
+    places = np.flatnonzero(~truthful)
+    if places.size:
+        drawn[0, places] = below(others - size + 1, places.size, entropy)
     for step in range(1, size):
         last = others - size + step
         fresh = draw_below(last + 1, truth.size, entropy).astype(kind)

@@ -1,1 +1,1 @@
-"""Samplers that select: the exponential mechanism and its kin."""
+"""Samplers that select: the exponential mechanism and permute-and-flip."""

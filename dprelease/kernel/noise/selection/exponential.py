@@ -47,14 +47,14 @@ from dprelease.kernel.noise.selection.weights import (
     STEP,
     Candidate,
     Integers,
-    Rungs,
+    WeightBuckets,
     as_integers,
 )
 from dprelease.kernel.noise.uniforms import keep_exactly
 
 _GUARD = 64
 
-Draw = Callable[[Rungs, Entropy], Candidate]
+Draw = Callable[[WeightBuckets, Entropy], Candidate]
 
 
 def choose(
@@ -68,32 +68,32 @@ def choose(
     Raises ValueError for a rate that isn't positive, distances without a 0 or with a negative
     number, and sizes that don't fit; TypeError for numbers that aren't integers.
     """
-    rungs = Rungs(distances, rate, sizes)
-    if rungs.best() != 0:
+    buckets = WeightBuckets(distances, rate, sizes)
+    if buckets.best() != 0:
         raise ValueError("the best candidate has distance 0")
-    return draw_exponential(rungs, entropy)
+    return draw_exponential(buckets, entropy)
 
 
-def draw_exponential(rungs: Rungs, entropy: Entropy) -> Candidate:
+def draw_exponential(buckets: WeightBuckets, entropy: Entropy) -> Candidate:
     """One candidate by the exponential mechanism; it stays where it is."""
     while True:
-        candidate = rungs.propose(entropy)
-        if keep(rungs.rest(candidate[0]), entropy):
+        candidate = buckets.propose(entropy)
+        if keep(buckets.rest(candidate[0]), entropy):
             return candidate
 
 
-def draw_permute_and_flip(rungs: Rungs, entropy: Entropy) -> Candidate:
+def draw_permute_and_flip(buckets: WeightBuckets, entropy: Entropy) -> Candidate:
     """One candidate by permute-and-flip; it stays where it is. See the module for the proof."""
-    best = rungs.best()
+    best = buckets.best()
     pieces: list[list[Fraction]] = []
     out: set[Candidate] = set()
     while True:
         pieces.append([])
-        candidate = rungs.propose(entropy)
-        if candidate in out or not keep(rungs.rest(candidate[0]), entropy):
+        candidate = buckets.propose(entropy)
+        if candidate in out or not keep(buckets.rest(candidate[0]), entropy):
             continue
-        exponent = rungs.exponent(candidate[0], best)
-        if is_silent(exponent, pieces, lambda bits: rungs.total(best, bits), entropy):
+        exponent = buckets.exponent(candidate[0], best)
+        if is_silent(exponent, pieces, lambda bits: buckets.total(best, bits), entropy):
             return candidate
         out.add(candidate)
 
@@ -155,7 +155,7 @@ def _tails(exponent: Fraction, bits: int) -> Interval:
 # --- several without replacement -----------------------------------------------------------------
 
 
-def peel(  # noqa: PLR0913, PLR0917 - a selection, and how often
+def select_in_turn(  # noqa: PLR0913, PLR0917 - a selection, and how often
     scores: Integers,
     k: int,
     rate: Fraction,
@@ -170,11 +170,11 @@ def peel(  # noqa: PLR0913, PLR0917 - a selection, and how often
     """
     if k < 1:
         raise ValueError("at least one candidate is selected")
-    rungs = Rungs(distances_of(scores), rate, sizes)
+    buckets = WeightBuckets(distances_of(scores), rate, sizes)
     selected: list[Candidate] = []
-    for _ in range(min(k, rungs.remaining)):
-        selected.append(draw(rungs, entropy))
-        rungs.take(selected[-1])
+    for _ in range(min(k, buckets.remaining)):
+        selected.append(draw(buckets, entropy))
+        buckets.take(selected[-1])
     return selected
 
 

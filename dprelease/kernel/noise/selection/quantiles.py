@@ -34,7 +34,7 @@ from dprelease.kernel.noise.selection.exponential import choose, keep
 from dprelease.kernel.noise.selection.weights import Integers, as_integers, exact_sum
 from dprelease.model.plans import QuantileScheme, QuantileStep
 
-Lanes = npt.NDArray[np.int64]
+Int64s = npt.NDArray[np.int64]
 
 _FITS = 1 << 62
 _FINE = 12  # bits of a slot's number, where the outputs leave room for them
@@ -58,7 +58,7 @@ class Grid:
     def __getitem__(self, index: int) -> int:
         return self.lower + index
 
-    def spans(self, values: Lanes) -> tuple[Lanes, Lanes]:
+    def spans(self, values: Int64s) -> tuple[Int64s, Int64s]:
         """How many outputs lie below each value, and how many below or at it."""
         return values - self.lower, values - (self.lower - 1)
 
@@ -80,7 +80,7 @@ class Listed:
     def __getitem__(self, index: int) -> int:
         return self.values[index]
 
-    def spans(self, values: Lanes) -> tuple[Lanes, Lanes]:
+    def spans(self, values: Int64s) -> tuple[Int64s, Int64s]:
         """How many outputs lie below each value, and how many below or at it."""
         held = np.array(self.values, dtype=np.int64)
         low, high = np.searchsorted(held, values), np.searchsorted(held, values, side="right")
@@ -96,9 +96,9 @@ class Mass:
 
     outputs: Outputs
     slots: int
-    points: Lanes
-    counts: Lanes
-    before: Lanes
+    points: Int64s
+    counts: Int64s
+    before: Int64s
 
     @property
     def total(self) -> int:
@@ -183,9 +183,9 @@ class Part:
 class Blocks:
     """Runs of units: where each starts, how many it holds, and a lower bound of their d."""
 
-    starts: Lanes
-    sizes: Lanes
-    bounds: Lanes
+    starts: Int64s
+    sizes: Int64s
+    bounds: Int64s
 
 
 def release(  # noqa: PLR0913, PLR0917 - a histogram, what may come out, how

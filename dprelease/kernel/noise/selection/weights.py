@@ -1,21 +1,21 @@
-"""Candidates of a selection, sorted onto rungs so that few certified exponentials weigh them all.
+"""Candidates of a selection, sorted into buckets so that few certified exponentials weigh them all.
 
 A candidate at distance d (below the best score) has the weight exp(-rate d). Let B be the largest
-integer with rate B <= 1, or 1, and d = B q + r with 0 <= r < B: the candidate stands on rung q.
-A *proposal* takes rung q with probability proportional to n_q exp(-rate B q), where n_q
+integer with rate B <= 1, or 1, and d = B q + r with 0 <= r < B: the candidate stands in bucket q.
+A *proposal* takes bucket q with probability proportional to n_q exp(-rate B q), where n_q
 candidates stand on it, and then one of those, all alike. It so takes each candidate with a
 probability proportional to exp(-rate B q); kept with probability exp(-rate r), which is above
 1/e, what is kept follows the weights exactly.
 
-The rung is drawn by exact inversion: after b bits, U lies in [p, p+1) / 2^b for a
-prefix p. With cut points C_q = P(rung <= q), low_q <= 2^b C_q <= high_q,
+The bucket is drawn by exact inversion: after b bits, U lies in [p, p+1) / 2^b for a
+prefix p. With cut points C_q = P(bucket <= q), low_q <= 2^b C_q <= high_q,
 
-    p >= high of the rung before  and  p + 1 <= low_q      prove that U decides for rung q.
+    p >= high of the bucket before  and  p + 1 <= low_q      prove that U decides for bucket q.
 
-While nothing is proved more bits are drawn, and the cut points enclosed by as many. Only rungs
+While nothing is proved more bits are drawn, and the cut points enclosed by as many. Only buckets
 within about the same number of bits of the nearest are told apart; those beyond are one heap,
-whose weight is bounded by its number times exp(-rate B q) of its first possible rung. If U may
-fall into the heap, it is left open, and the next round tells more rungs apart. So a candidate of
+whose weight is bounded by its number times exp(-rate B q) of its first possible bucket. If U may
+fall into the heap, it is left open, and the next round tells more buckets apart. So a candidate of
 any probability is taken with exactly that probability, and usual draws need 64 bits.
 
 All numbers are integers: counts of up to 2^62 candidates for one entry, sums of any size. Arrays
@@ -90,15 +90,15 @@ Candidate = tuple[int, int]
 
 STEP = 64  # bits drawn at once
 _GUARD = 64  # extra bits for the rounding of sums
-_GONE = -1  # the rung of an entry of which no candidate is left
-_AHEAD = 4  # how many times the rungs needed are counted at once
+_GONE = -1  # the bucket of an entry of which no candidate is left
+_AHEAD = 4  # how many times the buckets needed are counted at once
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Bounds of the weights up to and including each rung, and of the heap beyond, in units."""
+    """Bounds of the weights up to and including each bucket, and of the heap beyond, in units."""
 
-    rungs: list[int]
+    buckets: list[int]
     lows: list[int]
     highs: list[int]
     heap: int
@@ -109,7 +109,7 @@ class Sums:
         return Interval(self.lows[-1], self.highs[-1] + self.heap)
 
 
-class Rungs:
+class WeightBuckets:
     """The candidates of one selection, from which candidates can be taken away.
 
     ``distances``: integers >= 0, one for each entry, of any size. ``sizes``: how many equal
@@ -138,7 +138,7 @@ class Rungs:
         self._left = self._distances.size if self._sizes is None else exact_sum(self._sizes)
         self._taken: dict[int, list[int]] = {}
         self._sums: dict[int, Sums] = {}
-        self._on_rung: dict[int, npt.NDArray[np.int64]] = {}
+        self._in_bucket: dict[int, npt.NDArray[np.int64]] = {}
         self._start, self._counts = 0, [0]
         self._count_from(int(self._levels.min()), 0)
 
@@ -148,12 +148,12 @@ class Rungs:
         return self._left
 
     def propose(self, entropy: Entropy) -> Candidate:
-        """One candidate with probability proportional to exp(-rate B q), q its rung."""
-        rung = self._draw_rung(entropy)
-        return self._candidate(rung, uniform_below(self._counts[rung - self._start], entropy))
+        """One candidate with probability proportional to exp(-rate B q), q its bucket."""
+        bucket = self._draw_bucket(entropy)
+        return self._candidate(bucket, uniform_below(self._counts[bucket - self._start], entropy))
 
     def rest(self, index: int) -> Fraction:
-        """Rate times r, the entry's distance above its rung: below 1."""
+        """Rate times r, the entry's distance above its bucket: below 1."""
         return self._rate * (int(self._distances[index]) % self._width)
 
     def exponent(self, index: int, best: int) -> Fraction:
@@ -179,20 +179,20 @@ class Rungs:
     def take(self, candidate: Candidate) -> None:
         """Take a candidate away that is there."""
         index, offset = candidate
-        rung = int(self._levels[index])
+        bucket = int(self._levels[index])
         if self._sizes is None or self._sizes[index] == 1:
             self._levels[index] = _GONE
-            members = self._members(rung)
-            self._on_rung[rung] = members[members != index]
+            members = self._members(bucket)
+            self._in_bucket[bucket] = members[members != index]
         if self._sizes is not None:
             self._sizes[index] -= 1
             insort(self._taken.setdefault(index, []), offset)
-        self._counts[rung - self._start] -= 1
+        self._counts[bucket - self._start] -= 1
         self._left -= 1
         self._sums.clear()
 
     def _nearest(self) -> int:
-        """The first rung with a candidate."""
+        """The first bucket with a candidate."""
         for gap, count in enumerate(self._counts):
             if count:
                 return self._start + gap
@@ -201,7 +201,7 @@ class Rungs:
         return first
 
     def _count_from(self, first: int, span: int) -> None:
-        """Count the candidates on rungs first, ..., first + span or more."""
+        """Count the candidates of buckets first, ..., first + span or more."""
         span = _AHEAD * span
         near = np.flatnonzero((self._levels >= first) & (self._levels <= first + span))
         gaps = (self._levels[near] - first).astype(np.int64)
@@ -213,20 +213,20 @@ class Rungs:
         if work in self._sums:
             return self._sums[work]
         first = self._nearest()
-        # ln 2 < 7/10: rungs that are further away weigh less than a unit for each candidate
+        # ln 2 < 7/10: buckets that are further away weigh less than a unit for each candidate
         span = work * 7 * self._step.denominator // (10 * self._step.numerator) + 1
         if first + span >= self._start + len(self._counts):
             self._count_from(first, span)
         skip = first - self._start
         counts = self._counts[skip : skip + span + 1]
-        rungs, terms = [], []
+        buckets, terms = [], []
         for gap, count in enumerate(counts):
             if count:
                 weight = self._weigh(gap, work)
-                rungs.append(first + gap)
+                buckets.append(first + gap)
                 terms.append((count * weight.low, count * weight.high))
         self._sums[work] = Sums(
-            rungs,
+            buckets,
             list(accumulate(low for low, _ in terms)),
             list(accumulate(high for _, high in terms)),
             (self._left - sum(counts)) * self._weigh(span + 1, work).high,
@@ -237,30 +237,30 @@ class Rungs:
         """exp(-rate B gap)."""
         return _power(self._step, gap, work)
 
-    def _draw_rung(self, entropy: Entropy) -> int:
-        """A rung, by exact inversion; see the module."""
+    def _draw_bucket(self, entropy: Entropy) -> int:
+        """A bucket, by exact inversion; see the module."""
         prefix = bits = 0
         while True:
             prefix = prefix << STEP | read_bits(entropy, STEP)
             bits += STEP
             sums = self._sum(bits + _GUARD + self._left.bit_length())
             total = sums.total
-            # p + 1 <= 2^b low/total.high holds up to this rung's cut, multiplied out
+            # p + 1 <= 2^b low/total.high holds up to this bucket's cut, multiplied out
             place = bisect_left(sums.lows, -(-(prefix + 1) * total.high >> bits))
             if place < len(sums.lows) and (
                 place == 0 or prefix * total.low >= sums.highs[place - 1] << bits
             ):
-                return sums.rungs[place]
+                return sums.buckets[place]
 
-    def _members(self, rung: int) -> npt.NDArray[np.int64]:
-        """The entries on a rung."""
-        if rung not in self._on_rung:
-            self._on_rung[rung] = np.flatnonzero(self._levels == rung)
-        return self._on_rung[rung]
+    def _members(self, bucket: int) -> npt.NDArray[np.int64]:
+        """The entries of a bucket."""
+        if bucket not in self._in_bucket:
+            self._in_bucket[bucket] = np.flatnonzero(self._levels == bucket)
+        return self._in_bucket[bucket]
 
-    def _candidate(self, rung: int, position: int) -> Candidate:
-        """The candidate at a position of its rung."""
-        members = self._members(rung)
+    def _candidate(self, bucket: int, position: int) -> Candidate:
+        """The candidate at a position of its bucket."""
+        members = self._members(bucket)
         if self._sizes is None:
             return int(members[position]), 0
         place, offset = locate(self._sizes[members], position)
@@ -271,7 +271,7 @@ class Rungs:
 
 
 def _divide(distances: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
-    """Rungs of distances, in 64 bits wherever they fit."""
+    """WeightBuckets of distances, in 64 bits wherever they fit."""
     if width >= FITS and distances.dtype != object:
         return np.zeros(distances.size, dtype=np.int64)
     levels: npt.NDArray[Any] = distances // width

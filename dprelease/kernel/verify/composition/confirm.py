@@ -1,9 +1,9 @@
 """A second opinion on composed losses: whether many events together are (epsilon, delta)-DP.
 
 Another path than the accountant's. Each event becomes a law of its privacy loss on a grid, rounded
-to the private side (``composition_witness_laws``, with proofs); laws are composed by plain
-convolution of positive floats, whose relative errors are counted (``composition_witness_grid``);
-Gaussians with large sigma become one (``composition_witness_gaussian``). No Fourier transform, and
+to the private side (``loss_distributions``, with proofs); laws are composed by plain
+convolution of positive floats, whose relative errors are counted (``grid``);
+Gaussians with large sigma become one (``gaussian``). No Fourier transform, and
 no curve that calibration evaluates. Every grid gives an upper bound of delta, so a claim holds as
 soon as it holds on one; 1,000 points a law give epsilon to about 10^-4 of itself, and the error
 falls to a quarter with twice as many.

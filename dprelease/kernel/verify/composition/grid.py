@@ -118,13 +118,13 @@ def _flushed(law: Law) -> Law:
 
 def coarser(scale: Scale, law: Law) -> Law:
     """The law on a grid of twice the step (2)."""
-    lead, spare = law.first % 2, (law.first + len(law.mass)) % 2
-    mass = np.pad(law.mass, (lead, 1 - spare))  # even at both ends
+    head, spare = law.first % 2, (law.first + len(law.mass)) % 2
+    mass = np.pad(law.mass, (head, 1 - spare))  # even at both ends
     even, odd = mass[::2].copy(), mass[1::2]
     _, upwards, downwards = _of_step(scale.step(law.level))
     even[1:] += odd * upwards
     even[:-1] += odd * downwards
-    first = (law.first - lead) // 2
+    first = (law.first - head) // 2
     return _flushed(Law(law.level + 1, first, even, law.lost, law.error + 8))
 
 

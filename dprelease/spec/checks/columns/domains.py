@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 
 from dprelease.model import ColumnType
@@ -26,8 +27,7 @@ LONGEST_KEY = 1000
 _USUAL = 10**12
 _NUMBERS = (int, Decimal, Fraction)
 _NUMERIC = frozenset({ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.DECIMAL})
-_PLAIN_NUMBER = r"-?(?:0\.[0-9]{0,11}[1-9]|[1-9][0-9]{0,11}(?:\.[0-9]{1,12})?)"
-_CALENDAR = "check the day, the month and the time"
+_PLAIN_NUMBER = re.compile(r"-?(?:0\.[0-9]{0,11}[1-9]|[1-9][0-9]{0,11}(?:\.[0-9]{1,12})?)")
 _WANTED = {
     ColumnType.INTEGER: "a whole number",
     ColumnType.FLOAT: "a number",
@@ -64,7 +64,10 @@ def canonical_line(kind: ColumnType, line: str) -> str:
             raise _wrong(kind, line)
         return _number(int(line))
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
-        return _number(_decimal(kind, line))
+        try:
+            return _number(Decimal(line))
+        except InvalidOperation:
+            raise _wrong(kind, line) from None
     if kind is ColumnType.BOOLEAN:
         if line not in ("true", "false"):
             raise _wrong(kind, line)
@@ -79,23 +82,11 @@ def _numeral(kind: ColumnType, value: object) -> str:
     whole = kind is ColumnType.INTEGER
     if type(value) is Decimal and not whole:
         text = str(value)
-        if _plain_number().fullmatch(text):
+        if _PLAIN_NUMBER.fullmatch(text):
             return text.rstrip("0").rstrip(".") if text[-1] == "0" and "." in text else text
     if isinstance(value, bool) or not isinstance(value, int if whole else _NUMBERS):
         raise _wrong(kind, value)
     return _number(value)
-
-
-@cache
-def _plain_number() -> re.Pattern[str]:
-    return re.compile(_PLAIN_NUMBER)
-
-
-def _decimal(kind: ColumnType, line: str) -> Decimal:
-    try:
-        return Decimal(line)
-    except InvalidOperation:
-        raise _wrong(kind, line) from None
 
 
 def _number(value: object) -> str:
@@ -116,30 +107,32 @@ def _text(value: str) -> str:
 
 
 def _date(value: object) -> str:
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value.isoformat()
     if isinstance(value, str) and re.fullmatch(_DATE, value):
-        try:
-            return date.fromisoformat(value).isoformat()
-        except ValueError:
-            raise Refused(f"{show(value)} is not in the calendar", _CALENDAR, "E210") from None
-    raise _wrong(ColumnType.DATE, value)
+        value = _parsed(value)
+    elif not isinstance(value, date) or isinstance(value, datetime):
+        raise _wrong(ColumnType.DATE, value)
+    return value.isoformat()[:10]
 
 
 def _timestamp(value: object) -> str:
-    if isinstance(value, datetime):
-        if value.tzinfo is not None:
-            hint = "write the local time that the data holds, without a zone"
-            raise Refused(f"{show(value)} has a time zone", hint, "E210")
-        return value.isoformat(" ")
-    if isinstance(value, date):
-        return datetime.combine(value, time()).isoformat(" ")
     if isinstance(value, str) and (re.fullmatch(_TIMESTAMP, value) or re.fullmatch(_DATE, value)):
-        try:
-            return datetime.fromisoformat(value).isoformat(" ")
-        except ValueError:
-            raise Refused(f"{show(value)} is not in the calendar", _CALENDAR, "E210") from None
-    raise _wrong(ColumnType.TIMESTAMP, value)
+        value = _parsed(value)
+    elif not isinstance(value, date):
+        raise _wrong(ColumnType.TIMESTAMP, value)
+    if not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if value.tzinfo is not None:
+        hint = "write the local time that the data holds, without a zone"
+        raise Refused(f"{show(value)} has a time zone", hint, "E210")
+    return value.isoformat(" ")
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        hint = "check the day, the month and the time"
+        raise Refused(f"{show(text)} is not in the calendar", hint, "E210") from None
 
 
 def _wrong(kind: ColumnType, value: object) -> Refused:
@@ -148,15 +141,7 @@ def _wrong(kind: ColumnType, value: object) -> Refused:
 
 
 _MOST_WRONG = 1000
-_BINNED = frozenset(
-    {
-        ColumnType.INTEGER,
-        ColumnType.FLOAT,
-        ColumnType.DECIMAL,
-        ColumnType.DATE,
-        ColumnType.TIMESTAMP,
-    }
-)
+_BINNED = _NUMERIC | {ColumnType.DATE, ColumnType.TIMESTAMP}
 ENCODED = "they differ only in how accents are encoded"
 Complain = Callable[[int, Refused], None]
 
@@ -224,14 +209,10 @@ def bin_labels(edges: Sequence[str]) -> tuple[str, ...]:
 
 def bin_label(kind: ColumnType, edges: Sequence[str], value: str) -> str | None:
     """Give the label of the bin that a canonical value falls into, or None."""
-    wanted = order(kind, value)
-    ranks = [order(kind, edge) for edge in edges]
-    labels = bin_labels(edges)
-    for number, label in enumerate(labels):
-        low, high = ranks[number], ranks[number + 1]
-        if low <= wanted < high or (wanted == high and number == len(labels) - 1):
-            return label
-    return None
+    wanted, places = order(kind, value), [order(kind, edge) for edge in edges]
+    if not places[0] <= wanted <= places[-1]:
+        return None
+    return bin_labels(edges)[min(bisect_right(places, wanted), len(places) - 1) - 1]
 
 
 def _unique(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import NUMERIC_TYPES, ColumnType, Grid
-from dprelease.spec.complaints.reporter import Refused, Reporter
+from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import show_fraction
 from dprelease.spec.schema.models import ColumnSection
 from dprelease.spec.schema.numbers import exact
@@ -14,46 +14,28 @@ from dprelease.spec.schema.structure import Part
 _KEYS = ("lower", "upper", "step")
 
 
-def read_grid(
-    kind: ColumnType, part: Part[ColumnSection], reporter: Reporter
-) -> tuple[Grid | None, bool]:
+def read_grid(kind: ColumnType, part: Part[ColumnSection]) -> tuple[Grid | None, bool]:
     """Give the grid of a column, if it has one, and whether its step was chosen here.
 
     Mistakes become complaints; a boolean column has the grid 0, 1 by itself.
     """
-    given = [key for key in _KEYS if getattr(part.model, key) is not None]
+    model, given = part.model, part.given(*_KEYS)
     if kind is ColumnType.BOOLEAN or kind not in NUMERIC_TYPES:
         for key in given:
-            message = f"a {kind.value} column takes no {key}"
-            reporter.complain("E209", message, (*part.path, key), _instead(kind))
+            part.complain("E209", f"a {kind.value} column takes no {key}", _instead(kind), key)
         return (Grid(Fraction(1), 0, 1) if kind is ColumnType.BOOLEAN else None), False
     if not given or not part.sound(*_KEYS):
         return None, False
-    if "lower" not in given or "upper" not in given:
-        missing = [key for key in ("lower", "upper") if key not in given]
-        message = f"{given[0]} without {' and '.join(missing)}"
+    if model.lower is None or model.upper is None:
+        missing = " and ".join(key for key in ("lower", "upper") if key not in given)
         hint = "from a public rule, both"
-        reporter.complain("E111", message, (*part.path, given[0]), hint)
+        part.complain("E111", f"{given[0]} without {missing}", hint, given[0])
         return None, False
-    return _make(kind, part, reporter)
-
-
-def _make(
-    kind: ColumnType, part: Part[ColumnSection], reporter: Reporter
-) -> tuple[Grid | None, bool]:
-    numbers = []
-    for key, value in (("lower", part.model.lower), ("upper", part.model.upper)):
-        try:
-            numbers.append(exact(value))
-        except Refused as refused:
-            reporter.refuse(refused, (*part.path, key))
-    if len(numbers) < 2:
+    lower = part.attempt(lambda: exact(model.lower), "lower")
+    upper = part.attempt(lambda: exact(model.upper), "upper")
+    if lower is None or upper is None:
         return None, False
-    try:
-        return make_grid(kind, numbers[0], numbers[1], part.model.step)
-    except Refused as refused:
-        reporter.refuse(refused, (*part.path, refused.key))
-        return None, False
+    return part.attempt(lambda: make_grid(kind, lower, upper, model.step)) or (None, False)
 
 
 def _instead(kind: ColumnType) -> str:
@@ -90,7 +72,7 @@ def make_grid(
         step = Fraction(1) if kind is ColumnType.INTEGER else default_step(lower, upper)
     if step <= 0:
         raise Refused(f"step {show_fraction(step)} is not above 0", "such as 0.01", "E205", "step")
-    if (lower / step).denominator != 1 or (upper / step).denominator != 1:
+    if not _fits(lower, upper, step):
         fitting = show_fraction(_fitting_step(lower, upper, step))
         message = f"step {show_fraction(step)} does not divide lower and upper"
         raise Refused(message, f"step = {fitting} does", "E207", "step")

@@ -9,11 +9,12 @@ opened once, and all checks are of what was opened.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import BinaryIO, NamedTuple
 
@@ -190,8 +191,7 @@ def _plain(name: str) -> str:
 
 
 _MOST_BYTES = 64 * 1024 * 1024
-_CHUNK = 1024 * 1024
-_MARK = "\ufeff"
+_LONGEST = 1024 * 1024
 
 
 class Lines(NamedTuple):
@@ -211,29 +211,32 @@ def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
     """
     texts: list[str] = []
     numbers: list[int] = []
-    first = 1
-    digest = hashlib.sha256()
     try:
-        for lines in _pieces(file, stream, digest.update):
-            for number, line in enumerate(lines, first):
-                if line and not line.isspace():
-                    texts.append(line)
-                    numbers.append(number)
-            first += len(lines)
-            if len(texts) > MAX_VALUES:
-                message = f"the {file} holds more than {MAX_VALUES} values"
-                raise Refused(message, "use fewer, such as a coarser list", code)
+        content = stream.read(_MOST_BYTES + 1)
+        large = len(content) > _MOST_BYTES
+        if large:  # the lines that are there as a whole, or else a very long one
+            content = content[: content.rfind(b"\n") + 1 or None]
+        lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="\n")
+        for number, line in enumerate(lines, 1):
+            if len(line) > _LONGEST:
+                raise Refused(f"the {file} has a very long line", "write one value a line", "E112")
+            if not line.isspace():
+                texts.append(line.removesuffix("\n").removesuffix("\r"))
+                numbers.append(number)
+                if len(texts) > MAX_VALUES:
+                    message = f"the {file} holds more than {MAX_VALUES} values"
+                    raise Refused(message, "use fewer, such as a coarser list", code)
     except UnicodeDecodeError:
         message = f"the {file} {show(path)} is not UTF-8"
         raise Refused(message, "save it as UTF-8", "E112") from None
     except OSError:
         raise unreadable(file, path) from None
+    if large:
+        raise Refused(f"the {file} is too large", "use fewer or shorter values", "E112")
     if not texts:
         message = f"the {file} {show(path)} holds no values"
         raise Refused(message, "write one value a line", "E112")
-    if numbers[-1] == len(numbers):
-        return Lines(texts, range(1, len(numbers) + 1), digest.hexdigest())
-    return Lines(texts, numbers, digest.hexdigest())
+    return Lines(texts, numbers, hashlib.sha256(content).hexdigest())
 
 
 def unreadable(file: str, path: str) -> Refused:
@@ -241,27 +244,3 @@ def unreadable(file: str, path: str) -> Refused:
     message = f"the {file} {show(path)} can't be read"
     hint = f"it is looked for in {show(os.path.dirname(path))}; one value a line, UTF-8"
     return Refused(message, hint, "E112")
-
-
-def _pieces(file: str, stream: BinaryIO, digest: Callable[[bytes], None]) -> Iterator[list[str]]:
-    """Lines without their endings, many at once; all bytes go to ``digest`` as well."""
-    rest, size = b"", 0
-    while chunk := stream.read(_CHUNK):
-        digest(chunk)
-        size += len(chunk)
-        if size > _MOST_BYTES:
-            raise Refused(f"the {file} is too large", "use fewer or shorter values", "E112")
-        whole, end, rest = (rest + chunk).rpartition(b"\n")
-        if end:
-            yield _lines(whole, start=size == len(chunk))
-        elif len(rest) > _CHUNK:
-            raise Refused(f"the {file} has a very long line", "write one value a line", "E112")
-    yield _lines(rest, start=size == len(rest))
-
-
-def _lines(content: bytes, start: bool) -> list[str]:
-    text = content.decode("utf-8")
-    if start:
-        text = text.removeprefix(_MARK)
-    lines = text.split("\n")
-    return [line.removesuffix("\r") for line in lines] if "\r" in text else lines

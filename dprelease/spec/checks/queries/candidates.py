@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from dprelease.model import Candidates, Column, ColumnType, Expression, Grid
+from dprelease.model import Candidates, Column, ColumnType, Grid
 from dprelease.spec.checks.columns.domains import read_keys
 from dprelease.spec.checks.columns.grids import make_grid
 from dprelease.spec.checks.expressions import read_score
@@ -36,20 +36,18 @@ class CandidateList:
     ) -> None:
         self.values = values
         self.wrong = 0
-        self._query = query
+        self._part = query.part
         self._lines = lines
         self.hint = f"{_HINT}; a text such as 01 stands in double quotes" if lines else _HINT
 
     def refuse(self, position: int, refused: Refused, what: str = "can't be a candidate") -> None:
         """Note what is wrong with a value; ``what`` says it without the value."""
         self.wrong += 1
-        query = self._query
         if not self._lines:
-            path = query.path(INLINE, position)
-            query.context.reporter.complain("E234", refused.message, path, refused.hint)
+            self._part.complain("E234", refused.message, refused.hint, INLINE, position)
         elif self.wrong == 1:
             message = f"line {self._lines[position]} of the {FILE} {what}"
-            query.complain(FILE, "E234", message, refused.hint)
+            self._part.complain("E234", message, refused.hint, FILE)
 
     @property
     def hopeless(self) -> bool:
@@ -61,20 +59,15 @@ def list_candidates(query: SpecQuery, empty: str) -> CandidateList | None:
     """Give the candidates that a query lists; None with a complaint. ``empty``: what to do then."""
     inline, file = query.model.candidates, query.model.candidates_file
     if inline is not None and file is not None:
-        query.complain(FILE, "E111", f"both {INLINE} and {FILE}", "keep one of them")
-    if inline is None:
-        return _of_file(query, str(file))
-    if not inline:
-        query.complain(INLINE, "E234", "candidates is empty", empty)
+        query.part.complain("E111", f"both {INLINE} and {FILE}", "keep one of them", FILE)
+    if inline:
+        return CandidateList(query, inline)
+    if inline is not None:
+        query.part.complain("E234", "candidates is empty", empty, INLINE)
         return None
-    return CandidateList(query, inline)
-
-
-def _of_file(query: SpecQuery, file: str) -> CandidateList | None:
-    try:
-        lines = query.context.lists.read(FILE, query.model.name or "", file, "E234")
-    except Refused as refused:
-        query.context.reporter.refuse(refused, query.path(FILE))
+    lists, name = query.context.lists, query.model.name or ""
+    lines = query.part.attempt(lambda: lists.read(FILE, name, str(file), "E234"), FILE)
+    if lines is None:
         return None
     return CandidateList(query, [_value(line) for line in lines.texts], lines.numbers)
 
@@ -104,11 +97,10 @@ def read_candidates(query: SpecQuery) -> tuple[ColumnType, tuple[str, ...]] | No
         if type(value) in alike and value != "":
             continue
         if isinstance(value, bool) or not isinstance(value, str | int | Decimal | Fraction):
-            listing.refuse(
-                position, Refused(f"{show(value)} is no number and no text", listing.hint)
-            )
+            refused = Refused(f"{show(value)} is no number and no text", listing.hint)
+            listing.refuse(position, refused)
         elif isinstance(value, str) != isinstance(values[0], str):
-            what = f"stands among {_other(value)}"
+            what = f"stands among {'numbers' if isinstance(value, str) else 'texts'}"
             listing.refuse(position, Refused(f"{show(value)} {what}", listing.hint), what)
         elif value == "":
             listing.refuse(position, Refused("the empty text can't be a candidate", "name it"))
@@ -171,10 +163,6 @@ def _point(column: Column, grid: Grid, value: object) -> int:
     return point
 
 
-def _other(value: object) -> str:
-    return "numbers" if isinstance(value, str) else "texts"
-
-
 _TEXTS = frozenset({str})
 _NUMBERS = frozenset({int, Decimal, Fraction})
 _HINT = "candidates are all numbers, or all texts"
@@ -188,50 +176,40 @@ CANDIDATE = "candidate"
 def read_best(query: SpecQuery) -> Candidates | None:
     """Make the candidates of a `best` query; None with a complaint."""
     model = query.model
-    listed = model.candidates is not None or model.candidates_file is not None
-    candidates = read_candidates(query) if listed else None
-    taken = {*query.context.columns, query.context.unit_column}
-    if CANDIDATE in taken:
+    candidates = read_candidates(query) if query.part.given(INLINE, FILE) else None
+    if CANDIDATE in {*query.context.columns, query.context.unit_column}:
         message = f'a column is named "{CANDIDATE}", and so is what score goes through'
-        query.complain(
-            "score", "E231", message, "derive that column under another name, or rename it"
-        )
+        hint = "derive that column under another name, or rename it"
+        query.part.complain("E231", message, hint, "score")
         return None
+    score = None
+    if candidates is not None and model.score is not None:
+        types = {**query.context.base_types, CANDIDATE: candidates[0]}
+        score = read_score(model.score, types, query.part)
+    upper = model.score_upper
+    if upper is not None and upper <= 0:
+        message = f"score_upper {show_fraction(upper)} is not above 0"
+        query.part.complain("E205", message, "scores count from 0 up to it", "score_upper")
+        upper = None
     if candidates is None or model.score is None:
-        _check_upper(query)
         return None
     kind, texts = candidates
-    types = {**query.context.base_types, CANDIDATE: kind}
-    score = read_score(model.score, types, query.path("score"), query.context.reporter)
     whole = score is not None and score[1] is ColumnType.INTEGER
-    grid = _grid(query, whole) if _check_upper(query) else None
-    if score is None or not _used(query, score[0]) or grid is None:
+    grid = _grid(query, upper, whole) if upper is not None else None
+    if score is None:
         return None
-    return Candidates(texts, kind, score[0], grid)
+    if CANDIDATE not in score[0].columns:
+        message = f"the score does not use `{CANDIDATE}`, so all would score the same"
+        hint = f'such as score = "CASE WHEN price <= {CANDIDATE} THEN 1 ELSE 0 END"'
+        query.part.complain("E215", message, hint, "score")
+        return None
+    return Candidates(texts, kind, score[0], grid) if grid is not None else None
 
 
-def _used(query: SpecQuery, score: Expression) -> bool:
-    if CANDIDATE in score.columns:
-        return True
-    message = f"the score does not use `{CANDIDATE}`, so all would score the same"
-    hint = f'such as score = "CASE WHEN price <= {CANDIDATE} THEN 1 ELSE 0 END"'
-    query.complain("score", "E215", message, hint)
-    return False
-
-
-def _check_upper(query: SpecQuery) -> bool:
-    upper = query.model.score_upper
-    if upper is None or upper > 0:
-        return upper is not None
-    message = f"score_upper {show_fraction(upper)} is not above 0"
-    query.complain("score_upper", "E205", message, "scores count from 0 up to it")
-    return False
-
-
-def _grid(query: SpecQuery, whole: bool) -> Grid | None:
+def _grid(query: SpecQuery, upper: Fraction, whole: bool) -> Grid | None:
     """Put scores on a grid from 0; whole scores on that of the whole numbers if nothing else."""
-    upper, step = query.model.score_upper, query.model.score_step
-    if upper is None or "score_step" in query.part.bad:
+    step = query.model.score_step
+    if "score_step" in query.part.bad:
         return None
     whole = whole and upper.denominator == 1 and (step is None or step.denominator == 1)
     kind = ColumnType.INTEGER if whole else ColumnType.FLOAT
@@ -243,5 +221,5 @@ def _grid(query: SpecQuery, whole: bool) -> Grid | None:
         if refused.code == "E207":  # there is no lower bound to speak of
             message = f"score_step {show(step)} does not divide score_upper"
             hint = f"score_{hint}"
-        query.complain(key, refused.code, message, hint)
+        query.part.complain(refused.code, message, hint, key)
         return None

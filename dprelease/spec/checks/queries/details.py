@@ -31,13 +31,15 @@ def read_details(query: SpecQuery, column: Column | None) -> Details | None:
 
     Missing keys have had their complaints.
     """
-    model, statistic = query.model, STATISTICS.get(query.model.statistic or "")
-    details: Details | None = Details()
+    model, statistic = query.model, query.statistic
     if statistic is None:
-        return details
+        return Details()
     needs = statistic.keys.needs
+    details: Details | None = Details()
     if "denominator" in needs:
-        details = _ratio(query)
+        numerator, denominator = _ratio_part(query, "numerator"), _ratio_part(query, "denominator")
+        usable = numerator is not None and denominator is not None
+        details = Details(numerator=numerator, denominator=denominator) if usable else None
     elif statistic.keys.where_is_numerator:
         details = _proportion(query)
     elif "score" in needs:
@@ -55,26 +57,17 @@ def read_details(query: SpecQuery, column: Column | None) -> Details | None:
     return details
 
 
-def _ratio(query: SpecQuery) -> Details | None:
-    numerator, denominator = read_part(query, "numerator"), read_part(query, "denominator")
-    if numerator is None or denominator is None:
-        return None
-    return Details(numerator=numerator, denominator=denominator)
-
-
 def _proportion(query: SpecQuery) -> Details | None:
     """Both parts of a proportion: the records for which `where` is true, and all."""
-    text = query.model.where
-    if text is None:
+    if query.model.where is None:
         query.miss("where", "the condition whose share of the records is asked for")
-        return None
-    where = query.condition(text, "where")
+    where = query.condition(query.model.where, "where")
     return Details(numerator=RatioPart(None, where), denominator=RatioPart()) if where else None
 
 
 def _quantiles(query: SpecQuery, column: Column | None, wanted: Quantiles | None) -> Details | None:
-    model, points = query.model, None
-    given = model.candidates is not None or model.candidates_file is not None
+    points = None
+    given = query.part.given("candidates", "candidates_file")
     if column is not None and column.grid is not None and given:
         from dprelease.spec.checks.queries.candidates import read_points
 
@@ -84,32 +77,29 @@ def _quantiles(query: SpecQuery, column: Column | None, wanted: Quantiles | None
     return Details(wanted, points) if wanted is not None else None
 
 
-Key = Literal["numerator", "denominator"]
-
 SUMMED: PartStatistic = "sum"
 """What a part with a column is."""
 
 
-def read_part(query: SpecQuery, key: Key) -> RatioPart | None:
+def _ratio_part(query: SpecQuery, key: Literal["numerator", "denominator"]) -> RatioPart | None:
     """Make the numerator or denominator of a ratio; None with a complaint."""
     half = query.model.numerator if key == "numerator" else query.model.denominator
     if half is None:
         return None
     section = half.section
-    where = None
-    if section.where is not None:
-        where = query.condition(section.where, key, *(() if half.short else ("where",)))
+    where = query.condition(section.where, key, *(() if half.short else ("where",)))
     statistic = STATISTICS.get(section.statistic or "")
-    if statistic is not None and not statistic.keys.column and section.column is not None:
-        message, path = f"a count takes no column in the {key}", query.path(key, "column")
-        hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
-        query.context.reporter.complain("E217", message, path, hint)
-        return None
+    summed = statistic is not None and statistic.keys.column
     if section.column is None:
-        if statistic is None or not statistic.keys.column:
+        if not summed:
             return RatioPart(None, where)
-        message, path = f"the sum in the {key} has no `column`", query.path(key)
-        query.context.reporter.complain("E110", message, path, 'column = "..."', "key")
+        message = f"the sum in the {key} has no `column`"
+        query.part.complain("E110", message, 'column = "..."', key, at="key")
+        return None
+    if statistic is not None and not summed:
+        hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
+        message = f"a count takes no column in the {key}"
+        query.part.complain("E217", message, hint, key, "column")
         return None
     declared = query.find(section.column, key, "column")
     if declared is None:
@@ -123,19 +113,17 @@ USUAL = Fraction(95, 100)
 
 def read_target(query: SpecQuery) -> Accuracy | None:
     """Give the accuracy that a query wants; complain of one that can't be told."""
-    section, statistic = query.model.accuracy, query.model.statistic
+    section, statistic, described = query.model.accuracy, query.model.statistic, query.statistic
     if section is None or section.within is None:
         return None
-    described = STATISTICS.get(statistic or "")
     by_records = described is not None and described.error_by_records
-    if by_records and section.records is None:
+    if by_records is (section.records is not None):
+        return Accuracy(section.within, section.confidence or USUAL, section.records)
+    if by_records:
         message = f"the noise of a {statistic} depends on how many records are behind it"
         hint = "say at how many the target holds, such as records = 1000"
-        query.complain("accuracy", "E240", message, hint)
-        return None
-    if not by_records and section.records is not None:
+    else:
         message = f"the noise of {statistic} does not depend on the number of records"
-        query.complain("accuracy", "E240", message, "leave records out")
-        return None
-    level = section.confidence if section.confidence is not None else USUAL
-    return Accuracy(section.within, level, section.records)
+        hint = "leave records out"
+    query.part.complain("E240", message, hint, "accuracy")
+    return None

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dprelease.model import Column, ColumnType, Group, KeySelection
 from dprelease.spec.checks.columns.domains import bin_label, bin_labels, read_bins
 from dprelease.spec.checks.queries.query_context import SpecQuery
-from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import counted, show
-from dprelease.statistics.registry import STATISTICS
 
 
 def make_group(column: Column, edges: tuple[str, ...] | None = None) -> Group | None:
@@ -17,15 +15,12 @@ def make_group(column: Column, edges: tuple[str, ...] | None = None) -> Group | 
 
     A boolean column has the keys false and true by itself.
     """
-    keys = column.keys
-    if edges is not None:
-        keys = None
-    else:
-        edges = column.edges
-        if keys is None and edges is None and column.type is ColumnType.BOOLEAN:
-            keys = ("false", "true")
+    keys = column.keys if edges is None else None
+    edges = edges or column.edges
     if keys is None and edges is None:
-        return None
+        if column.type is not ColumnType.BOOLEAN:
+            return None
+        keys = ("false", "true")
     labels = keys if keys is not None else bin_labels(edges or ())
     if column.other is not None:
         labels = (*labels, column.other)
@@ -52,18 +47,15 @@ _SELECTED = "partition_selection = { delta = 1e-8 } shows those of many units"
 def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
     """Make the groups of `by`; None when one of them is not usable."""
     groups: list[Group] = []
-    usable = "by" not in query.part.bad
     seen: set[str] = set()
+    usable = "by" not in query.part.bad
     for number, name in enumerate(query.model.by or ()):
+        group = None
         if name in seen:
-            path = query.path("by", number)
-            query.context.reporter.complain(
-                "E231", f"{show(name)} is named twice", path, "keep one"
-            )
-            usable = False
-            continue
+            query.part.complain("E231", f"{show(name)} is named twice", "keep one", "by", number)
+        elif query.check_shared(name, "by", number):  # before it is asked to be declared
+            group = _group(query, name, number)
         seen.add(name)
-        group = _group(query, name, number)
         if group is None:
             usable = False
         else:
@@ -73,7 +65,7 @@ def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
     if query.model.partition_selection is not None and not any(made.private for made in groups):
         message = "partition_selection, but no group has private keys"
         hint = "leave it out: public keys are shown, whoever has them"
-        query.complain("partition_selection", "E111", message, hint)
+        query.part.complain("E111", message, hint, "partition_selection")
     return tuple(groups)
 
 
@@ -86,8 +78,6 @@ def read_selection(query: SpecQuery) -> KeySelection | None:
 
 
 def _group(query: SpecQuery, name: str, number: int) -> Group | None:
-    if not query.check_shared(name, "by", number):  # before it is asked to be declared
-        return None
     declared = query.find(name, "by", number)
     if declared is None:
         return None
@@ -99,7 +89,7 @@ def _group(query: SpecQuery, name: str, number: int) -> Group | None:
         return Group(name, column.type, (), null_label=column.null_value, private=True)
     if query.part.sound("partition_selection"):
         message = f"{show(name)} has no public keys, so which groups appear would leak"
-        query.complain("by", "E202", message, f"{_PUBLIC}; or {_SELECTED}")
+        query.part.complain("E202", message, f"{_PUBLIC}; or {_SELECTED}", "by")
     return None
 
 
@@ -110,35 +100,34 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
         return None
     if column.name in (model.by or ()):
         message = f"{show(column.name)} is in by and the column of the {model.statistic}"
-        query.complain("column", "E217", message, "take it out of by")
+        query.part.complain("E217", message, "take it out of by", "column")
         return None
     edges = None
     if model.bins is not None:
-        try:
-            edges = read_bins(column.type, model.bins)
-        except Refused as refused:
-            query.context.reporter.refuse(refused, query.path("bins"))
+        values = model.bins
+        edges = query.part.attempt(lambda: read_bins(column.type, values), "bins")
+        if edges is None:
             return None
         if column.other in bin_labels(edges):
             message = f"other {show(column.other)} of the column is also a bin"
-            query.complain("bins", "E212", message, "choose another label")
+            query.part.complain("E212", message, "choose another label", "bins")
             return None
     group = make_group(column, edges)
     declared = query.context.columns[column.name]
     if group is None and declared is not None and declared.keyless and "bins" not in query.part.bad:
         leak = "so which groups appear would leak"
-        if STATISTICS[model.statistic or ""].keys.chooses:
+        if query.statistic is not None and query.statistic.keys.chooses:
             leak = f"so {model.statistic} has nothing public to choose from"
         message = f"{show(column.name)} has no public keys, {leak}"
-        query.complain("column", "E202", message, "keys or keys_file, or bins for numbers")
+        query.part.complain("E202", message, "keys or keys_file, or bins for numbers", "column")
     return group
 
 
 def check_picks(query: SpecQuery, axis: Group) -> None:
     """Complain when more values are asked for than there are."""
     picks = query.model.k
-    takes = STATISTICS[query.model.statistic or ""].keys
-    if "k" in takes.needs and picks is not None and picks > len(axis.labels):
+    takes_k = query.statistic is not None and "k" in query.statistic.keys.needs
+    if takes_k and picks is not None and picks > len(axis.labels):
         values = counted(len(axis.labels), "public value")
         message = f"k is {picks}, but {show(axis.column)} has {values}"
-        query.complain("k", "E233", message, f"at most k = {len(axis.labels)}")
+        query.part.complain("E233", message, f"at most k = {len(axis.labels)}", "k")

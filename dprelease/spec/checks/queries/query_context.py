@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from dprelease.model import NUMERIC_TYPES, ColumnType, Expression
+from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Expression
 from dprelease.spec.checks.columns.column import DeclaredColumn, find_column
 from dprelease.spec.checks.columns.list_files import Lists
 from dprelease.spec.checks.expressions import read_expression
-from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.structure import Part
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.base import Statistic
+from dprelease.statistics.registry import STATISTICS, statistic_of
 
 UNIT_HINT = "count_units counts the units; group by what many of them share"
 
@@ -46,67 +46,64 @@ class SpecQuery(NamedTuple):
         """The section as it was read."""
         return self.part.model
 
-    def path(self, *keys: str | int) -> Path:
-        """Where a key of the query stands."""
-        return (*self.part.path, *keys)
-
-    def complain(self, key: str, code: str, message: str, hint: str) -> None:
-        """Note a mistake at the value of a key."""
-        self.context.reporter.complain(code, message, self.path(key), hint)
+    @property
+    def statistic(self) -> Statistic | None:
+        """Its statistic, None where there is none of that name."""
+        return STATISTICS.get(self.model.statistic or "")
 
     def miss(self, key: str, hint: str) -> None:
         """Note that a key which the statistic needs is absent, if it surely is."""
         if self.part.sound(key):
             message = f"{self.model.statistic} has no `{key}`"
-            self.context.reporter.complain("E110", message, self.part.path, hint, "key")
+            self.part.complain("E110", message, hint, at="key")
 
     def find(self, name: str, *keys: str | int) -> DeclaredColumn | None:
         """Look up a declared column that is named at a key; complain if there is none."""
-        return find_column(name, self.context.columns, self.path(*keys), self.context.reporter)
+        return find_column(name, self.context.columns, self.part, *keys)
 
-    def condition(self, text: str, *keys: str | int) -> Expression | None:
+    def condition(self, text: str | None, *keys: str | int) -> Expression | None:
         """Read a condition; complain and give None if it is refused."""
-        context = self.context
-        path = self.path(*keys)
-        return read_expression(text, context.base_types, "condition", path, context.reporter)
+        return read_expression(text, self.context.base_types, "condition", self.part, *keys)
 
     def check_shared(self, name: str, *keys: str | int) -> bool:
         """Complain when groups or values to choose from would be the units themselves."""
         if name != self.context.unit_column:
             return True
         message = f"{show(name)} tells units apart: each group or value would be one unit's own"
-        self.context.reporter.complain("E237", message, self.path(*keys), UNIT_HINT)
+        self.part.complain("E237", message, UNIT_HINT, *keys)
         return False
 
     def check_numeric(self, declared: DeclaredColumn, statistic: str, *keys: str | int) -> None:
         """Complain when a statistic can't do arithmetic with a column."""
         column, reporter = declared.column, self.context.reporter
+        what, spot = f"{statistic} of {show(column.name)}", ("columns", column.name)
         if column.type not in NUMERIC_TYPES:
             hint = "histogram counts its values"
             if column.type is not ColumnType.STRING:
                 hint = "derive a number by an expression, such as days since a date"
-            message = f"{statistic} of {show(column.name)}, which is a {column.type.value}"
-            reporter.complain("E217", message, self.path(*keys), hint)
+            self.part.complain("E217", f"{what}, which is a {column.type.value}", hint, *keys)
         elif declared.unbounded:
-            reporter.complain(
-                "E201",
-                f"{statistic} of {show(column.name)} needs lower and upper",
-                ("columns", column.name),
-                "from a public rule, never from the data",
-                "key",
-            )
-        elif column.null_value is not None and column.null_value == column.other:
-            message = f"nulls of {show(column.name)} is a label, and {statistic} needs a number"
-            hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
-            reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
+            hint = "from a public rule, never from the data"
+            reporter.complain("E201", f"{what} needs lower and upper", spot, hint, "key")
+        elif null_is_label(column, statistic, reporter):
+            return
         elif (
             statistic_of(statistic).keys.squares
             and column.grid is not None
             and column.grid.magnitude > LARGEST_SQUARED
         ):
-            message = f"{statistic} of {show(column.name)} squares more than 2^31 steps"
             hint = "declare a larger step or narrower bounds"
-            reporter.complain("E239", message, ("columns", column.name), hint, "key")
+            reporter.complain("E239", f"{what} squares more than 2^31 steps", spot, hint, "key")
         elif column.name == self.context.unit_column:
-            message = f"{statistic} of {show(column.name)}, which only tells units apart"
-            reporter.warn("W208", message, self.path(*keys), "count_units counts the units")
+            message = f"{what}, which only tells units apart"
+            self.part.warn("W208", message, "count_units counts the units", *keys)
+
+
+def null_is_label(column: Column, what: str, reporter: Reporter) -> bool:
+    """Complain when nulls count as the label `other`, and something needs a number."""
+    if column.null_value is None or column.null_value != column.other:
+        return False
+    message = f"nulls of {show(column.name)} is a label, and {what} needs a number"
+    hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
+    reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
+    return True

@@ -15,7 +15,7 @@ from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.step_loss import span_of_scores
 from dprelease.kernel.certify.total_loss import events_of
 from dprelease.kernel.certify.well_formed import meaning_breaches
-from dprelease.kernel.verify import additive as witness
+from dprelease.kernel.verify import additive as verifier
 from dprelease.model import (
     Adjacency,
     Bounding,
@@ -109,7 +109,7 @@ def test_rates_of_choices(statistic: str, adjacency: str, family: NoiseFamily) -
     assert refused(doctored(fair, noise=Noise(NoiseFamily.NONE, Fraction(0))))
     less = replace(step.sensitivity, choice_l1=step.sensitivity.choice_l1 - 1)
     assert refused(doctored(fair, sensitivity=less))
-    rho_of = witness.range_rho if family is NoiseFamily.EXPONENTIAL else witness.pure_rho
+    rho_of = verifier.range_rho if family is NoiseFamily.EXPONENTIAL else verifier.pure_rho
     rho = step.query.picks * rho_of(rate * span)
     for claimed, holds in [(rho, True), (rho * Fraction(999, 1000), False)]:
         loss = Loss(Fraction(1), Fraction(0), claimed)
@@ -258,7 +258,7 @@ def test_the_span_is_what_choices_lose(flips: bool, replaced: bool) -> None:
 @pytest.mark.parametrize("epsilon", ["0.000000001", "0.01", "1", "7", "300"])
 def test_the_rho_of_a_range_is_the_largest_divergence(epsilon: str) -> None:
     """Two-point log-ratios -s and epsilon - s, every s and order: none above, one close."""
-    bound = float(witness.range_rho(Fraction(epsilon)))
+    bound = float(verifier.range_rho(Fraction(epsilon)))
     size = float(epsilon)
     assert 0 < bound <= size * size / 8 * (1 + 1e-12)
     if not 0.1 < size < 100:

@@ -8,7 +8,7 @@ import pytest
 
 from dprelease.kernel.noise.uniforms import (
     ONE,
-    bound_lanes,
+    bound_draws,
     keep_exactly,
     keep_lanes,
 )
@@ -31,7 +31,7 @@ def test_bounds_never_contradict_the_exact_decision() -> None:
             draws = [middle + step for step in near if 0 <= middle + step < SCALE]
             lanes = np.array(draws, dtype=np.uint64)
             same = np.full(lanes.size, each, dtype=np.uint64)
-            accepted, rejected = bound_lanes(lanes, same, same)
+            accepted, rejected = bound_draws(lanes, same, same)
             truth = exact_threshold(each)
             for draw, kept, dropped in zip(draws, accepted, rejected, strict=True):
                 assert not (kept and draw < truth)
@@ -43,7 +43,7 @@ def test_bounds_never_contradict_the_exact_decision() -> None:
 def test_without_an_upper_bound_nothing_is_accepted() -> None:
     draws = np.array([0, 5, SCALE // 2, SCALE - 1], dtype=np.uint64)
     low = np.array([0, SCALE // 2, SCALE // 4, SCALE], dtype=np.uint64)
-    accepted, rejected = bound_lanes(draws, low, np.full(4, ONE))
+    accepted, rejected = bound_draws(draws, low, np.full(4, ONE))
     assert not accepted.any()
     assert rejected.tolist() == [False, True, False, False]
 

@@ -20,13 +20,13 @@ from dprelease.kernel.noise.selection.exponential import (
     distances_of,
     draw_exponential,
     draw_permute_and_flip,
-    peel,
+    select_in_turn,
 )
-from dprelease.kernel.noise.selection.weights import Rungs, as_integers, exact_sum, locate
+from dprelease.kernel.noise.selection.weights import WeightBuckets, as_integers, exact_sum, locate
 
 
 def flip(distances: Any, rate: F, entropy: Any, sizes: Any = None) -> tuple[int, int]:
-    return draw_permute_and_flip(Rungs(distances, rate, sizes), entropy)
+    return draw_permute_and_flip(WeightBuckets(distances, rate, sizes), entropy)
 
 
 BOTH = [choose, flip]
@@ -219,7 +219,7 @@ class Tree:
 def flip_tree(distances: list[int], rate: F, monkeypatch: pytest.MonkeyPatch) -> tuple[Law, float]:
     """What permute-and-flip does, each of its decisions replaced by both of its outcomes."""
     tree = Tree(3e-5)
-    rungs = Rungs(distances, rate)
+    buckets = WeightBuckets(distances, rate)
     width = max(1, int(1 / rate))
     proposals = [math.exp(-rate * (d - d % width)) for d in distances]
     shares = [each / sum(proposals) for each in proposals]
@@ -234,11 +234,11 @@ def flip_tree(distances: list[int], rate: F, monkeypatch: pytest.MonkeyPatch) ->
         share = math.exp(-exponent)
         return tree.decide([share, 1 - share]) == 0
 
-    monkeypatch.setattr(rungs, "propose", lambda entropy: (tree.decide(shares), 0))
+    monkeypatch.setattr(buckets, "propose", lambda entropy: (tree.decide(shares), 0))
     monkeypatch.setattr(choice, "happens", happens)
     monkeypatch.setattr(choice, "keep", keep)
     law = dict.fromkeys(range(len(distances)), 0.0)
-    for index, weight in tree.leaves(lambda: draw_permute_and_flip(rungs, None)[0]):  # type: ignore[arg-type]
+    for index, weight in tree.leaves(lambda: draw_permute_and_flip(buckets, None)[0]):  # type: ignore[arg-type]
         law[index] += weight
     return law, 1 - sum(law.values())
 
@@ -306,52 +306,55 @@ def test_what_is_known_of_time_is_neither_lost_nor_made_up(
 
 def test_proposals_and_totals_are_enclosed() -> None:
     rate, distances, sizes = F(3, 10), [0, 2, 7, 400], [1, 5, 1 << 60, 1 << 60]
-    rungs = Rungs(distances, rate, sizes)
+    buckets = WeightBuckets(distances, rate, sizes)
     for bits in (16, 64, 200):
-        low, high = rungs.total(0, bits)
+        low, high = buckets.total(0, bits)
         true = sum(n * math.exp(-0.3 * (d - d % 3)) for d, n in zip(distances, sizes, strict=True))
         assert low <= high <= low + 4
         assert low / 2**bits == pytest.approx(true, rel=1e-9, abs=2 / 2**bits)
 
 
 def test_totals_are_relative_to_the_best_wherever_it_stands_on_its_rung() -> None:
-    rungs = Rungs([2, 4, 7], F(3, 10))
-    low, high = rungs.total(2, 64)
+    buckets = WeightBuckets([2, 4, 7], F(3, 10))
+    low, high = buckets.total(2, 64)
     assert low <= high <= low + 4
     assert low / 2**64 == pytest.approx(sum(math.exp(-0.3 * (each - 2)) for each in (0, 3, 6)))
 
 
 def test_totals_follow_candidates_that_are_taken_away() -> None:
-    rungs = Rungs([0, 1, 5, 900], F(1))
+    buckets = WeightBuckets([0, 1, 5, 900], F(1))
     for index, nearest in ((0, 1), (1, 5), (2, 900)):
-        rungs.take((index, 0))
-        assert rungs.best() == nearest
-        low, _ = rungs.total(nearest, 64)
+        buckets.take((index, 0))
+        assert buckets.best() == nearest
+        low, _ = buckets.total(nearest, 64)
         left = (0, 1, 5, 900)[index + 1 :]
         assert low / 2**64 == pytest.approx(sum(math.exp(nearest - d) for d in left))
 
 
 @pytest.mark.parametrize("draw", DRAWS)
-def test_peeling_takes_every_candidate_once(draw: Any, hashed: Any) -> None:
+def test_selecting_in_turn_takes_every_candidate_once(draw: Any, hashed: Any) -> None:
     scores, sizes = [5, -2, 5, 900], [2, 3, 1, 4]
-    found = peel(scores, 100, F(1, 3), draw, hashed("all"), sizes)
+    found = select_in_turn(scores, 100, F(1, 3), draw, hashed("all"), sizes)
     assert sorted(found) == [(i, o) for i, n in enumerate(sizes) for o in range(n)]
-    assert len(peel(scores, 2, F(1), draw, hashed("two"))) == 2
-    assert [index for index, _ in peel(scores, 4, F(50), draw, hashed("sure"))][::3] == [3, 1]
+    assert len(select_in_turn(scores, 2, F(1), draw, hashed("two"))) == 2
+    assert [index for index, _ in select_in_turn(scores, 4, F(50), draw, hashed("sure"))][::3] == [
+        3,
+        1,
+    ]
 
 
-def test_peeling_through_wide_gaps(hashed: Any) -> None:
+def test_selecting_in_turn_through_wide_gaps(hashed: Any) -> None:
     scores = [2**80, 0, 2**70, -5]
     for draw in DRAWS:
-        found = [index for index, _ in peel(scores, 4, F(50), draw, hashed("gaps"))]
+        found = [index for index, _ in select_in_turn(scores, 4, F(50), draw, hashed("gaps"))]
         assert found == [0, 2, 1, 3]
 
 
-def test_peeling_needs_one(hashed: Any) -> None:
+def test_selecting_in_turn_needs_one(hashed: Any) -> None:
     with pytest.raises(ValueError, match="at least one"):
-        peel([1, 2], 0, F(1), draw_exponential, hashed("none"))
+        select_in_turn([1, 2], 0, F(1), draw_exponential, hashed("none"))
     with pytest.raises(ValueError, match="needs a candidate"):
-        peel([], 1, F(1), draw_exponential, hashed("none"))
+        select_in_turn([], 1, F(1), draw_exponential, hashed("none"))
 
 
 def test_bids_and_prices(hashed: Any) -> None:
@@ -360,7 +363,10 @@ def test_bids_and_prices(hashed: Any) -> None:
     scores = [price * sum(bid >= price for bid in bids) for price in prices]
     assert scores == [400, 101, 401, 0]
     assert distances_of(scores).tolist() == [1, 300, 0, 401]
-    found = {peel(scores, 1, F(1, 2), draw_exponential, hashed(f"{i}"))[0][0] for i in range(40)}
+    found = {
+        select_in_turn(scores, 1, F(1, 2), draw_exponential, hashed(f"{i}"))[0][0]
+        for i in range(40)
+    }
     assert found == {0, 2}
 
 

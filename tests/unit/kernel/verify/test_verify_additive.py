@@ -1,11 +1,11 @@
-"""The witness: shares no code, accepts what is true, refuses what is too good."""
+"""The verifier: shares no code, accepts what is true, refuses what is too good."""
 
 from fractions import Fraction as F
 
 import mpmath
 import pytest
 
-from dprelease.kernel.verify import additive as witness
+from dprelease.kernel.verify import additive as verifier
 from dprelease.mechanisms import gaussian, laplace
 from dprelease.model import shift as shifts
 from dprelease.privacy import discrete_gaussian, zcdp
@@ -29,9 +29,9 @@ def test_it_accepts_calibrations_and_refuses_less_noise(
     shift: shifts.Shift, epsilon: str, delta: str
 ) -> None:
     noise = gaussian.calibrate(shift, F(epsilon), F(delta))
-    assert witness.gaussian_delta_upper(noise.parameter, shift, F(epsilon)) <= F(delta)
+    assert verifier.gaussian_delta_upper(noise.parameter, shift, F(epsilon)) <= F(delta)
     less = noise.parameter * F("0.95")
-    assert witness.gaussian_delta_upper(less, shift, F(epsilon)) > F(delta)
+    assert verifier.gaussian_delta_upper(less, shift, F(epsilon)) > F(delta)
 
 
 @pytest.mark.one_in(5)
@@ -43,41 +43,41 @@ def test_two_routes_meet(sigma2: str, epsilon: str) -> None:
         if F(sigma2) > 128 and shift.coordinates == 2:
             continue
         first = discrete_gaussian.delta_of(F(sigma2), shift, F(epsilon))
-        second = witness.gaussian_delta_upper(F(sigma2), shift, F(epsilon))
+        second = verifier.gaussian_delta_upper(F(sigma2), shift, F(epsilon))
         assert abs(first - second) <= F("1e-20") * max(first, F("1e-10"))
 
 
 def test_laplace_claims() -> None:
     noise = laplace.calibrate(7, F("0.3"))
-    assert witness.laplace_epsilon(noise.parameter, 7) == F("0.3")
-    assert witness.laplace_epsilon(noise.parameter * F("0.99"), 7) > F("0.3")
-    assert witness.laplace_epsilon(F(0), 0) == 0
+    assert verifier.laplace_epsilon(noise.parameter, 7) == F("0.3")
+    assert verifier.laplace_epsilon(noise.parameter * F("0.99"), 7) > F("0.3")
+    assert verifier.laplace_epsilon(F(0), 0) == 0
     with pytest.raises(ValueError, match="positive scale"):
-        witness.laplace_epsilon(F(0), 1)
+        verifier.laplace_epsilon(F(0), 1)
 
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.01", "1", "17", "1e5"])
 def test_pure_rho_claims(epsilon: str) -> None:
     claim = zcdp.rho_of_pure(F(epsilon))
-    assert witness.pure_rho(F(epsilon)) <= claim
-    assert witness.pure_rho(F(epsilon)) > claim * F("0.99")
+    assert verifier.pure_rho(F(epsilon)) <= claim
+    assert verifier.pure_rho(F(epsilon)) > claim * F("0.99")
 
 
 @pytest.mark.parametrize("rho", ["1e-6", "0.024", "0.5", "30"])
 def test_zcdp_claims(rho: str) -> None:
     delta = F("1e-6")
     claim = zcdp.epsilon_of(F(rho), delta)
-    assert witness.zcdp_delta_upper(F(rho), claim) <= delta
-    assert witness.zcdp_delta_upper(F(rho), claim * F("0.99")) > delta
-    assert witness.gaussian_rho(1 / (2 * F(rho)), 1) == F(rho)
+    assert verifier.zcdp_delta_upper(F(rho), claim) <= delta
+    assert verifier.zcdp_delta_upper(F(rho), claim * F("0.99")) > delta
+    assert verifier.gaussian_rho(1 / (2 * F(rho)), 1) == F(rho)
 
 
 def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="sigma"):
-        witness.gaussian_delta_upper(F(0), shifts.single(1), F(1))
-    assert witness.gaussian_delta_upper(F(0), shifts.zero(), F(1)) == 0
-    assert witness.zcdp_delta_upper(F(2), F(1)) == 1
-    assert witness.zcdp_delta_upper(F(0), F(1)) == 0
+        verifier.gaussian_delta_upper(F(0), shifts.single(1), F(1))
+    assert verifier.gaussian_delta_upper(F(0), shifts.zero(), F(1)) == 0
+    assert verifier.zcdp_delta_upper(F(2), F(1)) == 1
+    assert verifier.zcdp_delta_upper(F(0), F(1)) == 0
 
 
 @pytest.mark.one_in(4)
@@ -88,7 +88,7 @@ def test_two_arithmetics_meet(sigma2: str, epsilon: str, entries: int) -> None:
     """The smoothing bound in either arithmetic, its toll included."""
     shift = shifts.general(9, entries)
     first = discrete_gaussian.delta_of(F(sigma2), shift, F(epsilon))
-    second = witness.gaussian_delta_upper(F(sigma2), shift, F(epsilon))
+    second = verifier.gaussian_delta_upper(F(sigma2), shift, F(epsilon))
     assert abs(first - second) <= F("1e-9") * first + F("1e-60")
 
 
@@ -111,12 +111,12 @@ def test_rho_is_bounded_from_above(epsilon: str) -> None:
     e = F(epsilon)
     with mpmath.workdps(DIGITS):
         x = real(e)
-        just_above(witness.pure_rho(e), x * mpmath.tanh(x / 2), "1e-130")
+        just_above(verifier.pure_rho(e), x * mpmath.tanh(x / 2), "1e-130")
         q = x / -mpmath.expm1(-x)
         divergence = q - 1 - mpmath.log(q)
-        assert real(witness.range_rho(e)) >= divergence
-        assert real(witness.range_rho(e)) <= divergence + mpmath.mpf("1e-25")
-        assert witness.range_rho(e) <= e * e / 8
+        assert real(verifier.range_rho(e)) >= divergence
+        assert real(verifier.range_rho(e)) <= divergence + mpmath.mpf("1e-25")
+        assert verifier.range_rho(e) <= e * e / 8
 
 
 @pytest.mark.parametrize(
@@ -127,12 +127,12 @@ def test_delta_of_rho_is_bounded_from_above(rho: str, epsilon: str) -> None:
 
     By the 25 digits of the logarithms, beside which the rounding of the exponential is nothing.
     """
-    above = F(witness.stationary_order(float(F(rho)), float(F(epsilon))))
+    above = F(verifier.stationary_order(float(F(rho)), float(F(epsilon))))
     with mpmath.workdps(DIGITS):
         b, a = real(above), real(above) + 1
         power = b * (a * real(F(rho)) - real(F(epsilon)))
         truth = mpmath.exp(power + b * mpmath.log(b) - a * mpmath.log(a))
-        just_above(witness.zcdp_delta_upper(F(rho), F(epsilon)), truth, "1e-20")
+        just_above(verifier.zcdp_delta_upper(F(rho), F(epsilon)), truth, "1e-20")
 
 
 @pytest.mark.parametrize("mu_squared", ["1e-6", "0.01", "1", "30"])
@@ -148,10 +148,10 @@ def test_the_delta_of_normal_noise_is_bounded_from_above(mu_squared: str, deviat
         near = mpmath.erfc((real(epsilon) / mu - mu / 2) / mpmath.sqrt(2)) / 2
         far = mpmath.erfc((real(epsilon) / mu + mu / 2) / mpmath.sqrt(2)) / 2
         truth = near - mpmath.exp(real(epsilon)) * far
-        just_above(witness.continuous_delta(F(mu_squared), epsilon), truth, "1e-40")
+        just_above(verifier.continuous_delta(F(mu_squared), epsilon), truth, "1e-40")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("sigma2", ["0.3", "2.5", "20"])
 @pytest.mark.parametrize("depth", [1, 8, 200])
 def test_sums_over_the_lattice_are_bounded_from_above(sigma2: str, depth: int) -> None:
@@ -161,7 +161,7 @@ def test_sums_over_the_lattice_are_bounded_from_above(sigma2: str, depth: int) -
     lacks B - e^epsilon (B - F) at most on the side of the gains, and as weights that move in from
     beyond count as 0 it has e^epsilon F too much: that is no less, as epsilon >= 0.
     """
-    low, high, beyond = witness.lattice_weights(F(sigma2), depth)
+    low, high, beyond = verifier.lattice_weights(F(sigma2), depth)
     with mpmath.workdps(DIGITS):
         scale, s2 = mpmath.mpf(2) ** 448, real(F(sigma2))
         weights = [mpmath.exp(-k * k / (2 * s2)) for k in range(len(low) + 300)]
@@ -182,7 +182,7 @@ def test_sums_over_the_lattice_are_bounded_from_above(sigma2: str, depth: int) -
                     for y in reach
                 )
             truth = mpmath.fsum(gain for gain in gains if gain > 0) / total ** len(shape)
-            found = witness.summed_delta(F(sigma2), shape, F("0.2"), depth)
+            found = verifier.summed_delta(F(sigma2), shape, F("0.2"), depth)
             assert real(found) >= truth
 
 
@@ -193,7 +193,7 @@ def test_the_toll_of_smoothing_is_bounded_from_above(width: str, coordinates: in
     with mpmath.workdps(DIGITS):
         power = mpmath.exp(-2 * mpmath.pi**2 * real(F(width)))
         eta = 2 * power / (1 - power)
-        toll = witness.smoothing_toll(F(width), coordinates)
+        toll = verifier.smoothing_toll(F(width), coordinates)
         assert toll is not None
         just_above(toll[0], (1 + eta) ** coordinates, "1e-25")
         just_above(toll[1], coordinates * mpmath.log((1 + eta) / (1 - eta)), "1e-15")

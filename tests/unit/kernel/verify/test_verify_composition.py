@@ -1,7 +1,7 @@
 """Composed losses: what is true is confirmed, what is a little too good is refused.
 
 The truth comes from enumerating all outcomes (or binomial counts, or closed forms), in floats and
-with none of the witness's code. Ranges are enumerated by pieces put together, which can only hide
+with none of the verifier's code. Ranges are enumerated by pieces put together, which can only hide
 differences: so their truth is from below.
 """
 

@@ -1,4 +1,4 @@
-"""The witness of record-level laws: what is calibrated holds, what was tampered with doesn't."""
+"""The verifier of record-level laws: what is calibrated holds, what was tampered with doesn't."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ import mpmath
 import pytest
 from oracle.local_deltas import delta_of as window_delta
 
-from dprelease.kernel.verify import local_randomizers as local_witness
+from dprelease.kernel.verify import local_randomizers as local_verifier
 from dprelease.kernel.verify.local_randomizers import law_holds
 from dprelease.local.randomizers import laplace as local_laplace
 from dprelease.local.randomizers import piecewise as window_response
@@ -166,13 +166,13 @@ def test_rho(epsilon: F) -> None:
 @pytest.mark.parametrize("epsilon", ["0.05", "1", "6"])
 def test_two_derivations_of_one_delta(width: int, epsilon: str) -> None:
     for scale in (F(1, 3), F(2), F(17, 3), F(90)):
-        own = local_witness.laplace_delta(scale, width, F(epsilon))
+        own = local_verifier.laplace_delta(scale, width, F(epsilon))
         assert abs(own - local_laplace.delta_of(scale, width, F(epsilon))) < F(1, 10**60)
     for shape in ((2, 1), (5, 2), (7, 5), (32, 10)):
         window = window_response.window_of(*shape, F(epsilon), F(1, 100))
         assert window is not None
         for claim in (F(epsilon), F(epsilon) / 2, F(0)):
-            own = local_witness.windows_delta(WindowLaw(window), claim)
+            own = local_verifier.windows_delta(WindowLaw(window), claim)
             assert abs(own - window_delta(window, claim)) < F(1, 10**25)
 
 

@@ -1,0 +1,74 @@
+"""Record-level tables: what an answer errs beside what it must, and estimates with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dprelease.report.charts.svg import Chart, Estimate, bars, cut, estimates_across, isolated
+from dprelease.report.facts.record_model import Frequencies, RecordColumn, RecordTable
+from dprelease.report.facts.record_words import expected_and_floor
+
+MOST_BARS = 12
+MOST_LABELS = 40
+
+
+def floor_chart(part: RecordTable, name: str) -> Chart | None:
+    """Draw of each column which part of an answer's error no mechanism can avoid; None if none."""
+    columns = [column for column in part.columns if column.error.expected > 0]
+    if not columns:
+        return None
+    shares = [(column.name, _unavoidable(column)) for column in columns[:MOST_BARS]]
+    drawing = bars(
+        [(cut(label, 30), f"{share * 100:.3g}% unavoidable", share) for label, share in shares],
+        "interval",
+    )
+    description = (
+        "The whole bar is the expected error of one answer, for the true value where it is "
+        "largest; the dark part is the least that any mechanism with the same epsilon and delta "
+        "can have."
+    )
+    rest = len(columns) - len(shares)
+    return drawing.chart(
+        name,
+        f"How much of an answer's error is unavoidable: {part.name}",
+        description,
+        ("column", "expected error", "least possible"),
+        [(column.name, *expected_and_floor(column)) for column in columns],
+        f"{description} {rest} more columns are in the table of numbers." if rest else "",
+    )
+
+
+def _unavoidable(column: RecordColumn) -> float:
+    return min(1.0, float(column.error.floor) / float(column.error.expected))
+
+
+def frequency_chart(
+    facts: Frequencies,
+    head: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    name: str,
+    level: str,
+) -> Chart | None:
+    """Draw the shares of a column's labels with their intervals; None of very many labels.
+
+    ``head`` and ``rows`` are the same figures in texts.
+    """
+    if not 1 < len(facts.labels) <= MOST_LABELS:
+        return None
+    drawing = estimates_across(
+        [
+            Estimate(
+                isolated(cut(cell.label or "(empty)", 21)),
+                100 * cell.share,
+                (100 * cell.share_lower, 100 * cell.share_upper),
+            )
+            for cell in facts.labels
+        ],
+        "bar",
+        "%",
+    )
+    description = (
+        f"Share of the records with each label, estimated, with its {level}% interval, in the "
+        "order of the spec; the line at 0 is shown."
+    )
+    return drawing.chart(name, f"Estimated shares of {facts.column}", description, head, rows)

@@ -1,0 +1,183 @@
+"""One query as plans and reports state it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dprelease.model import Accuracy, Form, NoiseFamily, Part, Plan, Read, Reading, Step
+from dprelease.postprocess.number_text import listing, number
+from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
+from dprelease.report.facts.json_form import from_json
+from dprelease.report.facts.model import (
+    Accounting,
+    ExampleHalfwidth,
+    NoiseScale,
+    Query,
+    RatioPart,
+    Sensitivity,
+    Shares,
+)
+from dprelease.report.facts.model import Accuracy as AccuracyFacts
+from dprelease.report.numbers import root, text, upward
+from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared import read_release as reading
+
+
+def _scale(step: Step, at: int = 0) -> int | float:
+    """Scale of the noise in values: b of the Laplace law, sigma of the Gaussian.
+
+    Of a choice it is 1/rate, in scores: P(candidate) is proportional to exp(score/scale), and
+    permute-and-flip is exponential noise of that scale on every score. Of quantiles it is 1/rate
+    in ranks, the largest where there are several. ``at``: of which released integer.
+    """
+    if step.scheme is not None:
+        return upward(
+            1
+            / min(selection.rate * selection.target.denominator for selection in step.scheme.steps)
+        )
+    return _scaled(step, step.unit[at])
+
+
+def _scaled(step: Step, unit: Fraction) -> int | float:
+    parameter = step.noise.parameter
+    if step.form is Form.CHOICE:
+        return upward(unit / parameter) if parameter else 0
+    if step.noise.family is NoiseFamily.GAUSSIAN:
+        return root(parameter * unit**2)
+    return upward(parameter * unit)
+
+
+def query_facts(plan: Plan, read: Read) -> Query:
+    """State a query: mechanism, loss, sensitivity, scale, expected error.
+
+    Of a query that shares a release with others, loss, sensitivity and scale are those of that
+    release: it is paid for once, for all of ``shares.with``. ``cells`` is None where keys are
+    private.
+    """
+    interval = plan.release.output.interval
+    released = plan.step(read)
+    step, query = reading.view(read, released), read.query
+    loss, statistic = step.loss, statistic_of(query.statistic)
+    linear = read.reading is Reading.LINEAR
+    unit = max(map(abs, read.factors)) if linear else step.unit[0]
+    half = reading.constant_half(read, released, interval)
+    example = reading.example(read, released, interval)
+    return Query(
+        name=query.name,
+        statistic=query.statistic,
+        table=query.table,
+        column=query.column.name if query.column else None,
+        by=tuple(group.column for group in query.groups),
+        where=query.where.text if query.where else None,
+        picks=query.picks,
+        quantiles=tuple(map(text, query.quantiles)) or None,
+        score=None if query.candidates is None else query.candidates.score.text,
+        numerator=_part(query.numerator),
+        denominator_part=_part(query.denominator),
+        implied=query.implied,
+        cells=None if query.private else query.cells,
+        candidates=candidates_of(step) or None,
+        form=str(step.form),
+        shares=_shares(plan, read),
+        mechanism=str(step.noise.family),
+        epsilon=upward(loss.epsilon),
+        epsilon_exact=text(loss.epsilon),
+        delta=upward(loss.delta),
+        rho=None if loss.rho is None else upward(loss.rho),
+        sensitivity=_sensitivity(step, unit),
+        scale=_scaled(step, unit) if linear else _scale(step),
+        granularity=upward(unit),
+        denominator=NoiseScale(scale=_scale(step, 1), granularity=upward(step.unit[1]))
+        if "denominator" in statistic.keys.needs
+        else None,
+        threshold=threshold_facts(step, interval),
+        accuracy=_target(query.accuracy),
+        noise_halfwidth=None if half is None else upward(half),
+        example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
+        expected_error=reading.expected_error(read, released, interval),
+        meaningful_from=statistic.meaningful_from(step, interval),
+        explained=(*explained(step, interval), *_shared_words(plan, read)),
+    )
+
+
+def _others(plan: Plan, read: Read) -> list[str]:
+    """Name the queries that share the release; none for one's own."""
+    return [query.name for query in plan.shared_by(plan.step(read)) if query != read.query]
+
+
+def _shares(plan: Plan, read: Read) -> Shares | None:
+    """Say with which queries a release is shared, and under whose name."""
+    others = _others(plan, read)
+    return Shares(release=read.step, with_=tuple(others)) if others else None
+
+
+def _shared_words(plan: Plan, read: Read) -> Iterator[str]:
+    """Explain what is read from a release that others share."""
+    others = _others(plan, read)
+    if not others:
+        return
+    yield (
+        f"Read from one release, that of {read.step}, together with {listing(others)}: it has the "
+        "budget of them all, and is paid for once."
+    )
+    if read.merged:
+        groups = plan.step(read).query.groups
+        yield f"Added up from its cells over {listing([groups[i].column for i in read.merged])}."
+    if read.screened:
+        yield (
+            "Records without a value are counted by a figure of their own. None are expected, as "
+            "the spec says nothing of nulls: where that figure is no larger than noise makes it "
+            "once in 400 times, it is taken as 0. The interval allows for what may be missed so; "
+            'nulls = "drop" in the column has them all counted, with a little more noise.'
+        )
+
+
+def _target(target: Accuracy | None) -> AccuracyFacts | None:
+    if target is None:
+        return None
+    return AccuracyFacts(
+        within=upward(target.within), confidence=text(target.confidence), records=target.records
+    )
+
+
+def _part(part: Part | None) -> RatioPart | None:
+    """The condition of a share, or a part of a ratio."""
+    if part is None:
+        return None
+    return RatioPart(
+        column=part.column.name if part.column else None,
+        where=part.where.text if part.where else None,
+    )
+
+
+def _sensitivity(step: Step, unit: Fraction) -> Sensitivity:
+    """How far neighbours move what is noised: figures, the scores of a choice, or ranks."""
+    sensitivity, why = step.sensitivity, step.sensitivity.derivation
+    if step.form is Form.CHOICE:
+        l1, monotone = upward(sensitivity.choice_l1 * unit), sensitivity.monotone
+        return Sensitivity(l1=l1, l2=None, of="score", monotone=monotone, derivation=why)
+    if step.form is Form.QUANTILES:
+        return Sensitivity(l1=sensitivity.l1, l2=None, of="rows", derivation=why)
+    grid = step.unit[0]
+    steps = "" if grid == 1 or sensitivity.l1 <= 1 else f" (in steps of {number(grid, 6)})"
+    return Sensitivity(
+        l1=upward(sensitivity.l1 * unit),
+        l2=root(sensitivity.l2_squared * unit**2),
+        of="figures",
+        derivation=f"{why}{steps}",
+    )
+
+
+def accounting_facts(plan: Plan) -> Accounting:
+    """State the composed loss and what plain addition would have charged."""
+    return Accounting(
+        method=plan.method,
+        epsilon=upward(plan.loss.epsilon),
+        epsilon_exact=text(plan.loss.epsilon),
+        delta=upward(plan.loss.delta),
+        rho=None if plan.loss.rho is None else upward(plan.loss.rho),
+        basic_epsilon=upward(plan.basic.epsilon),
+        basic_delta=upward(plan.basic.delta),
+        advanced_epsilon=None if plan.advanced is None else upward(plan.advanced.epsilon),
+    )
