@@ -10,5 +10,15 @@ function focusable() {
     }
   }
 }
-addEventListener("load", focusable);
+// A copy button is no place to navigate to.
+function plain() {
+  for (const nav of document.querySelectorAll("nav.md-code__nav")) {
+    nav.setAttribute("role", "none");
+  }
+}
+addEventListener("load", () => {
+  focusable();
+  plain();
+  new MutationObserver(plain).observe(document.body, { childList: true, subtree: true });
+});
 addEventListener("resize", focusable);
