@@ -1,4 +1,4 @@
-"""Draw the README's pictures: parts of the examples' reports, as Chromium shows them.
+"""Draw the pictures of the documentation: parts of the examples' reports, as Chromium shows them.
 
 The noise comes from fixed bytes, so that a picture can be drawn again; a real release never does
 that. A picture keeps a digest of the words that it shows, by which a test knows whether it is still
@@ -38,6 +38,8 @@ class Picture:
     start: str | None
     end: str
     size: tuple[int, int]
+    beside: tuple[tuple[str, str], ...] = ()  # more parts, to the right: their starts and ends
+    dark: bool = False
 
     @property
     def file(self) -> Path:
@@ -50,7 +52,21 @@ def _section(name: str) -> str:
 
 
 TOLD = "<h3>What answers.csv tells</h3>"
-FIRST = Picture("report", "clinic_visits", None, "<h3>Several together</h3>", (1120, 1620))
+LAYOUT = """<!doctype html><meta charset="utf-8"><style>
+main { padding-top: 32px } main h2 { margin-top: 0 !important }
+.tiles { grid-template-columns: 1fr 1fr !important } figure { margin-top: 20px !important }
+</style>"""
+MARK = "<!-- the end of the picture -->"
+FIRST, FIRST_DARK = (
+    Picture(
+        name, "clinic_visits", _section("guarantee"), MARK, (1120, 540), dark=dark,
+        beside=(
+            ('<table>\n<caption id="table-2">', "</div>"),
+            ('<figure class="chart">\n<figcaption>mean_waiting_days', '<p class="small">'),
+        ),
+    )
+    for name, dark in (("report", False), ("report-dark", True))
+)  # fmt: skip
 GALLERY = (
     Picture("figures", "clinic_visits", _section("tables"), _section("reading"), (1120, 1000)),
     Picture("census", "adult_census", _section("tables"), _section("reading"), (1120, 1000)),
@@ -59,7 +75,7 @@ GALLERY = (
     Picture("records", "clinic_records", TOLD, _section("budget"), (1120, 1000)),
     Picture("noise", "clinic_gaussian", _section("noise"), _section("budget"), (1120, 1000)),
 )
-PICTURES = (FIRST, *GALLERY)
+PICTURES = (FIRST, FIRST_DARK, *GALLERY)
 
 
 class FixedEntropy:
@@ -104,7 +120,23 @@ def part(html: str, picture: Picture) -> str:
     head, body, _ = above.partition("<main")
     if not found or not body:
         raise ValueError(f"the report no longer holds: {picture.start}")
+    if picture.beside:
+        rest = below.partition("<p>The size of the noise")[0]
+        more = "".join(between(html, *ends) for ends in picture.beside)
+        found, below = (
+            "",
+            f'<div class="pair"><div>{found}{rest}</div><div>{more}</div></div>{MARK}',
+        )
+        head = f"{LAYOUT}{head[head.index('<style') :]}"
     return f'{head[: head.index("<body")]}<body><main class="wide">{found}{below}'
+
+
+def between(html: str, start: str, end: str) -> str:
+    """A piece of a page, with its start and without its end."""
+    _, found, below = html.partition(start)
+    if not found or end not in below:
+        raise ValueError(f"the report no longer holds: {start}")
+    return found + below.partition(end)[0]
 
 
 def words(html: str, picture: Picture) -> list[str]:
@@ -141,7 +173,8 @@ def draw(picture: Picture, browser: str) -> bytes:
         file, shot = Path(name) / "report.html", Path(name) / "report.png"
         file.write_text(html, encoding="utf-8")
         size = ",".join(map(str, picture.size))
-        options = ("--headless=new", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}")
+        options = ("--headless=new", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}",
+                   f"--blink-settings=preferredColorScheme={0 if picture.dark else 1}")  # fmt: skip
         subprocess.run([browser, *options, f"--screenshot={shot}", file.as_uri()], check=True)
         return with_digest(shot.read_bytes(), digest(html, picture))
 

@@ -1,6 +1,6 @@
-"""Write the README's spec reference from the models that read the spec.
+"""Write the spec reference from the models that read the spec.
 
-Run: python tests/docs/spec_reference.py        (rewrites README.md between its two marks)
+Run: python tests/docs/spec_reference.py        (rewrites docs/reference/spec.md between two marks)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from dprelease.spec.schema import fields, models, numbers
 from dprelease.spec.schema.sections import Choice, Key
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "spec.md"
 BEGIN = "<!-- spec reference: begin (written by tests/docs/spec_reference.py) -->"
 END = "<!-- spec reference: end -->"
 
@@ -70,7 +70,7 @@ def default(text: str) -> str:
 def lines() -> Iterator[str]:
     """The reference, line by line."""
     for section in models.SECTIONS:
-        yield f"#### `{section.HEADER}`"
+        yield f"## `{section.HEADER}`"
         yield ""
         yield from wrap(section.WORDS, 100, break_long_words=False, break_on_hyphens=False)
         yield ""
@@ -89,12 +89,12 @@ def reference() -> str:
 
 
 def replaced(text: str) -> str:
-    """The README with the reference in place. ValueError when a mark is missing."""
+    """The page with the reference in place. ValueError when a mark is missing."""
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
     return before + reference() + after
 
 
 if __name__ == "__main__":
-    README.write_text(replaced(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     sys.exit(0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from readme_blocks import ROOT, blocks
+from pages import PAGES, ROOT
 
 ACTION = ROOT / ".github" / "actions" / "dprelease" / "action.yml"
 SPEC = """\
@@ -158,7 +158,8 @@ def test_the_hook_checks_the_files_that_it_is_given(shell):
 
 @pytest.mark.thorough
 def test_the_line_for_cron_publishes_once(shell):
-    (line,) = [each for block in blocks("text") for each in block.text.splitlines()
+    (line,) = [each for page in PAGES for block in page.blocks("text")
+               for each in block.text.splitlines()
                if re.match(r"[0-9*]+ [0-9*]+ ", each)]  # fmt: skip
     command = line.split(None, 5)[5].replace(r"\%", "%")
     assert command.startswith("cd /srv/releases && ")

@@ -1,4 +1,4 @@
-"""Every command that the README shows is run, and prints what the README says."""
+"""Every command that the documentation shows is run, and prints what its page says."""
 
 import os
 import shlex
@@ -8,23 +8,35 @@ import sys
 from pathlib import Path
 
 import pytest
-from readme_blocks import ROOT, blocks, commands, matches
+from pages import FIRST, PAGES, README, ROOT, Block, Page, matches
 
 from dprelease.cli.app import COMMANDS, app
 
 # Installing is what .ci/run does, in a fresh environment; here everything is installed already.
-# README command -> what is run in its place.
+# command -> what is run in its place.
 WITHOUT_INSTALLING = {
     "pip install . && dprelease run release_specs/clinic_visits.toml": (
         "dprelease run release_specs/clinic_visits.toml"
     ),
     "pip install '.[test]' && pytest": "true",
+    "pip install .": "true",
+    "pip install '.[docs]' && zensical build --strict": "true",
 }
+
+
+def blocks(language: str) -> list[tuple[Page, Block]]:
+    """All blocks of a language, with their pages."""
+    return [(page, block) for page in PAGES for block in page.blocks(language)]
+
+
+def place(part: Page | Block) -> str:
+    """Where a block is, for the names of tests."""
+    return part.name if isinstance(part, Page) else f"line {part.line}"
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """What the README's commands need of a checkout, and its first spec as visits.toml.
+    """What the commands of a page need of a checkout, and the first tutorial's files.
 
     One for each test: what one spends in the ledger, another would show.
     """
@@ -35,7 +47,8 @@ def checkout(tmp_path: Path) -> Path:
         ignore=shutil.ignore_patterns("*.sqlite*"),
     )
     shutil.copytree(ROOT / "sample_data", folder / "sample_data")
-    (folder / "visits.toml").write_text(blocks("toml")[0].text, encoding="utf-8")
+    for block in FIRST.blocks():
+        save(block, folder)
     tools = folder / ".tools"
     tools.mkdir()
     for name, arguments in {"dprelease": "-P -m dprelease", "python": "-P"}.items():
@@ -43,6 +56,12 @@ def checkout(tmp_path: Path) -> Path:
         tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
         tool.chmod(0o755)
     return folder
+
+
+def save(block: Block, folder: Path) -> None:
+    """Write a block that has the name of a file."""
+    if block.title is not None:
+        (folder / block.title).write_text(block.text, encoding="utf-8")
 
 
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -69,37 +88,51 @@ def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.thorough
-def test_every_command_prints_what_the_readme_says(checkout):
+@pytest.mark.parametrize("page", [page for page in PAGES if page.commands()], ids=lambda p: p.name)
+def test_every_command_prints_what_its_page_says(page, checkout):
     wrong = []
-    for command in commands():
-        done = run(["sh", "-c", WITHOUT_INSTALLING.get(command.text, command.text)], checkout)
-        if not matches(command.expected, done.stdout):
-            wrong.append(f"README.md:{command.line}: $ {command.text}\n{done.stdout}")
+    for step in page.steps():
+        if isinstance(step, Block):
+            save(step, checkout)
+            continue
+        done = run(["sh", "-c", WITHOUT_INSTALLING.get(step.text, step.text)], checkout)
+        if not matches(step.expected, done.stdout):
+            wrong.append(f"{page.name}:{step.line}: $ {step.text}\n{done.stdout}")
     assert wrong == []
 
 
-def test_what_is_not_run_as_written_is_in_the_readme():
-    shown = {command.text for command in commands()}
+def commands_shown() -> set[str]:
+    return {command.text for page in PAGES for command in page.commands()}
+
+
+def test_what_is_not_run_as_written_is_shown():
+    shown = commands_shown()
     assert set(WITHOUT_INSTALLING) == {text for text in shown if text.startswith("pip ")}
 
 
+def test_the_readme_begins_with_the_two_commands_that_set_all_up():
+    assert [command.text for command in README.commands()][:2] == list(WITHOUT_INSTALLING)[:2]
+
+
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: f"line {block.line}")
-def test_every_python_block_runs(block, checkout):
+@pytest.mark.parametrize(
+    ("page", "block"),
+    [(page, block) for page, block in blocks("python") if block.title is None],
+    ids=place,
+)
+def test_every_python_block_runs(page, block, checkout):
     done = run(["python", "-W", "error", "-c", block.text], checkout)
     assert done.returncode == 0, done.stdout
     assert done.stdout
 
 
 def test_every_command_of_the_tool_is_shown_with_its_help():
-    shown = {command.text for command in commands()}
+    shown = commands_shown()
     assert {f"dprelease {name} --help" for name in COMMANDS} <= shown
 
 
-@pytest.mark.parametrize(
-    "block", [*blocks("text"), *blocks("yaml")], ids=lambda b: f"line {b.line}"
-)
-def test_commands_in_other_blocks_are_well_formed(block):
+@pytest.mark.parametrize(("page", "block"), [*blocks("text"), *blocks("yaml")], ids=place)
+def test_commands_in_other_blocks_are_well_formed(page, block):
     for line in block.text.splitlines():
         _, found, rest = line.partition("dprelease ")
         name, *arguments = shlex.split(rest.replace("$(date +\\%Y-\\%m)", "2026-01")) or [""]
@@ -119,6 +152,12 @@ def test_commands_in_other_blocks_are_well_formed(block):
         ("at ... today\n", "at 3.15 today\n", True),
         ("at ... today\n", "at 3.15\n today\n", False),
         ("1.5\n", "105\n", False),
+        ("north  12 ± 5\n", "north   1,024 ± 5.2\n", True),
+        ("north  12 ± 5\n", "south  12 ± 5\n", False),
+        ("north  12 ± 5\n", "north  none ± 5\n", False),
+        ("a  12 ± 5\n──\n", "a   99 ± 5\n────\n", True),
+        ("count  ± 5\n", "count  ± 6\n", False),
+        ("east  5.6%  3.8% to 7.5%\n", "east  -1.2%  -3% to 0%\n", True),
         ("", "a\n", False),
     ],
 )

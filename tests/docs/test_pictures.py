@@ -1,4 +1,4 @@
-"""The pictures in the README show what the tool writes now."""
+"""The pictures in the documentation show what the tool writes now."""
 
 import pytest
 from report_picture import FIRST, PICTURES, digest, kept, page, with_digest, words
@@ -15,10 +15,10 @@ def test_the_picture_says_what_the_tool_says_now(picture):
     assert digest(html.replace(picture.end, f"another word {picture.end}"), picture) != told
 
 
-def test_the_first_picture_shows_the_guarantee_and_what_it_means():
+def test_the_first_picture_shows_the_guarantee_beside_figures_with_intervals():
     html = page(FIRST)
     found = words(html, FIRST)
-    for word in ("guarantee", "epsilon", "protected", "belief", "100"):
+    for word in ("guarantee", "epsilon", "north", "±"):
         assert word in found
     assert digest(html.replace("guarantee", "promise"), FIRST) != digest(html, FIRST)
     assert kept(with_digest(b"\x89PNG" + bytes(29), digest(html, FIRST))) == digest(html, FIRST)

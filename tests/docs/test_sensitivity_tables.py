@@ -1,10 +1,10 @@
-"""The README's tables of sensitivities are what the statistics say."""
+"""The tables of sensitivities are what the statistics say."""
 
 import math
 from fractions import Fraction
 
 import pytest
-from readme_blocks import readme
+from pages import page
 
 from dprelease.model import Adjacency, Column, ColumnType, Expression, Grid, Group, Part, Query
 from dprelease.privacy.sensitivity import Contribution
@@ -48,7 +48,7 @@ GRIDS = [Grid(Fraction(1), 0, 180), Grid(Fraction(1), -5, 9), Grid(Fraction(1), 
 
 def table(head: str = "| statistic | add-remove: L1 |") -> dict[str, list[str]]:
     """The rows of a table: their name, and L1 and L2, for both adjacencies or for people."""
-    rows = readme().split(head)[1].split("\n\n")[0].splitlines()[2:]
+    rows = page("reference/statistics.md").text.split(head)[1].split("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     return {name: figures for name, *figures in cells}
 

@@ -1,11 +1,11 @@
-"""Every spec in the README, and every piece of one, loads and can be planned."""
+"""Every spec in the documentation, and every piece of one, loads and can be planned."""
 
 from decimal import Decimal
 from typing import Any
 
 import pytest
 import tomli
-from readme_blocks import blocks, readme
+from pages import FIRST, PAGES, Page, page
 from spec_reference import BEGIN, END, replaced
 
 import dprelease
@@ -30,10 +30,27 @@ def merged(base: Any, piece: Any) -> Any:
     return piece
 
 
-@pytest.mark.parametrize("block", blocks("toml"), ids=lambda block: f"line {block.line}")
-def test_every_toml_block_loads_over_the_first(block):
-    spec = merged(read(blocks("toml")[0].text), read(block.text))
-    period = "2026-01" if "{period}" in block.text else None
+def specs(page: Page) -> list[tuple[str, dict[str, Any]]]:
+    """Every spec of a page: a whole one as it stands, a piece over the last whole one before it.
+
+    Where a page has none before it, the piece is laid over the spec of the first tutorial.
+    """
+    base = read(FIRST.blocks("toml")[0].text)
+    found = []
+    for block in page.blocks("toml"):
+        piece = read(block.text)
+        base, spec = (piece, piece) if "schema" in piece else (base, merged(base, piece))
+        found.append((f"{page.name}:{block.line}", spec))
+    return found
+
+
+SPECS = dict(spec for page in PAGES for spec in specs(page))
+
+
+@pytest.mark.parametrize("place", SPECS)
+def test_every_toml_block_loads_and_can_be_planned(place):
+    spec = SPECS[place]
+    period = "2026-01" if "{period}" in spec["data"]["path"] else None
     release = dprelease.load(spec, period=period)
     assert release.warnings == ()
     assert dprelease.plan(release).epsilon > 0
@@ -45,7 +62,7 @@ def test_pieces_are_laid_over_by_this_rule():
 
 
 def test_the_spec_reference_is_what_the_models_say():
-    text = readme()
+    text = page("reference/spec.md").text
     assert replaced(text) == text, "run: python tests/docs/spec_reference.py"
     assert text.count(BEGIN) == text.count(END) == 1
 
@@ -77,16 +94,19 @@ def test_the_reference_notices_a_new_type_of_key():
 
 
 def test_everything_an_expression_may_hold_is_listed():
-    text = " ".join(readme().split())
+    text = " ".join(page("reference/columns.md").text.split())
     assert ALLOWED in text.replace("> ", "")
 
 
-def test_numbers_and_names_that_the_readme_states():
-    text = readme()
+def statistics_text() -> str:
+    return page("reference/statistics.md").text + page("reference/output.md").text
+
+
+def test_numbers_and_names_that_the_reference_states():
     for code in ExitCode:
-        assert f"| {int(code)} |" in text
-    assert not undocumented(text)
-    assert f"at most {MAX_CELLS:,} cells" in text
+        assert f"| {int(code)} |" in page("reference/commands.md").text
+    assert not undocumented(statistics_text())
+    assert f"at most {MAX_CELLS:,} cells" in page("reference/columns.md").text
 
 
 def undocumented(text: str) -> list[str]:
@@ -99,6 +119,6 @@ def undocumented(text: str) -> list[str]:
     ]
 
 
-def test_a_new_statistic_is_missed_in_the_readme(monkeypatch):
+def test_a_new_statistic_is_missed_in_the_reference(monkeypatch):
     monkeypatch.setitem(STATISTICS, "count_twice", STATISTICS["count"])
-    assert undocumented(readme()) == ["count_twice"]
+    assert undocumented(statistics_text()) == ["count_twice"]
