@@ -138,7 +138,6 @@ def _refusal(code: str, message: str, hint: str = _AGAIN) -> Failure:
 
 REPORT = "report.json"
 _LARGEST = 256 * 1024 * 1024
-_CHUNK = 1 << 20
 
 
 def opened(path: str, code: str = "E830") -> BinaryIO:
@@ -211,14 +210,12 @@ def _files(facts: Mapping[str, Any], part: str) -> list[str]:
 
 def check_digest(source: BinaryIO, path: str, table_facts: Stated) -> None:
     """Refuse a file that is not the one of the report, and go back to its begin."""
-    digest = hashlib.sha256()
     try:
-        while chunk := source.read(_CHUNK):
-            digest.update(chunk)
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
         source.seek(0)
     except OSError as problem:
         message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
         raise _refusal("E830", message) from None
-    if digest.hexdigest() != table_facts.sha256:
+    if digest != table_facts.sha256:
         message = f"{path} is not the file that was released: its SHA-256 is another"
         raise _refusal("E833", message)
