@@ -7,7 +7,8 @@ import json
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from io import BufferedReader
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -140,7 +141,7 @@ REPORT = "report.json"
 _LARGEST = 256 * 1024 * 1024
 
 
-def opened(path: str, code: str = "E830") -> BinaryIO:
+def opened(path: str, code: str = "E830") -> BufferedReader:
     """Open a plain file. Raises Failure (exit code 2)."""
     reason = "it is no plain file"
     try:
@@ -208,7 +209,7 @@ def _files(facts: Mapping[str, Any], part: str) -> list[str]:
     return [entry for entry in files if isinstance(entry, str)]
 
 
-def check_digest(source: BinaryIO, path: str, table_facts: Stated) -> None:
+def check_digest(source: BufferedReader, path: str, table_facts: Stated) -> None:
     """Refuse a file that is not the one of the report, and go back to its begin."""
     try:
         digest = hashlib.file_digest(source, "sha256").hexdigest()
