@@ -20,13 +20,7 @@ from math import sqrt
 
 from dprelease.local.cells import grid_of
 from dprelease.local.intervals import Cumulants, Figure, cumulants, quantile, scored
-from dprelease.local.variance import (
-    excess_kurtosis,
-    half_of_few,
-    laplace_variance,
-    window_tails,
-    window_variance,
-)
+from dprelease.local.variance import laplace_half, window_tails, window_variance
 from dprelease.model.local_tables import (
     LaplaceLaw,
     RecordStep,
@@ -127,7 +121,7 @@ def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
     """The mean of a numeric column, in values."""
     step, z = grid_of(response).step, quantile(interval)
     if isinstance(response.law, LaplaceLaw):
-        half = _half_of_laplace(response.law, tally.rows, z, interval)
+        half = laplace_half(response.law, tally.rows, z, interval)
     elif isinstance(response.law, WindowLaw):
         half = _half_of_levels(response.law, tally.rows, z) * float(grid_of(response).width) / 2
     else:
@@ -137,21 +131,8 @@ def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
     return Mean(response.column.name, Figure(value, float(value) - wide, float(value) + wide))
 
 
-def _half_of_laplace(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> float:
-    """How far the noise of all records adds up to, in grid steps.
-
-    The exact law for up to three records; then a normal quantile with half a step and, where that
-    is longer, the term of Cornish and Fisher for the fourth cumulant.
-    """
-    half = half_of_few(law, rows, 1 - interval)
-    if half is not None:
-        return half
-    fourth = max(z**3 - 3 * z, 0.0) / 24
-    return (z + fourth * excess_kurtosis(law) / rows) * sqrt(rows * laplace_variance(law)) + 0.5
-
-
 def _half_of_levels(law: WindowLaw, rows: int, z: float) -> float:
-    """The same of levels, in half ranges: with the largest variance that any records can have."""
+    """How far the noise of levels adds up to, in half ranges: at the largest variance there is."""
     third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
     gap, skew, tails = window_tails(law)
     half = z * sqrt(rows * float(window_variance(law))) + gap / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import floor
+from math import floor, sqrt
 
 from dprelease.kernel.noise.distributions.laws import sum_halfwidth, variance
 from dprelease.local.intervals import cumulants
@@ -16,29 +16,21 @@ from dprelease.model.local_tables import LaplaceLaw, Window, WindowLaw
 FEW = 3
 
 
-def half_of_few(law: LaplaceLaw, rows: int, alpha: Fraction) -> float | None:
-    """How far the noise of so many records together stays from 0 but with the chance alpha.
+def laplace_half(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> float:
+    """How far the noise of all records adds up to, in grid steps; ``z`` is the normal quantile.
 
-    None where that is not known exactly: of more than three records.
+    The exact law for up to three records; then a normal quantile with half a step and, where that
+    is longer, the term of Cornish and Fisher for the fourth cumulant. With a = exp(-1/s) the
+    variance is v = 2 a/(1 - a)^2, and the fourth moment 2 a (1 + 10 a + a^2)/(1 - a)^4 =
+    v (1 + 6 v): so the excess kurtosis is 3 + 1/v.
     """
-    if rows > FEW:
-        return None
-    return float(sum_halfwidth(Noise(NoiseFamily.LAPLACE, law.scale), rows, alpha))
-
-
-def excess_kurtosis(law: LaplaceLaw) -> float:
-    """Of discrete Laplace noise: 3 + 1/v, where v is its variance.
-
-    With a = exp(-1/s) the variance is v = 2 a/(1 - a)^2, and the fourth moment
-    2 a (1 + 10 a + a^2)/(1 - a)^4 = v (1 + 6 v).
-    """
-    spread = laplace_variance(law)
-    return 3 + 1 / spread if spread else 0.0
-
-
-def laplace_variance(law: LaplaceLaw) -> float:
-    """The variance of discrete Laplace noise, in squared grid steps."""
-    return variance(Noise(NoiseFamily.LAPLACE, law.scale))
+    noise = Noise(NoiseFamily.LAPLACE, law.scale)
+    if rows <= FEW:
+        return float(sum_halfwidth(noise, rows, 1 - interval))
+    spread = variance(noise)
+    kurtosis = 3 + 1 / spread if spread else 0.0
+    fourth = max(z**3 - 3 * z, 0.0) / 24
+    return (z + fourth * kurtosis / rows) * sqrt(rows * spread) + 0.5
 
 
 @lru_cache(maxsize=64)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any, TypeVar
 
 from dprelease.errors import Failure
-from dprelease.model import Loss, Perturb, Plan, Query, Release
+from dprelease.model import Loss, Perturb, Plan, Privacy, Query, Release
 from dprelease.planning.local_tables import added, record_steps, together
 from dprelease.planning.shared_releases import asked_twice
 from dprelease.planning.solve import best_of
@@ -134,6 +135,7 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     return tuple(notes)
 
 
+Stated = TypeVar("Stated", Privacy, Query, Perturb)
 FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 
 
@@ -151,15 +153,11 @@ def what_if(plan: Plan) -> list[tuple[Fraction, Plan | None]]:
 
 
 def _at(release: Release, factor: Fraction) -> Plan | None:
-    privacy = replace(
-        release.privacy,
-        epsilon=_times(release.privacy.epsilon, factor),
-        rho=_times(release.privacy.rho, factor),
-    )
+    privacy = _times(release.privacy, factor)
     queries, perturbs = release.queries, release.perturbs
     if not any(map(_weighted, queries)):
-        queries = tuple(_query(query, factor) for query in queries)
-        perturbs = tuple(_perturb(perturb, factor) for perturb in perturbs)
+        queries = tuple(_times(query, factor) for query in queries)
+        perturbs = tuple(_times(perturb, factor) for perturb in perturbs)
     try:
         return make_plan(replace(release, privacy=privacy, queries=queries, perturbs=perturbs))
     except (Failure, ValueError):
@@ -174,13 +172,10 @@ def _weighted(query: Query) -> bool:
     return not _stated(query) and query.accuracy is None
 
 
-def _query(query: Query, factor: Fraction) -> Query:
-    return replace(query, epsilon=_times(query.epsilon, factor), rho=_times(query.rho, factor))
-
-
-def _perturb(perturb: Perturb, factor: Fraction) -> Perturb:
-    return replace(perturb, epsilon=_times(perturb.epsilon, factor))
-
-
-def _times(budget: Fraction | None, factor: Fraction) -> Fraction | None:
-    return None if budget is None else budget * factor
+def _times(stated: Stated, factor: Fraction) -> Stated:
+    """Multiply the epsilon and rho that are stated."""
+    budgets = {name: getattr(stated, name, None) for name in ("epsilon", "rho")}
+    larger: dict[str, Any] = {
+        name: budget * factor for name, budget in budgets.items() if budget is not None
+    }
+    return replace(stated, **larger)

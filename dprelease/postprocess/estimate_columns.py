@@ -38,9 +38,15 @@ def estimate_columns(
     """
     name, places = layout.name, layout.places
     kind = "number" if places else "integer"
-    flags = _flags(values, halves)
     if isinstance(halves, int):
         halves = [halves] * len(values)
+    top, bottom = UNRELIABLE_AT.numerator, UNRELIABLE_AT.denominator
+    flags = [
+        "low_reliability"
+        if value is None or half is None or half * bottom > abs(value) * top
+        else "ok"
+        for value, half in zip(values, halves, strict=True)
+    ]
     level = percent(layout.interval)
     return [
         OutputColumn(name, kind, values, layout.meaning, places, name),
@@ -62,23 +68,6 @@ def estimate_columns(
             0,
             name,
         ),
-    ]
-
-
-def _flags(values: Sequence[int | None], halves: Sequence[int | None] | int) -> list[str]:
-    """Flag where half > share |value|: for integers, where |value| <= (half - 1/bottom) / share."""
-    top, bottom = UNRELIABLE_AT.numerator, UNRELIABLE_AT.denominator
-    if isinstance(halves, int):
-        widest = (halves * bottom - 1) // top
-        return [
-            "low_reliability" if value is None or -widest <= value <= widest else "ok"
-            for value in values
-        ]
-    return [
-        "low_reliability"
-        if value is None or half is None or half * bottom > abs(value) * top
-        else "ok"
-        for value, half in zip(values, halves, strict=True)
     ]
 
 

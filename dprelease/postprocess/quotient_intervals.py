@@ -62,10 +62,7 @@ def shares(
     raw = np.where(positive, a / safe, 0.5)
     off_centre = np.abs(raw - 0.5) + _quantile(noise, interval, KNOTS) / safe
     knots = np.ceil(np.minimum(off_centre, 0.5) * 2 * KNOTS).astype(np.int64)
-    table = np.zeros(KNOTS + 1)
-    for knot in np.flatnonzero(np.bincount(knots)).tolist():
-        table[knot] = _quantile(noise, interval, knot)
-    half = np.where(positive, table[knots] / safe, 0.5)
+    half = np.where(positive, _quantiles(noise, interval, knots) / safe, 0.5)
     share = np.clip(raw, 0.0, 1.0)
     return share, np.minimum(half, np.maximum(share, 1.0 - share))
 
@@ -104,13 +101,21 @@ def ratio_halves(
         furthest = ratio + half
         larger = np.maximum(furthest, 1.0) / (1 + furthest)
         knots = np.minimum(np.ceil((larger - 0.5) * 2 * KNOTS), KNOTS).astype(np.int64)
-        table = np.zeros(KNOTS + 1)
-        for knot in np.flatnonzero(np.bincount(knots)).tolist():
-            table[knot] = _quantile(noise, interval, knot)
-        half = np.minimum(half, (1 + furthest) * table[knots] / safe)
+        half = np.minimum(half, (1 + furthest) * _quantiles(noise, interval, knots) / safe)
     # doubles hold the ratio itself to one part in 2^52
     halves: NDArray[np.float64] = np.where(bounded, half + ratio * 2.0**-50, np.inf)
     return halves
+
+
+def _quantiles(noise: Noise, interval: Fraction, knots: NDArray[Any]) -> NDArray[np.float64]:
+    """The quantiles at these knots; each knot is looked up once."""
+    import numpy as np
+
+    table = np.zeros(KNOTS + 1)
+    for knot in np.flatnonzero(np.bincount(knots)).tolist():
+        table[knot] = _quantile(noise, interval, knot)
+    quantiles: NDArray[np.float64] = table[knots]
+    return quantiles
 
 
 @lru_cache(maxsize=64 * KNOTS)

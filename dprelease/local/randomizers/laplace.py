@@ -17,7 +17,6 @@ one on; at delta = 0 it is K/epsilon. For the continuous law it is K/(epsilon - 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -59,16 +58,18 @@ def least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fracti
     exponent = guess.numerator.bit_length() - guess.denominator.bit_length() - _BITS
     step = Fraction(2) ** exponent
 
-    def valid(multiple: int) -> bool:
-        return delta_of(multiple * step, width, epsilon) <= delta
-
-    good = _first(valid, max(1, math.floor(guess / step)), math.ceil(pure / step))
-    scale = good * step
-    return min(scale, pure)
+    low, high = 0, math.ceil(pure / step)  # all multiples from the least valid one on are valid
+    first = iter((math.floor(guess / step) + 2, math.floor(guess / step) - 2))
+    while high - low > 1:
+        middle = next(first, (low + high) // 2)
+        if low < middle < high:
+            enough = delta_of(middle * step, width, epsilon) <= delta
+            low, high = (low, middle) if enough else (middle, high)
+    return min(high * step, pure)
 
 
 def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """About the least scale, in floats: where the search begins. Nothing rests on it."""
+    """About the least scale, in floats: where the search begins, and how fine it is."""
     pure = width / epsilon
     continuous = width / (epsilon - 2 * ln_bounds(1 - delta)[0])
     if width > _WIDE or epsilon > _LARGE:
@@ -82,26 +83,6 @@ def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
         enough = span <= loss * scale or 1 - common / (1 + math.exp(-1 / scale)) <= target
         low, high = (low, scale) if enough else (scale, high)
     return Fraction(high)
-
-
-def _first(valid: Callable[[int], bool], start: int, end: int) -> int:
-    """The least number in 1, ..., end that is valid, if all from some on are, and ``end`` is."""
-    low, high, reach = 0, end, 1  # low is not valid, high is
-    if start < end:
-        if valid(start):
-            high = start
-            while high - reach > 0 and valid(high - reach):
-                high, reach = high - reach, 2 * reach
-            low = max(0, high - reach)
-        else:
-            low = start
-            while low + reach < end and not valid(low + reach):
-                low, reach = low + reach, 2 * reach
-            high = min(end, low + reach)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if valid(middle) else (middle, high)
-    return high
 
 
 def variance(scale: Fraction) -> float:

@@ -67,19 +67,19 @@ def _threshold(threshold: Threshold, interval: Fraction) -> str:
 
 def _selected(step: Step) -> str:
     """Noise on a 0 can be seen to be small; a name or a value says nothing of how it came about."""
-    told = "Its cells are the private keys that the table's count selected."
+    said = "Its cells are the private keys that the table's count selected."
     if step.form is Form.NUMBERS and step.query.axis is None:
-        return told
+        return said
     one = "value" if step.form is Form.QUANTILES else "name"
-    return f"{told} A key without any records for it is given a {one} too, by chance alone."
+    return f"{said} A key without any records for it is given a {one} too, by chance alone."
 
 
 def _choice(step: Step, interval: Fraction) -> str:
     """The bound of ``mechanisms.choice_errors``, with its numbers."""
-    query, known = step.query, step.sensitivity
+    query, change = step.query, step.sensitivity
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     several = query.picks > 1
-    epsilon = step.noise.parameter * known.choice_l1 * (1 if known.monotone else 2)
+    epsilon = step.noise.parameter * change.choice_l1 * (1 if change.monotone else 2)
     law = "1 - (1 - (1 - p)^R)/(R p)" if flips else "(R - 1) p/(1 + (R - 1) p)"
     missed = written(upward(1 - interval))
     if several:
@@ -88,26 +88,20 @@ def _choice(step: Step, interval: Fraction) -> str:
         f"Chosen by {'permute-and-flip' if flips else 'the exponential mechanism'} among public "
         f"candidates{', one pick after the other' if several else ''}: larger scores are likelier. "
         f"{_error(step, interval)}, whatever the scores are. The bound is "
-        f"{'' if known.monotone else '2 '}D s/epsilon, in whole scores, where p = e^-s solves "
+        f"{'' if change.monotone else '2 '}D s/epsilon, in whole scores, where p = e^-s solves "
         f"{law} = {missed}, with D = "
-        f"{number(known.choice_l1 * step.unit[0], 6, up=True)} (how far neighbours move a score; "
-        f"{'all move one way' if known.monotone else 'they can move both ways'}), "
+        f"{number(change.choice_l1 * step.unit[0], 6, up=True)} (how far neighbours move a score; "
+        f"{'all move one way' if change.monotone else 'they can move both ways'}), "
         f"R = {candidates_of(step):,} (candidates) and epsilon = {written(upward(epsilon))}"
         f"{' for each pick' if several else ''}: with that chance one of them is chosen if all "
         "but the best fall short by as much."
     )
-    return f"{said} {_clamped(step)}" if query.candidates is not None else said
-
-
-def _clamped(step: Step) -> str:
-    """What a record adds to the score of a candidate."""
-    given = step.query.candidates
-    if given is None:
-        raise ValueError("scores are those of candidates")
-    grid = given.grid
+    if query.candidates is None:
+        return said
+    grid = query.candidates.grid
     upper = number(grid.upper * grid.step, 12)
     return (
-        "What a record adds to the score of a candidate is rounded to multiples of "
+        f"{said} What a record adds to the score of a candidate is rounded to multiples of "
         f"{number(grid.step, 12)}; above {upper} it counts as {upper}, below 0 or null as 0."
     )
 
@@ -130,22 +124,16 @@ def _quantiles(step: Step, interval: Fraction) -> str:
         said += " One is found after the other, between two found before, so that they rise."
     error = _error(step, interval).partition(";")[0]
     said += f" The error is {error} with {percent(interval)} certainty, whatever the values are."
-    if end := statistic_of(query.statistic).end:
+    statistic = statistic_of(query.statistic)
+    if statistic.end:
+        needed = statistic.meaningful_from(step, interval)
         said += (
-            f" It is the quantile {text(query.quantiles[0])}, for a true "
-            f"{end} is the value of one record and can't be released."
-            f"{_needed(step, interval)}"
+            f" It is the quantile {text(query.quantiles[0])}, for a true {statistic.end} is the "
+            "value of one record and can't be released. In a group of fewer than "
+            f"{needed:,} values it may be off by more ranks than lie beyond that quantile: there "
+            f"it says nothing of the {statistic.end}."
         )
     return said
-
-
-def _needed(step: Step, interval: Fraction) -> str:
-    """From how many values on a minimum or maximum says anything of the end."""
-    needed = statistic_of(step.query.statistic).meaningful_from(step, interval)
-    return (
-        f" In a group of fewer than {needed:,} values it may be off by more ranks than lie beyond "
-        f"that quantile: there it says nothing of the {statistic_of(step.query.statistic).end}."
-    )
 
 
 def _error(step: Step, interval: Fraction) -> str:
@@ -177,20 +165,16 @@ def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
 
 def _warnings(plan: Plan) -> Iterator[Complaint]:
     for step in views(plan):
-        interval = plan.release.output.interval
-        needed = statistic_of(step.query.statistic).meaningful_from(step, interval)
+        query, statistic = step.query, statistic_of(step.query.statistic)
+        needed = statistic.meaningful_from(step, plan.release.output.interval)
         if needed is not None and needed > MANY:
-            yield _too_many(plan, step, needed)
-
-
-def _too_many(plan: Plan, step: Step, needed: int) -> Complaint:
-    end, key = statistic_of(step.query.statistic).end, f"query[{step.query.number}].statistic"
-    return Complaint(
-        "W301",
-        f'in a group of fewer than {needed:,} values "{step.query.name}" says nothing of the {end}:'
-        " it may be off by more ranks than lie beyond it",
-        "give it more epsilon, a larger step or a short list of candidates; or ask for a quantile "
-        "further inside",
-        plan.release.place(key),
-        key,
-    )
+            key = f"query[{query.number}].statistic"
+            yield Complaint(
+                "W301",
+                f'in a group of fewer than {needed:,} values "{query.name}" says nothing of the '
+                f"{statistic.end}: it may be off by more ranks than lie beyond it",
+                "give it more epsilon, a larger step or a short list of candidates; or ask for a "
+                "quantile further inside",
+                plan.release.place(key),
+                key,
+            )

@@ -62,7 +62,7 @@ def from_json(kind: type[T], content: object) -> T:
 
 @cache
 def _keys(kind: Any) -> tuple[tuple[str, str, object], ...]:
-    """Field, key and default of each fact; ``with`` is no name of a field."""
+    """Field, key and default of each fact; ``with`` and ``asked`` are no names of fields."""
     return tuple((field.name, field.name.rstrip("_"), field.default) for field in fields(kind))
 
 

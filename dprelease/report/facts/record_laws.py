@@ -75,13 +75,13 @@ def steps_from_report(report: object, table: str) -> Stated:
 
 
 def _stated(facts: RecordTable, interval: object) -> Stated:
-    responses, asked = tuple(map(_response, facts.columns)), facts.asked
+    responses, goal = tuple(map(_response, facts.columns)), facts.asked_
     perturb = Perturb(
         _text(facts.name),
         tuple(response.column for response in responses),
-        None if asked.epsilon is None else _exact(asked.epsilon),
-        _exact(asked.delta),
-        None if asked.truth is None else _exact(asked.truth),
+        None if goal.epsilon is None else _exact(goal.epsilon),
+        _exact(goal.delta),
+        None if goal.truth is None else _exact(goal.truth),
     )
     if not responses or len({column.name for column in perturb.columns}) != len(responses):
         raise ValueError("columns are named once")

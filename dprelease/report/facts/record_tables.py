@@ -69,7 +69,7 @@ def planned_table(
         epsilon_exact=exact(step.loss.epsilon),
         delta=upward(step.loss.delta),
         delta_exact=exact(step.loss.delta),
-        asked=Asked(
+        asked_=Asked(
             epsilon=None if perturb.epsilon is None else exact(perturb.epsilon),
             delta=exact(perturb.delta),
             truth=None if perturb.truth is None else exact(perturb.truth),

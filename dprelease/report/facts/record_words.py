@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
-from dprelease.model import Mechanism, Plan, RecordStep
+from dprelease.model import Mechanism, PerturbedColumn, Plan, RecordStep
 from dprelease.postprocess.number_text import listing
 from dprelease.report.facts.record_model import (
     Labels,
@@ -32,10 +32,30 @@ MECHANISM_WORDS = {
 }
 
 
-def mechanism_words(plan: Plan) -> tuple[str, ...]:
-    """Name the mechanisms of records."""
-    used = {each.mechanism for step in plan.records for each in step.responses}
-    return tuple(sorted(MECHANISM_WORDS[each] for each in used))
+class RecordWords(NamedTuple):
+    """Sentences of all record-level tables, and hazards with status and note."""
+
+    guarantee: str = ""
+    mechanisms: tuple[str, ...] = ()
+    unprotected: tuple[str, ...] = ()
+    bounding: tuple[str, ...] = ()
+    processing: tuple[str, ...] = ()
+    hazards: tuple[Row, ...] = ()
+
+
+def record_words(plan: Plan) -> RecordWords:
+    """Say what record-level tables add."""
+    if not plan.records:
+        return RecordWords()
+    used = {response.mechanism for step in plan.records for response in step.responses}
+    return RecordWords(
+        _guarantee(plan),
+        tuple(sorted(MECHANISM_WORDS[mechanism] for mechanism in used)),
+        tuple(_unprotected(plan)),
+        tuple(_bounding(plan)),
+        tuple(_processing(plan)),
+        tuple(_hazards(plan)),
+    )
 
 
 def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
@@ -60,15 +80,13 @@ def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
             f"The spec asks for the true answer with a chance of {text(step.perturb.truth)} in "
             "every column; the losses follow from that."
         )
-    weights = {each.column.weight for each in step.responses}
-    if step.perturb.truth is None and len(weights) > 1:
-        shares = ", ".join(
-            f"{each.column.name} {written(upward(each.column.weight))}" for each in step.responses
-        )
+    columns = [response.column for response in step.responses]
+    if step.perturb.truth is None and len({column.weight for column in columns}) > 1:
+        shares = ", ".join(f"{column.name} {_loss(column.weight)}" for column in columns)
         yield f"The columns share epsilon and delta by the weights of the spec: {shares}."
 
 
-def guarantee_words(plan: Plan) -> str:
+def _guarantee(plan: Plan) -> str:
     """Say under which model the guarantee of record-level tables holds, and for which neighbours.
 
     People who are replaced bring as many rows where one row of each is kept, and else need not.
@@ -82,7 +100,7 @@ def guarantee_words(plan: Plan) -> str:
     )
 
 
-def unprotected_words(plan: Plan) -> Iterator[str]:
+def _unprotected(plan: Plan) -> Iterator[str]:
     """Say what record-level tables show of themselves."""
     tables, has = _tables(plan), "has" if len(plan.records) == 1 else "have"
     cut = "" if plan.release.privacy.unit_column is None else " but by the limit of rows per person"
@@ -94,26 +112,21 @@ def unprotected_words(plan: Plan) -> Iterator[str]:
         )
 
 
-def bounding_lines(plan: Plan) -> list[str]:
-    """Say which rows of one person a record-level table has; empty for rows."""
-    if plan.release.privacy.unit_column is None:
-        return []
-    most = _rows(plan)
-    rows = "1 row" if most == 1 else f"{most:,} rows"
-    return [
-        f"A record-level table has at most {rows} of one person. Which ones is drawn by lot, "
-        "pseudo-randomly: it depends on the person's own rows and a secret number that is new in "
-        "every run, and on nobody else; each row is picked with the same chance. Estimates are "
-        "those of the rows that are kept.",
-    ]
+def _bounding(plan: Plan) -> Iterator[str]:
+    """Say which rows of one person a record-level table has; nothing for rows."""
+    if plan.release.privacy.unit_column is not None:
+        most = _rows(plan)
+        yield (
+            f"A record-level table has at most {'1 row' if most == 1 else f'{most:,} rows'} of one "
+            "person. Which ones is drawn by lot, pseudo-randomly: it depends on the person's own "
+            "rows and a secret number that is new in every run, and on nobody else; each row is "
+            "picked with the same chance. Estimates are those of the rows that are kept."
+        )
 
 
-def processing_words(plan: Plan) -> Iterator[str]:
+def _processing(plan: Plan) -> Iterator[str]:
     """Say what happens to a record before and after its answers are drawn."""
-    numeric = [
-        each for step in plan.records for each in step.responses if each.column.quantity is not None
-    ]
-    if numeric and not plan.reads:
+    if not plan.reads and any(column.quantity is not None for column in _columns(plan)):
         yield (
             "Values outside a column's bounds count as the nearest bound, and values are rounded "
             "to the column's step, before they are perturbed."
@@ -132,7 +145,7 @@ def processing_words(plan: Plan) -> Iterator[str]:
     )
 
 
-def record_hazards(plan: Plan) -> Iterator[Row]:
+def _hazards(plan: Plan) -> Iterator[Row]:
     """Give hazard, status and note of what record-level tables have."""
     tables = _tables(plan)
     yield (
@@ -170,7 +183,7 @@ def record_hazards(plan: Plan) -> Iterator[Row]:
 
 
 def _without_label(plan: Plan) -> Iterator[Row]:
-    columns = [each.column for step in plan.records for each in step.responses]
+    columns = _columns(plan)
     drawn = [
         column.name
         for column in columns
@@ -202,6 +215,10 @@ def _listed(names: list[str]) -> str:
 def _tables(plan: Plan) -> str:
     names = [step.perturb.name for step in plan.records]
     return f"the record-level {'table' if len(names) == 1 else 'tables'} {', '.join(names)}"
+
+
+def _columns(plan: Plan) -> list[PerturbedColumn]:
+    return [response.column for step in plan.records for response in step.responses]
 
 
 def _rows(plan: Plan) -> int:
@@ -422,29 +439,3 @@ def _rough(value: Fraction) -> str:
 
 def _upto(value: Fraction) -> str:
     return written(shortened(upward(value), 4))
-
-
-@dataclass(frozen=True, slots=True)
-class RecordWords:
-    """Sentences, and hazards with status and note."""
-
-    guarantee: str = ""
-    mechanisms: tuple[str, ...] = ()
-    unprotected: tuple[str, ...] = ()
-    bounding: tuple[str, ...] = ()
-    processing: tuple[str, ...] = ()
-    hazards: tuple[Row, ...] = ()
-
-
-def record_words(plan: Plan) -> RecordWords:
-    """Say what record-level tables add."""
-    if not plan.records:
-        return RecordWords()
-    return RecordWords(
-        guarantee_words(plan),
-        mechanism_words(plan),
-        tuple(unprotected_words(plan)),
-        tuple(bounding_lines(plan)),
-        tuple(processing_words(plan)),
-        tuple(record_hazards(plan)),
-    )

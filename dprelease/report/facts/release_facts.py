@@ -107,7 +107,7 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         columns=tuple(_column(column, _private(plan)) for column in release.columns.values()),
         lists=list_files(release),
         processing=tuple(processing(plan, local.processing)),
-        hazards=tuple(hazards(release, plan, local.hazards)),
+        hazards=hazards(release, plan, local.hazards),
     )
 
 

@@ -27,7 +27,7 @@ _LONGEST = 10_000
 
 def text(value: object) -> str:
     """Read a text that people will read: not empty, no control characters but tab and newline."""
-    checked = _string(value)
+    checked = option(value)
     if not checked.strip():
         raise Refused("the text is empty", "write it, or leave the key out", "E107")
     if _CONTROL.search(checked):
@@ -47,7 +47,7 @@ def line(value: object) -> str:
 
 def safe_name(value: object) -> str:
     """Read a name that is safe as a file name on every system."""
-    checked = _string(value)
+    checked = option(value)
     if not SAFE_NAME.fullmatch(checked) or ".." in checked or _DEVICES.fullmatch(checked):
         raise Refused(
             f"{show(checked)} is not safe as a file name",
@@ -55,11 +55,6 @@ def safe_name(value: object) -> str:
             "E106",
         )
     return checked
-
-
-def option(value: object) -> str:
-    """Read a text that may be empty or hold any character (CSV options)."""
-    return _string(value)
 
 
 def flag(value: object) -> bool:
@@ -73,7 +68,7 @@ def texts(value: object) -> tuple[str, ...]:
     """Read a list of texts."""
     if not isinstance(value, list) or not all(isinstance(element, str) for element in value):
         raise Refused(f"{show(value)} is not a list of texts", 'write ["...", "..."]', "E103")
-    return tuple(_string(element) for element in value)
+    return tuple(value)
 
 
 def scalars(value: object) -> tuple[object, ...]:
@@ -98,7 +93,8 @@ def scalar(value: object) -> object:
 _SCALAR_TYPES = (str, bool, int, Decimal, Fraction, date, datetime)
 
 
-def _string(value: object) -> str:
+def option(value: object) -> str:
+    """Read a text that may be empty or hold any character (CSV options)."""
     if not isinstance(value, str):
         hint = f'write "{show(value)}"' if isinstance(value, int | Decimal | date) else ""
         raise Refused(f"{show(value)} is not a text", hint or "write a text in quotes", "E103")

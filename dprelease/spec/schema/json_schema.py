@@ -59,14 +59,10 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.scalars: {"type": "array", "items": _VALUE},
     fields.scalar: _VALUE,
     numbers.exact: _NUMBER,
-    numbers.budget: {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON},
+    numbers.budget: _WEIGHT,
     numbers.weight: _WEIGHT,
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
-    numbers.selection_delta: {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": float(numbers.MAX_SELECTION_DELTA),
-    },
+    numbers.selection_delta: _WEIGHT | {"maximum": float(numbers.MAX_SELECTION_DELTA)},
     numbers.within: {"type": "number", "exclusiveMinimum": 0},
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
     numbers.interval: {
@@ -92,7 +88,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "oneOf": [_MECHANISM, {"type": "object", "additionalProperties": _MECHANISM}],
     },
     fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
-    fields.truth: {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    fields.truth: _QUANTILE,
     models.read_bounding: _ref(models.BoundingSection),
     models.read_accuracy: _ref(models.AccuracySection),
     models.read_selection: _ref(models.SelectionSection),
@@ -104,7 +100,6 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
 
 def spec_schema() -> Fragment:
     """The whole schema."""
-    needed = ("release", "data", "privacy", "output")
     return {
         "$schema": DIALECT,
         "title": TITLE,
@@ -122,28 +117,23 @@ def spec_schema() -> Fragment:
                 "description": _plain(models.ColumnSection.WORDS),
                 "additionalProperties": _ref(models.ColumnSection),
             },
-            "query": {
-                "type": "array",
-                "description": _plain(models.QuerySection.WORDS),
-                "minItems": 1,
-                "items": _ref(models.QuerySection),
-            },
-            "perturb": {
-                "type": "array",
-                "description": _plain(models.PerturbSection.WORDS),
-                "minItems": 1,
-                "items": _ref(models.PerturbSection),
-            },
+            "query": _several(models.QuerySection),
+            "perturb": _several(models.PerturbSection),
             "output": _ref(models.OutputSection),
             "report": _ref(models.ReportSection),
         },
-        "required": list(needed),
+        "required": ["release", "data", "privacy", "output"],
         "anyOf": [{"required": ["query"]}, {"required": ["perturb"]}],
         "if": {"required": ["query"]},
         "then": {"properties": {"privacy": {"properties": {"bounding": _GROUPED}}}},
         "additionalProperties": False,
         "$defs": {_name(section): _section(section) for section in SECTIONS},
     }
+
+
+def _several(section: type[Section]) -> Fragment:
+    words = {"description": _plain(section.WORDS)}
+    return {"type": "array", **words, "minItems": 1, "items": _ref(section)}
 
 
 def schema_text() -> str:
@@ -160,7 +150,7 @@ def _section(section: type[Section]) -> Fragment:
     }
     if section.REQUIRED:
         made["required"] = list(section.REQUIRED)
-    if rules := _RULES.get(section):
+    if rules := _rules(section):
         made["allOf"] = rules
     return made
 
@@ -223,20 +213,19 @@ def _when(condition: Fragment, then: Fragment) -> Fragment:
     return {"if": {"properties": condition, "required": list(condition)}, "then": then}
 
 
-_PEOPLE = ("unit_column", "bounding")
-_RULES: Mapping[type[Section], list[Fragment]] = {
-    models.PrivacySection: [
-        _when({"unit": {"const": "column"}}, {"required": list(_PEOPLE)}),
-        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(_PEOPLE, _REFUSED)}),
-    ],
-    models.QuerySection: [
-        _when({"statistic": {"const": name}}, _takes(statistic.keys))
-        for name, statistic in STATISTICS.items()
-    ],
-    models.PerturbSection: [
-        {
-            "if": {"required": ["truth"]},
-            "then": {"properties": dict.fromkeys(("epsilon", "weights"), _REFUSED)},
-        }
-    ],
-}
+def _rules(section: type[Section]) -> list[Fragment]:
+    if section is models.PrivacySection:
+        both = ("unit_column", "bounding")
+        return [
+            _when({"unit": {"const": "column"}}, {"required": list(both)}),
+            _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
+        ]
+    if section is models.QuerySection:
+        return [
+            _when({"statistic": {"const": name}}, _takes(statistic.keys))
+            for name, statistic in STATISTICS.items()
+        ]
+    if section is models.PerturbSection:
+        refused = dict.fromkeys(("epsilon", "weights"), _REFUSED)
+        return [{"if": {"required": ["truth"]}, "then": {"properties": refused}}]
+    return []

@@ -23,19 +23,15 @@ LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
 def exact(value: object, code: str = "E205") -> Fraction:
     """Read a TOML integer or decimal exactly. Raises ``Refused``."""
-    if isinstance(value, bool):
-        raise Refused(f"{show(value)} is no number", "write a number", code)
     if isinstance(value, str):
         raise Refused(f"{show(value)} is a text, not a number", "write it without quotes", code)
-    if isinstance(value, int):
-        return _within(value, value, code)
-    if isinstance(value, Fraction):
-        if _DENOMINATOR % value.denominator:
-            raise _too_precise(value, code)
-        return _within(value, value, code)
     if isinstance(value, Decimal):
         return _from_decimal(value, code)
-    raise Refused(f"{show(value)} is no number", "write a number", code)
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        raise Refused(f"{show(value)} is no number", "write a number", code)
+    if _DENOMINATOR % value.denominator:
+        raise _too_precise(value, code)
+    return _within(value, value, code)
 
 
 def budget(value: object) -> Fraction:

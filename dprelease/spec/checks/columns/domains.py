@@ -64,7 +64,10 @@ def canonical_line(kind: ColumnType, line: str) -> str:
             raise _wrong(kind, line)
         return _number(int(line))
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
-        return _number(_decimal(kind, line))
+        try:
+            return _number(Decimal(line))
+        except InvalidOperation:
+            raise _wrong(kind, line) from None
     if kind is ColumnType.BOOLEAN:
         if line not in ("true", "false"):
             raise _wrong(kind, line)
@@ -84,13 +87,6 @@ def _numeral(kind: ColumnType, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int if whole else _NUMBERS):
         raise _wrong(kind, value)
     return _number(value)
-
-
-def _decimal(kind: ColumnType, line: str) -> Decimal:
-    try:
-        return Decimal(line)
-    except InvalidOperation:
-        raise _wrong(kind, line) from None
 
 
 def _number(value: object) -> str:

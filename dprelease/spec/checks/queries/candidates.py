@@ -182,6 +182,10 @@ def read_best(query: SpecQuery) -> Candidates | None:
         hint = "derive that column under another name, or rename it"
         query.part.complain("E231", message, hint, "score")
         return None
+    score = None
+    if candidates is not None and model.score is not None:
+        types = {**query.context.base_types, CANDIDATE: candidates[0]}
+        score = read_score(model.score, types, query.part)
     upper = model.score_upper
     if upper is not None and upper <= 0:
         message = f"score_upper {show_fraction(upper)} is not above 0"
@@ -190,8 +194,6 @@ def read_best(query: SpecQuery) -> Candidates | None:
     if candidates is None or model.score is None:
         return None
     kind, texts = candidates
-    types = {**query.context.base_types, CANDIDATE: kind}
-    score = read_score(model.score, types, query.part)
     whole = score is not None and score[1] is ColumnType.INTEGER
     grid = _grid(query, upper, whole) if upper is not None else None
     if score is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 from dprelease.model import KeySelection, Query
 from dprelease.spec.complaints.wording import show
@@ -46,17 +47,25 @@ class _Table:
     def settle(self) -> list[Query]:
         """Give the table's queries with their common selection, and the implied count if any."""
         self._check_accounting()
-        deltas = [(query, part.delta) for query in self.members if (part := query.key_selection)]
-        epsilons = [
-            (query, part.epsilon)
-            for query in self.members
-            if (part := query.key_selection) and part.epsilon is not None
-        ]
-        agree = [self._agree(deltas, "delta"), self._agree(epsilons, "epsilon")]
-        if not deltas or not all(agree):
+        stated: dict[str, tuple[Query, Fraction]] = {}
+        agree = True
+        for query, key in product(self.members, ("delta", "epsilon")):
+            value: Fraction | None = getattr(query.key_selection, key, None)
+            if value is None:
+                continue
+            first, wanted = stated.setdefault(key, (query, value))
+            if value != wanted:
+                message = (
+                    f"queries {show(first.name)} and {show(query.name)} share the table "
+                    f"{show(self.table)}, but not the {key} of its selection of keys"
+                )
+                hint = "keys are selected once for the whole table: write the same in each query"
+                self._complain("E238", message, hint, query, _SELECTION, key)
+                agree = False
+        if not stated or not agree:
             return self.members
-        payer, epsilon = epsilons[0] if epsilons else (None, None)
-        selection = KeySelection(deltas[0][1], epsilon)
+        payer, epsilon = stated.get("epsilon", (None, None))
+        selection = KeySelection(stated["delta"][1], epsilon)
         members = [replace(query, key_selection=selection) for query in self.members]
         people = self.parts.privacy.model.unit == "column"
         statistic = key_selector(of_units=people)
@@ -71,28 +80,13 @@ class _Table:
                 self._complain("E225", message, "state epsilon instead", count, "rho")
             return members
         model = self.parts.queries[count.number].model
-        stated = model.weight is not None or model.rho is not None
-        if stated or model.epsilon not in {None, epsilon}:
+        budgeted = model.weight is not None or model.rho is not None
+        if budgeted or model.epsilon not in {None, epsilon}:
             message = f"{show(count.name)} selects the keys, and has another budget"
             hint = f"state it once: here, or as the epsilon of {show(count.name)}"
             self._complain("E224", message, hint, payer, _SELECTION, "epsilon")
         paid = replace(count, epsilon=epsilon)
         return [paid if query.name == count.name else query for query in members]
-
-    def _agree(self, stated: Sequence[tuple[Query, Fraction]], key: str) -> bool:
-        """Complain of each query that does not state what the first one does."""
-        agree = True
-        for query, value in stated:
-            first, wanted = stated[0]
-            if value != wanted:
-                message = (
-                    f"queries {show(first.name)} and {show(query.name)} share the table "
-                    f"{show(self.table)}, but not the {key} of its selection of keys"
-                )
-                hint = "keys are selected once for the whole table: write the same in each query"
-                self._complain("E238", message, hint, query, _SELECTION, key)
-                agree = False
-        return agree
 
     def _check_accounting(self) -> None:
         total = self.parts.privacy.model
