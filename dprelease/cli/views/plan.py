@@ -24,7 +24,7 @@ Facts = Mapping[str, Any]
 
 
 def write_plan(plan: Facts) -> None:
-    """Write the plan, as ``report.plan.describe`` gives it, to standard output."""
+    """Write the plan, as ``report.plan_json.describe`` gives it, to standard output."""
     steps: Sequence[Facts] = plan["steps"]
     answer(_folded(_unit(plan), 0) + "\n")
     percent = float(100 * Fraction(plan["interval"]))
