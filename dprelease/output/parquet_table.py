@@ -78,7 +78,9 @@ def _array(column: OutputColumn) -> pyarrow.Array:
     if column.kind == "integer":
         return pa.array(column.values, type=_integer_type(column.values))
     if column.kind == "number":
-        return pa.array(_doubles(column), type=pa.float64())
+        unit = 10**column.decimals
+        doubles = [None if value is None else _double(value, unit) for value in column.values]
+        return pa.array(doubles, type=pa.float64())
     return pa.array(column.values, type=pa.string())
 
 
@@ -108,19 +110,6 @@ def _integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
     if largest < 10**76:
         return pa.decimal256(76, 0)
     raise _too_large()
-
-
-def _doubles(column: OutputColumn) -> list[float | None]:
-    unit = 10**column.decimals
-    doubles: list[float | None] = []
-    last: object = None
-    double: float | None = None
-    for value in column.values:
-        if value is not last:  # runs of one object are cheap
-            last = value
-            double = None if value is None else _double(value, unit)
-        doubles.append(double)
-    return doubles
 
 
 def _double(value: str | int, unit: int) -> float:

@@ -16,9 +16,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice
+from io import BufferedReader
+from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.output.csv_table import unescaped
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def open_plain(file: str | Path) -> BinaryIO:
+def open_plain(file: str | Path) -> BufferedReader:
     """Open a file for reading, but no pipe, which could wait, nor a device, which may never end.
 
     Raises OSError.
@@ -42,7 +43,6 @@ def open_plain(file: str | Path) -> BinaryIO:
 
 FORMATS = ("csv", "parquet")
 _LARGEST = 256 * 1024 * 1024
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +71,9 @@ class Described:
 
     def changed(self) -> Complaint | None:
         """Warn when the file is not the one that was released. Raises Failure (exit code 2)."""
-        digest = hashlib.sha256()
         try:
             with open_plain(self.file) as stream:
-                while chunk := stream.read(_CHUNK):
-                    digest.update(chunk)
+                digest = hashlib.file_digest(stream, "sha256")
         except OSError as problem:
             raise unreadable(self.file, problem.strerror or "no such file") from None
         if digest.hexdigest() == self.sha256:
@@ -145,32 +143,25 @@ def figures_of(fields: Sequence[Field]) -> list[Figure]:
     """Every column that stands for itself, with those that are about it, in order."""
     places = {field.name: place for place, field in enumerate(fields)}
     about = {
-        f"{name}{suffix}"
+        name: [f"{name}{suffix}" for suffix in (MOE, RANKS, FLAG)]
         for name in places
-        for suffix in (MOE, RANKS, FLAG)
-        if f"{name}{MOE}" in places and f"{name}{suffix}" in places
+        if f"{name}{MOE}" in places
     }
+    said = {*chain.from_iterable(about.values())}
     return [
-        Figure(
-            name,
-            place,
-            *((places.get(f"{name}{suffix}") if f"{name}{MOE}" in about else None)
-              for suffix in (MOE, RANKS, FLAG)),
-        )
+        Figure(name, place, *map(places.get, about.get(name, ())))
         for name, place in places.items()
-        if name not in about
-    ]  # fmt: skip
+        if name not in said
+    ]
 
 
 def keys_of(fields: Sequence[Field], figures: Sequence[Figure]) -> list[Figure]:
     """The grouping columns: those before the first figure; of names chosen, by description."""
-    keys: list[Figure] = []
-    for figure in figures:
-        description = fields[figure.value].description
-        if figure.moe is not None or not description.startswith(_OF_KEYS):
-            break
-        keys.append(figure)
-    return keys
+
+    def is_key(figure: Figure) -> bool:
+        return figure.moe is None and fields[figure.value].description.startswith(_OF_KEYS)
+
+    return list(takewhile(is_key, figures))
 
 
 # How ``layout`` describes grouping columns.

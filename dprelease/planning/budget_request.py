@@ -52,19 +52,15 @@ def demand_of(queries: Sequence[Query]) -> Demand:
     ]
     if len({demand.kind for demand in single}) != 1:
         raise ValueError("demands of different kinds can't be added up")
-    first = single[0]
-    return Demand(
-        _total([demand.epsilon for demand in single]),
-        _total([demand.delta for demand in single]),
-        _total([demand.rho for demand in single]),
-        sum((demand.weight for demand in single), _NOTHING),
-        first.targeted,
-    )
+    budgets = zip(*((query.epsilon, query.delta, query.rho) for query in queries), strict=True)
+    epsilon, delta, rho = map(_total, budgets)
+    weight = sum((query.weight for query in queries), _NOTHING)
+    return Demand(epsilon, delta, rho, weight, single[0].targeted)
 
 
 def _total(stated: Sequence[Fraction | None]) -> Fraction | None:
-    stated_amounts = [amount for amount in stated if amount is not None]
-    return sum(stated_amounts, _NOTHING) if stated_amounts else None
+    amounts = [amount for amount in stated if amount is not None]
+    return sum(amounts, _NOTHING) if amounts else None
 
 
 _UNIT = 10**15

@@ -75,7 +75,12 @@ def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
     """The rows with their cells; with ``everything`` also those that lie in none."""
     groups, content = request.groups, content_of(request)
     places = range(len(groups))
-    columns = {"c": _where_it_counts(request, numbered(groups, places[: content.leading]))}
+    cell = numbered(groups, places[: content.leading])
+    if request.where is not None:
+        cell = case([(col("f"), cell)])
+    if request.bound is not None and not request.bound.null_unit:
+        cell = case([(col("u").not_null(), cell)])
+    columns = {"c": cell}
     if content.later:
         columns["a"] = numbered(groups, places[content.leading :])
     leading, later = (
@@ -88,16 +93,6 @@ def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
         columns[key] = call("COALESCE", col(key), False)
     cells = replace(cells, relation=look_up(rows.relation, groups).layer(columns, keep=False))
     return cells if everything else cells.within(col("c").not_null())
-
-
-def _where_it_counts(request: AggregateRequest, cell: Sql) -> Sql:
-    """The cell of a record that passes the filter and has a unit, else NULL."""
-    needed = [col("f")] if request.where is not None else []
-    if request.bound is not None and not request.bound.null_unit:
-        needed.append(col("u").not_null())
-    for condition in needed:
-        cell = case([(condition, cell)])
-    return cell
 
 
 def cell_number(request: AggregateRequest, cells: Cells) -> Sql:

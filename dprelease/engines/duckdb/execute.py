@@ -7,7 +7,6 @@ their answers are added up in ``results``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from dprelease.engines.duckdb.cells import Cells, locate
 from dprelease.engines.duckdb.group_keys import put_labels
 from dprelease.engines.duckdb.measures import (
     candidates_table,
-    fits_narrow,
     gathered,
     grouped_by_keys,
     measures_of,
@@ -26,7 +24,7 @@ from dprelease.engines.duckdb.measures import (
     scores_of,
 )
 from dprelease.engines.duckdb.partitions import Part, first_parts, in_parts
-from dprelease.engines.duckdb.results import Counts, Tallies, tallies_of
+from dprelease.engines.duckdb.results import Tallies, tallies_of
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import build_rows
 from dprelease.expressions.sqltext import Sql, col
@@ -118,29 +116,18 @@ class Execution:
         request, measures = self.request, [self.request.measures[place] for place in places]
         whole = len(measures) == len(request.measures)
         quick = grouped_first and whole and request.bound is None and not request.private
-        if quick and isinstance(self.tallies, Counts) and self._quick(self.tallies):
+        if quick and self._quick():
             return
         self._in_parts(lambda part: measures_of(request, self._cells(part), measures), places)
 
-    def _quick(self, counts: Counts) -> bool:
+    def _quick(self) -> bool:
         """Answer by keys first, if there is memory for them."""
         import duckdb
 
-        request, rows, places = self.request, self.rows, range(len(self.request.measures))
-        everything = self.reader.everything
+        request = self.request
         try:
-            # By the bounds alone, not by the data: a sum that leaves 64 bits may wrap, or raise.
-            if self.reader.cheap and fits_narrow(request):
-                # a DuckDB that lacks the sum of its own optimizer says so before it reads anything
-                with suppress(duckdb.CatalogException):
-                    narrow = grouped_by_keys(request, rows, everything, narrow=True)
-                    answer = self.reader.rows(narrow)
-                    records = sum(row[1] or 0 for row in answer)
-                    if fits_narrow(request, records):
-                        self.counts.add(counts.add_rows([answer], places))
-                        return True
-            wide = self.reader.run(grouped_by_keys(request, rows, everything, narrow=False))
-            self.counts.add(counts.add(wide, places))
+            answer = self.reader.run(grouped_by_keys(request, self.rows, self.reader.everything))
+            self.counts.add(self.tallies.add(answer, range(len(request.measures))))
         except duckdb.OutOfMemoryException:
             if not self.reader.cheap:
                 raise

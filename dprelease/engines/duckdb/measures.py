@@ -2,7 +2,7 @@
 
 Each answer has the number of the cell (-1 for rows of none), the number of records, what was
 counted, and the values of private keys. What rows are grouped by is null in cell -1, so that it is
-few rows. Counts are 64-bit integers, sums 128-bit unless they are narrow.
+few rows. Counts are 64-bit integers, sums 128-bit.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, Value, call, cas
 from dprelease.model import AggregateRequest, Candidates, Measure, MeasureKind, Quantity
 
 CELL = col("cell")
-MANY_RECORDS = 2**40  # more than any file will hold
 
 
-def aggregate(measure: Measure, rows: Rows, total: str = "SUM", cells: Cells | None = None) -> Sql:
-    """The measure over the rows of a cell; ``total`` is the function that adds up."""
+def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
+    """The measure over the rows of a cell."""
     where = None if measure.where is None else col(rows.conditions[measure.where])
     if measure.kind is MeasureKind.UNITS and cells is not None and cells.firsts:
         where = col(cells.firsts[measure.where])
@@ -38,15 +37,15 @@ def aggregate(measure: Measure, rows: Rows, total: str = "SUM", cells: Cells | N
         elif measure.kind is MeasureKind.SQUARES:
             # in 64 bits where that can't leave them
             wide = measure.quantity.grid.magnitude**2 >= 2**63
-            value = call(total, (k.cast("HUGEINT") if wide else k) * k)
+            value = call("SUM", (k.cast("HUGEINT") if wide else k) * k)
         else:
-            value = call(total, k)
+            value = call("SUM", k)
     return value if where is None else value.filter(where)
 
 
 def measures_of(request: AggregateRequest, cells: Cells, measures: Sequence[Measure]) -> Sql:
     """SQL of the measures: cell, records, one column each, private keys."""
-    counted = [aggregate(measure, cells.rows, cells=cells) for measure in measures]
+    counted = [aggregate(measure, cells.rows, cells) for measure in measures]
     own = [CELL, *map(col, cells.keys)]
     columns = [CELL, _records(cells).alias("records"), *counted, *own[1:]]
     return _numbered(request, cells).select(columns, own)
@@ -178,28 +177,20 @@ def _records(cells: Cells) -> Sql:
     return call("SUM", col(cells.weight)).cast("BIGINT")
 
 
-def grouped_by_keys(request: AggregateRequest, rows: Rows, everything: bool, narrow: bool) -> Sql:
+def grouped_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> Sql:
     """The SQL of the answer: groups by the values of the keys and looks up what remains.
 
-    Faster than to look up each record where values repeat. ``narrow`` adds up in 64 bits, which is
-    quicker and wraps: see ``fits_narrow``. Records that don't pass the filter are in cell -1; they
-    may be left out unless ``everything`` is wanted.
+    Faster than to look up each record where values repeat. Records that don't pass the filter are
+    in cell -1; they may be left out unless ``everything`` is wanted.
     """
     passes = [col("f")] if rows.filtered else []
     keys = [*map(col, rows.groups), *passes]
     partial, counted = [COUNT_ALL.alias("total")], [call("SUM", col("total")).cast("BIGINT")]
     for index, measure in enumerate(request.measures):
-        value = col(f"m{index}")
-        if measure.kind not in (MeasureKind.SUM, MeasureKind.SQUARES):
-            partial.append(aggregate(measure, rows).alias(f"m{index}"))
-            counted.append(call("SUM", value).cast("BIGINT"))
-        elif narrow:  # a sum that wraps has no more than 64 bits, so its cast can't fail
-            total = aggregate(measure, rows, "SUM_NO_OVERFLOW")
-            partial.append(total.cast("BIGINT").alias(f"m{index}"))
-            counted.append(call("SUM_NO_OVERFLOW", value).cast("BIGINT"))
-        else:
-            partial.append(aggregate(measure, rows).alias(f"m{index}"))
-            counted.append(call("SUM", value))
+        partial.append(aggregate(measure, rows).alias(f"m{index}"))
+        total = call("SUM", col(f"m{index}"))
+        is_sum = measure.kind in (MeasureKind.SUM, MeasureKind.SQUARES)
+        counted.append(total if is_sum else total.cast("BIGINT"))
     where = None if everything or not passes else passes[0]
     query = rows.relation.select([*keys, *partial], keys, where=where)
     cell = numbered(request.groups, range(len(request.groups)))
@@ -216,13 +207,3 @@ def probe(rows: Rows, size: int) -> Sql:
     keys = [col(key) for key in rows.groups]
     some = rows.relation.select([STAR], limit=size).subquery("s")
     return some.select(keys, keys).subquery("d").select([COUNT_ALL])
-
-
-def fits_narrow(request: AggregateRequest, records: int = MANY_RECORDS) -> bool:
-    """Whether no sum over this many records can leave 64 bits: each record adds at most a bound."""
-    sizes = [
-        measure.quantity.grid.magnitude ** (1 + (measure.kind is MeasureKind.SQUARES))
-        for measure in request.measures
-        if measure.quantity is not None
-    ]
-    return max(sizes, default=0) * records < 2**63

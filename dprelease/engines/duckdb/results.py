@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dprelease.engines.duckdb.group_keys import Labels, labeller
@@ -55,13 +55,9 @@ class Counts:
 
     def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
         """See ``Tallies``."""
-        return self.add_rows(iter(lambda: answer.fetchmany(CHUNK), []), places)
-
-    def add_rows(self, chunks: Iterable[Sequence[Row]], places: Sequence[int]) -> int:
-        """The same of rows that were fetched, or are while they are taken."""
         records, starts = 0, array("q")
         values: list[list[int]] = [[] for _ in places]
-        for rows in chunks:
+        while rows := answer.fetchmany(CHUNK):
             records += sum(row[1] or 0 for row in rows)
             real = [row for row in rows if row[0] is not None and row[0] >= 0]
             starts.extend(self._start(row, 2 + len(places)) for row in real)

@@ -193,16 +193,15 @@ def read_type(physical: Any, enum: bool = False) -> Any:
         return pa.string() if enum else pa.binary()
     if types.is_fixed_size_binary(physical):
         return pa.binary()
-    simple = (
-        types.is_boolean,
-        types.is_integer,
-        types.is_floating,
-        types.is_date32,
-        types.is_timestamp,
-        types.is_time,
-        types.is_duration,
-    )
-    return physical if any(test(physical) for test in simple) else None
+    simple = ("boolean", "integer", "floating", "date32", "timestamp", "time", "duration")
+    return physical if _is(physical, simple) else None
+
+
+def _is(kind: Any, names: Sequence[str]) -> bool:
+    """Whether the type is one of those that Arrow calls so."""
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{name}")(kind) for name in names)
 
 
 _STRINGS = ("string", "large_string", "string_view")
@@ -210,21 +209,19 @@ _BINARIES = ("binary", "large_binary", "binary_view")
 _STORED = frozenset({"arrow.uuid", "arrow.bool8", "arrow.json"})  # read as what they are stored as
 
 
+_NUMBERS = ("integer", "floating", "decimal")
+_HELD = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
+    ColumnType.BOOLEAN: ("boolean",),
+    ColumnType.STRING: ("string",),
+    ColumnType.DATE: ("date32",),
+    ColumnType.TIMESTAMP: ("timestamp",),
+}
+
+
 def _can_hold(kind: Any, declared: InputColumn) -> bool:
     """Whether values of the type that is read can be of the declared one."""
-    from pyarrow import types
-
-    if declared.opaque:
-        return True
-    if declared.type is ColumnType.BOOLEAN:
-        return bool(types.is_boolean(kind))
-    if declared.type in NUMERIC_TYPES:
-        return any(test(kind) for test in (types.is_integer, types.is_floating, types.is_decimal))
-    if declared.type is ColumnType.STRING:
-        return bool(types.is_string(kind))
-    if declared.type is ColumnType.DATE:
-        return bool(types.is_date32(kind))
-    return bool(types.is_timestamp(kind) and kind.tz is None)
+    zoned = getattr(kind, "tz", None) is not None
+    return declared.opaque or (_is(kind, _HELD[declared.type]) and not zoned)
 
 
 def _handed_on(kind: Any, declared: InputColumn) -> Any:

@@ -10,7 +10,6 @@ from dprelease.model import (
     Column,
     ColumnType,
     Grid,
-    Group,
     Mechanism,
     Perturb,
     PerturbedColumn,
@@ -100,8 +99,13 @@ class _Columns:
         spot = ("mechanism", name) if table else ("mechanism",)  # where the mechanism stands
         weight = (self.part.model.weights or {}).get(name, Fraction(1))
         group = make_group(declared.column) if mechanism not in OF_NUMBERS else None
+        if group is not None and len(group.labels) > 1:
+            return PerturbedColumn(name, group, None, mechanism, weight)
         if group is not None:
-            return self._labels(group, mechanism, weight, number)
+            message = f"{show(name)} has {len(group.labels)} label: every answer is the same"
+            hint = 'declare all values, or where undeclared ones go: other = "..."'
+            self.part.complain("E247", message, hint, "columns", number)
+            return None
         boundless = _boundless(declared)
         by_bounds = mechanism is Mechanism.AUTO and declared.keyless and not boundless
         if mechanism in OF_NUMBERS or by_bounds:
@@ -113,16 +117,6 @@ class _Columns:
             message = f"{mechanism} needs keys or bins, and {show(name)} has bounds alone"
             hint = f"declare bins for ranges; or use {listed(sorted(OF_NUMBERS))}"
             self.part.complain("E243", message, hint, *spot)
-        return None
-
-    def _labels(
-        self, group: Group, mechanism: Mechanism, weight: Fraction, number: int
-    ) -> PerturbedColumn | None:
-        if len(group.labels) > 1:
-            return PerturbedColumn(group.column, group, None, mechanism, weight)
-        message = f"{show(group.column)} has {len(group.labels)} label: every answer is the same"
-        hint = 'declare all values, or where undeclared ones go: other = "..."'
-        self.part.complain("E247", message, hint, "columns", number)
         return None
 
     def _number(

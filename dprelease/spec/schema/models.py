@@ -235,14 +235,11 @@ class Half(NamedTuple):
     short: bool
 
 
-_read_table = nested(PartSection)
-
-
 def read_half(value: object) -> Half:
     """Read a numerator or denominator: a condition, or a table."""
     if isinstance(value, str):
         return Half(PartSection.read({"where": text(value)})[0], short=True)
-    return Half(_read_table(value), short=False)
+    return Half(nested(PartSection)(value), short=False)
 
 
 class AccuracySection(Section, header="accuracy = { ... }"):

@@ -140,8 +140,13 @@ class Choice(Key[T]):
     ) -> None:
         self.read, self.default, self.meaning, self.remedy = self._word, default, meaning, remedy
         self.absent = "required" if remedy else absent if default is None else f'"{default}"'
-        self.words = tuple(words) if isinstance(words, Mapping) else get_args(words)
+        self._words = words
         self.later = later
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What may be written."""
+        return tuple(self._words) if isinstance(self._words, Mapping) else get_args(self._words)
 
     def __set_name__(self, owner: type[Section], name: str) -> None:
         self._name = name

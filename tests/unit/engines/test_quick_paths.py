@@ -9,7 +9,6 @@ import pytest
 from oracle.engine import get
 
 from dprelease.engines.duckdb import engine as embedded
-from dprelease.engines.duckdb import measures
 from dprelease.engines.duckdb import session as duckdb_session
 from dprelease.model import (
     AggregateRequest,
@@ -53,10 +52,6 @@ def form(path: Path) -> str:
     return path.suffix[1:]
 
 
-KEYS = ("a", "b")
-GROUP = Group("s", ColumnType.STRING, (*KEYS, "else"), KEYS, None, "else")
-
-
 @pytest.mark.parametrize("total", [True, False])
 def test_a_count_without_groups_needs_no_careful_reader(
     path: Path, total: bool, monkeypatch: pytest.MonkeyPatch
@@ -67,17 +62,6 @@ def test_a_count_without_groups_needs_no_careful_reader(
         monkeypatch.delattr(embedded, "from_stream")
     assert plain(get("duckdb").aggregate(asked)) == expected
     assert expected[0] == [200]
-
-
-def test_a_duckdb_without_the_narrow_sum(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = request(path, form(path), GROUP)
-    expected = plain(get("reference").aggregate(asked))
-    assert plain(get("duckdb").aggregate(asked)) == expected
-    honest = measures.call
-    monkeypatch.setattr(
-        measures, "call", lambda name, *args: honest(name.replace("_NO_", "_ABSENT_"), *args)
-    )
-    assert plain(get("duckdb").aggregate(asked)) == expected
 
 
 def test_an_optimizer_that_this_duckdb_lacks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

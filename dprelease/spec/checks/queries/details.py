@@ -10,7 +10,6 @@ from dprelease.model import Part as RatioPart
 from dprelease.spec.checks.queries.query_context import SpecQuery
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.fields import Quantiles
-from dprelease.spec.schema.models import PartStatistic
 from dprelease.statistics.registry import STATISTICS
 
 
@@ -77,10 +76,6 @@ def _quantiles(query: SpecQuery, column: Column | None, wanted: Quantiles | None
     return Details(wanted, points) if wanted is not None else None
 
 
-SUMMED: PartStatistic = "sum"
-"""What a part with a column is."""
-
-
 def _ratio_part(query: SpecQuery, key: Literal["numerator", "denominator"]) -> RatioPart | None:
     """Make the numerator or denominator of a ratio; None with a complaint."""
     half = query.model.numerator if key == "numerator" else query.model.denominator
@@ -104,7 +99,7 @@ def _ratio_part(query: SpecQuery, key: Literal["numerator", "denominator"]) -> R
     declared = query.find(section.column, key, "column")
     if declared is None:
         return None
-    query.check_numeric(declared, SUMMED, key, "column")
+    query.check_numeric(declared, "sum", key, "column")
     return RatioPart(declared.column, where)
 
 
