@@ -20,7 +20,7 @@ WITHOUT_INSTALLING = {
     ),
     "pip install '.[test]' && pytest": "true",
     "pip install .": "true",
-    "pip install '.[docs]' && zensical build --strict": "true",
+    "pip install '.[docs]' && python docs/build_site.py": "true",
 }
 
 
@@ -124,11 +124,6 @@ def test_every_python_block_runs(page, block, checkout):
     done = run(["python", "-W", "error", "-c", block.text], checkout)
     assert done.returncode == 0, done.stdout
     assert done.stdout
-
-
-def test_every_command_of_the_tool_is_shown_with_its_help():
-    shown = commands_shown()
-    assert {f"dprelease {name} --help" for name in COMMANDS} <= shown
 
 
 @pytest.mark.parametrize(("page", "block"), [*blocks("text"), *blocks("yaml")], ids=place)
