@@ -26,7 +26,7 @@ def leads_somewhere(target: str, page: Page) -> bool:
     path = (page.path.parent / name).resolve() if name else page.path
     if page is not README and not path.is_relative_to(DOCS):
         return False  # the site holds nothing else
-    return (path.is_file() and (not anchor or anchor in Page(path).anchors)) or (
+    return (path.is_file() and (not anchor or path.suffix != ".md" or anchor in Page(path).anchors)) or (
         page is README and path.is_dir()
     )  # fmt: skip
 
