@@ -26,9 +26,10 @@ def leads_somewhere(target: str, page: Page) -> bool:
     path = (page.path.parent / name).resolve() if name else page.path
     if page is not README and not path.is_relative_to(DOCS):
         return False  # the site holds nothing else
-    return (path.is_file() and (not anchor or path.suffix != ".md" or anchor in Page(path).anchors)) or (
-        page is README and path.is_dir()
-    )  # fmt: skip
+    if path.is_dir():
+        return page is README
+    has_anchor = path.suffix != ".md" or not anchor or anchor in Page(path).anchors
+    return path.is_file() and has_anchor
 
 
 def broken(page: Page) -> list[str]:
