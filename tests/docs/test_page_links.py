@@ -29,9 +29,10 @@ def leads_somewhere(target: str, page: Page) -> bool:
         return False  # the site holds nothing else
     if path.is_relative_to(DOCS) and path.relative_to(DOCS).as_posix() in build_site.made():
         return True  # when the site is built
-    return (path.is_file() and (not anchor or anchor in Page(path).anchors)) or (
-        page is README and path.is_dir()
-    )  # fmt: skip
+    if path.is_dir():
+        return page is README
+    has_anchor = path.suffix != ".md" or not anchor or anchor in Page(path).anchors
+    return path.is_file() and has_anchor
 
 
 def broken(page: Page) -> list[str]:
