@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,13 @@ PACKAGE = ROOT / "dprelease"
 
 def cell(text: str) -> str:
     """Text inside a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")
+    # In code a backslash before a bar would be seen: GitHub and the site both take this.
+    text = re.sub(
+        r"`([^`]*\|[^`]*)`",
+        lambda code: f"<code>{escape(code[1], quote=False).replace('|', '&#124;')}</code>",
+        " ".join(text.split()),
+    )
+    return text.replace("|", "\\|")
 
 
 def row(*cells: str) -> str:
@@ -81,9 +88,7 @@ def commands() -> Lines:
     for name, command, context in all_commands():
         yield f"### {name}"
         yield ""
-        yield "```text"
-        yield command.get_usage(context).removeprefix("Usage: ")
-        yield "```"
+        yield f"`{command.get_usage(context).removeprefix('Usage: ')}`"
         yield ""
         for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
             yield from _lines(marked(paragraph))
@@ -224,7 +229,7 @@ def codes() -> Lines:
     for start, (heading, note) in GROUPS.items():
         yield f"## {heading}"
         yield ""
-        yield note
+        yield from _lines(note)
         yield ""
         yield from table("code", "it says", "what to do")
         for code in groups[start]:
