@@ -53,8 +53,8 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     planned = dprelease.plan(release, output=output)
-    standing = standing_of(planned)
-    described = describe(planned, standing.facts())
+    standing, refusals = standing_of(planned)
+    described = describe(planned, standing)
     described["digest"] = digest_of(planned)
     described["what_if"] = what_if_facts(planned)
     if not quiet:
@@ -80,8 +80,8 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         write_plan(described)
         for note in planned.notes:
             remark(f"note: {note}")
-    if not standing.refusals:
+    if not refusals:
         return int(ExitCode.DONE)
     if not (as_json and quiet):
-        complain(standing.refusals)
+        complain(refusals)
     return int(ExitCode.BUDGET)

@@ -38,6 +38,7 @@ from dprelease.spec.schema.numbers import (
     within,
 )
 from dprelease.spec.schema.sections import Choice, Key, Section, nested
+from dprelease.statistics.registry import STATISTICS
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]
 Format = Literal["csv", "parquet"]
@@ -46,6 +47,8 @@ Neighbours = Literal["add-remove", "replace-one"]
 PartStatistic = Literal["sum", "count"]
 TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
 Unit = Literal["row", "column"]
+
+*_FIRST, _LAST = STATISTICS
 
 
 class ReleaseSection(Section, header="[release]"):
@@ -279,8 +282,7 @@ class QuerySection(Section, header="[[query]]"):
     )
     statistic = Key(
         line,
-        "count, count_units, count_distinct, sum, mean, variance, stddev, ratio, proportion, "
-        "histogram, quantile, median, min, max, mode, top_k or best",
+        f"{', '.join(_FIRST)} or {_LAST}",
         remedy="such as count, sum, mean, quantile or histogram",
     )
     by = Key(texts, "grouping columns; each needs keys, bins or `partition_selection`", "overall")
