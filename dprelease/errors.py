@@ -39,9 +39,9 @@ class Place:
 class Complaint:
     """One finding: where, what, and what to do.
 
-    ``key`` is the dotted key path in the spec (``query[2].epsilon``), ``code`` a stable number
-    (E0xx syntax, E1xx structure, E2xx meaning, E3xx budget, E4xx data, E5xx after the charge,
-    E6xx ledger, E7xx interruptions and bugs, E8xx output, W... warnings).
+    ``key`` is the dotted key path in the spec (``query[2].epsilon``). ``code`` is a stable number:
+    E0xx syntax, E1xx structure, E2xx meaning, E3xx budget, E4xx data, E5xx after the charge, E6xx
+    ledger, E7xx interruptions and bugs, E8xx output, W... warnings.
     """
 
     code: str

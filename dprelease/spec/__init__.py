@@ -26,9 +26,10 @@ def load(
     ``spec`` is the path of a TOML file, or its content as a mapping (then complaints have no
     places). ``period`` fills ``{period}`` in the paths and the snapshot. Relative paths start at
     ``base``; by default at the directory of the file, for a mapping at the current directory.
-    Neither the data nor the ledger is opened. Each keys_file and candidates_file is read; unread is
-    refused what is a part of the data, another period or the ledger (told by names, devices and
-    inodes), and what lies outside of that directory, unless ``allow_outside_lists``.
+    Neither the data nor the ledger is opened. Each keys_file and candidates_file is read.
+    A list is refused unread if it is a part of the data, another period or the ledger (told by
+    names, devices and inodes). So is one outside of that directory, unless
+    ``allow_outside_lists``.
 
     Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
     """

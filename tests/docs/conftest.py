@@ -1,6 +1,7 @@
-"""Makes the small programs beside the tests importable by their names."""
+"""Makes the programs beside the tests, and the build of the site, importable by their names."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "docs")]

@@ -1,22 +1,13 @@
-"""Write the spec reference from the models that read the spec.
-
-Run: python tests/docs/spec_reference.py        (rewrites docs/reference/spec.md between two marks)
-"""
+"""The spec reference, from the models that read the spec; ``reference`` writes its page."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from dprelease.spec.schema import fields, models, numbers
 from dprelease.spec.schema.sections import Choice, Key
-
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "spec.md"
-BEGIN = "<!-- spec reference: begin (written by tests/docs/spec_reference.py) -->"
-END = "<!-- spec reference: end -->"
 
 KINDS: dict[Callable[[object], object], str] = {
     fields.text: "text",
@@ -80,21 +71,3 @@ def lines() -> Iterator[str]:
             cells = cell(kind(key)), cell(default(key.absent)), cell(key.meaning)
             yield f"| `{name}` | {' | '.join(cells)} |"
         yield ""
-
-
-def reference() -> str:
-    """The whole reference with its marks."""
-    body = "\n".join(lines())
-    return f"{BEGIN}\n\n{body}\n{END}"
-
-
-def replaced(text: str) -> str:
-    """The page with the reference in place. ValueError when a mark is missing."""
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    return before + reference() + after
-
-
-if __name__ == "__main__":
-    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.exit(0)

@@ -1,6 +1,7 @@
 """Every command that the documentation shows is run, and prints what its page says."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ WITHOUT_INSTALLING = {
     ),
     "pip install '.[test]' && pytest": "true",
     "pip install .": "true",
-    "pip install '.[docs]' && zensical build --strict": "true",
+    "pip install '.[docs]' && python docs/build_site.py": "true",
 }
 
 
@@ -126,16 +127,12 @@ def test_every_python_block_runs(page, block, checkout):
     assert done.stdout
 
 
-def test_every_command_of_the_tool_is_shown_with_its_help():
-    shown = commands_shown()
-    assert {f"dprelease {name} --help" for name in COMMANDS} <= shown
-
-
 @pytest.mark.parametrize(("page", "block"), [*blocks("text"), *blocks("yaml")], ids=place)
 def test_commands_in_other_blocks_are_well_formed(page, block):
     for line in block.text.splitlines():
         _, found, rest = line.partition("dprelease ")
-        name, *arguments = shlex.split(rest.replace("$(date +\\%Y-\\%m)", "2026-01")) or [""]
+        alone = re.split(r"[|>)]", rest.replace("$(date +\\%Y-\\%m)", "2026-01"))[0]
+        name, *arguments = shlex.split(alone) or [""]
         if found and name in COMMANDS:
             command = app.get_command(None, name)
             command.make_context(name, arguments)

@@ -15,7 +15,7 @@ from dprelease.spec.schema.models import DataSection, OutputSection
 from dprelease.spec.schema.structure import Part, Parts
 
 USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
-_FORMATS: dict[str, Literal["csv", "parquet"]] = {
+FORMATS: dict[str, Literal["csv", "parquet"]] = {
     ".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
@@ -103,7 +103,7 @@ def _format(part: Part[DataSection], path: str) -> Literal["csv", "parquet"] | N
         raise Refused(message, "unpack it, or convert it to Parquet", "E228")
     declared = part.model.format
     if declared is None and "format" not in part.bad:
-        declared = _FORMATS.get(suffix)
+        declared = FORMATS.get(suffix)
         if declared is None or path.endswith("/"):
             what = f"the suffix {show(suffix)}" if suffix else "a path without suffix"
             message = f"{what} does not say which format the data has"

@@ -1,0 +1,538 @@
+"""Write what the reference says from the code: between two marks on each page.
+
+Run: python tests/docs/reference.py        (rewrites pages of docs/reference)
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import spec_reference
+from pages import ROOT, page
+from remedies import REMEDIES
+
+import dprelease
+from dprelease.cli.app import app
+from dprelease.expressions import whitelist
+from dprelease.model import ColumnType
+from dprelease.release.plan import ReleasePlan
+from dprelease.report.formats import FORMATS
+from dprelease.spec.checks import data_source
+from dprelease.statistics.registry import STATISTICS
+
+Lines = Iterator[str]
+BEGIN = "<!-- {}: begin (written by tests/docs/reference.py) -->"
+END = "<!-- {}: end -->"
+PACKAGE = ROOT / "dprelease"
+
+
+def cell(text: str) -> str:
+    """Text inside a Markdown table."""
+    # In code a backslash before a bar would be seen: GitHub and the site both take this.
+    text = re.sub(
+        r"`([^`]*\|[^`]*)`",
+        lambda code: f"<code>{escape(code[1], quote=False).replace('|', '&#124;')}</code>",
+        " ".join(text.split()),
+    )
+    return text.replace("|", "\\|")
+
+
+def row(*cells: str) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(map(cell, cells))} |"
+
+
+def table(*heads: str) -> Lines:
+    """The first two lines of a table."""
+    yield row(*heads)
+    yield "|" + "---|" * len(heads)
+
+
+def marked(text: str) -> str:
+    """Text of a docstring as Markdown."""
+    return text.replace("``", "`")
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Every command with its name and context, a group before its own commands."""
+    top = click.Context(app, info_name="dprelease")
+    for name in app.list_commands(top):
+        command = app.get_command(top, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=top)
+        yield name, command, context
+        if isinstance(command, click.Group):
+            for inner, below in command.commands.items():
+                yield (
+                    f"{name} {inner}",
+                    below,
+                    click.Context(below, info_name=inner, parent=context),
+                )
+
+
+def commands() -> Lines:
+    """A section for each command: what it does, its options, its examples."""
+    for name, command, context in all_commands():
+        yield f"### {name}"
+        yield ""
+        yield f"`{command.get_usage(context).removeprefix('Usage: ')}`"
+        yield ""
+        for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+            yield from _lines(marked(paragraph))
+            yield ""
+        if options := [o for o in command.params if isinstance(o, click.Option)]:
+            yield from table("option", "takes", "meaning")
+            for option in options:
+                names = ", ".join(f"`{name}`" for name in option.opts)
+                yield row(names, takes(option, context), meaning(option, context))
+            yield ""
+        if command.epilog and name != "dprelease":
+            yield "```text"
+            yield inspect.cleandoc(command.epilog.replace("\b\n", ""))
+            yield "```"
+            yield ""
+
+
+def takes(option: click.Option, context: click.Context) -> str:
+    """What an option is followed by."""
+    if option.is_flag:
+        return "-"
+    if isinstance(option.type, click.Choice):
+        return " ".join(f"`{choice}`" for choice in option.type.choices)
+    return f"`{option.make_metavar(context)}`"
+
+
+def meaning(option: click.Option, context: click.Context) -> str:
+    """What an option does, and what holds without it."""
+    record = option.get_help_record(context)
+    assert record is not None
+    text = record[1].replace("[output]", "`[output]`")
+    text = re.sub(r"(?:; |\[)x>=0\]", "]", text).replace(" ]", "")
+    text = re.sub(r"\s*\[(default: [^\]]+)\]", r" (\1)", text)
+    return re.sub(r"(?<![\w`])(--[a-z-]+|\{period\})", r"`\1`", text)
+
+
+def _lines(text: str, width: int = 100) -> Lines:
+    """A paragraph in lines of at most a width."""
+    line = ""
+    for word in text.split():
+        if line and len(line) + 1 + len(word) > width:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    yield line
+
+
+# --- environment variables ------------------------------------------------------------------------
+
+VARIABLES = {
+    "DPRELEASE_MEMORY": "how much memory DuckDB may take, such as `2GB`: "
+    "[Memory](../explanation/measurements.md#memory)",
+    "NO_COLOR": "if not empty, no colour on a terminal",
+    "TERM": "if `dumb`, the output is not taken for a terminal",
+    "COLUMNS": "how many columns a terminal is taken to have",
+    "_DPRELEASE_COMPLETE": "set by the script of `dprelease completion`, for its own calls",
+}
+
+
+def variables_of_the_code() -> set[str]:
+    """Names of the variables that the package looks up in the environment."""
+    names = set()
+    for file in PACKAGE.rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        if "environ" not in source and "getenv" not in source:
+            continue
+        tree = ast.parse(source)
+        constants = {
+            target.id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "os.environ.get", "os.getenv", "os.environ.pop", "environ.get"
+            ):  # fmt: skip
+                first: Any = node.args[0]
+            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
+                first = node.slice
+            else:
+                continue
+            names.add(constants[first.id] if isinstance(first, ast.Name) else first.value)
+    return names
+
+
+def variables() -> Lines:
+    """The environment variables that the code reads."""
+    yield from table("variable", "meaning")
+    found = variables_of_the_code()
+    for name in sorted(found | set(VARIABLES), key=list(VARIABLES).index):
+        if name not in found:
+            raise KeyError(f"{name} is not read anywhere")
+        yield row(f"`{name}`", VARIABLES[name])
+
+
+# --- codes ----------------------------------------------------------------------------------------
+
+# first characters of a code -> heading, and what holds for all of them
+GROUPS = {
+    "E000": ("The command line", "Exit code 2. Nothing was read or charged."),
+    "E00": ("The spec is no TOML", "Exit code 2. Nothing was read or charged."),
+    "E01": ("Files that a command reads or writes", "Exit code 2. Nothing was charged."),
+    "E1": ("The structure of a spec", "Exit code 2. No data was opened."),
+    "E2": ("The meaning of a spec", "Exit code 2. No data was opened."),
+    "E30": ("The ledger refuses the budget", "Exit code 3. Nothing was charged."),
+    "E3": ("The budgets make no plan", "Exit code 2. No data was opened."),
+    "E4": ("The data is not as declared", "Exit code 4. Nothing was charged."),
+    "E5": (
+        "After the charge",
+        "Exit code 5, or 70 for an internal error. "
+        "Running the same release again is free unless the message says otherwise.",
+    ),
+    "E6": (
+        "The ledger",
+        "Exit code 6, or 5 after a charge. E614, E615 and E616 have 2, and E611 has 70.",
+    ),
+    "E7": ("Interruptions and bugs", "Exit codes 130, 143 and 70."),
+    "E80": ("The output", "Exit code 2 before the charge, 5 after it."),
+    "E82": ("A report rendered again", "Exit code 2. Nothing is charged by it."),
+    "E83": ("Estimates from a table of records", "Exit code 2. Nothing is charged by it."),
+    "W2": ("Warnings about a spec", "The spec works. `check --strict` exits with 1."),
+    "W3": ("Warnings about a plan", "The plan works. `check --strict` exits with 1."),
+    "W8": ("Warnings about an output", "The tables are shown all the same."),
+}
+
+
+def codes() -> Lines:
+    """Every code by what it is about: what it says, and what to do."""
+    from unit.complaint_codes import CODE_TABLE, SPEC_CODES
+
+    said = {code.code: code.meaning for code in CODE_TABLE} | dict(SPEC_CODES)
+    groups: dict[str, list[str]] = {start: [] for start in GROUPS}
+    for code in sorted(said):
+        groups[max((start for start in GROUPS if code.startswith(start)), key=len)].append(code)
+    for start, (heading, note) in GROUPS.items():
+        yield f"## {heading}"
+        yield ""
+        yield from _lines(note)
+        yield ""
+        yield from table("code", "it says", "what to do")
+        for code in groups[start]:
+            yield row(f"`{code}`", said[code].replace("{period}", "`{period}`"), REMEDIES[code])
+        yield ""
+
+
+# --- output ---------------------------------------------------------------------------------------
+
+SUFFIXES = {
+    "": "the figure with noise, or the name chosen",
+    "_noise_moe": "half-width of its noise interval; of a name, by how much its score may fall "
+    "short of the best one's",
+    "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure",
+    "_count": "the number of values behind it, for free",
+    "_count_noise_moe": "half-width of that number's noise interval",
+    "_mean": "the mean, for free",
+    "_mean_noise_moe": "half-width of the mean's noise interval",
+    "_rank_moe": "within how many ranks it is right; its `_noise_moe` and `_flag` are empty",
+    "_1": "the first name; the others are in `_2`, `_3` and so on",
+}
+
+
+def columns() -> Lines:
+    """Which columns follow a query's name, and of which statistics."""
+    by_suffix: dict[str, list[str]] = {}
+    for name, statistic in STATISTICS.items():
+        for suffix in statistic.suffixes:
+            by_suffix.setdefault(suffix, []).append(name)
+    yield from table("column", "what", "of which statistics")
+    for suffix in sorted(by_suffix, key=list(SUFFIXES).index):
+        names = by_suffix[suffix]
+        others = [name for name in STATISTICS if name not in names]
+        of = "all" if not others else ", ".join(f"`{name}`" for name in names)
+        if 0 < len(others) < 4:
+            of = "all but " + ", ".join(f"`{name}`" for name in others)
+        yield row(f"`<query>{suffix}`", SUFFIXES[suffix], of)
+
+
+REPORTS = {
+    "html": "for people: the guarantee, what it means, figures with charts, noise, budget, hazards."
+    " One file that loads nothing, for the screen, the phone and paper",
+    "md": "the same as Markdown, for pull requests",
+    "json": "the same for programs; its schema is [report.schema.json](report.schema.json)",
+    "registry": "a draft entry for [OpenDP's registry of deployments](https://registry.opendp.org)",
+}
+
+
+def reports() -> Lines:
+    """The files of a report, by the words of ``[report] formats``."""
+    yield from table("`[report] formats`", "file", "media type", "what")
+    for name, form in FORMATS.items():
+        yield row(f'`"{name}"`', f"`{form.file}`", f"`{form.media_type}`", REPORTS[name])
+
+
+def inputs() -> Lines:
+    """The format that a suffix stands for."""
+    yield from table("suffix", "format")
+    for suffix, form in data_source.FORMATS.items():
+        yield row(f"`{suffix}`", f'`"{form}"`')
+
+
+# --- statistics -----------------------------------------------------------------------------------
+
+
+def keys() -> Lines:
+    """What each statistic takes of a query."""
+    yield from table("statistic", "`column`", "also needs", "may take", "`mechanism`")
+    for name, statistic in STATISTICS.items():
+        asked = statistic.keys
+        column = "-"
+        if asked.column:
+            kinds = {"with bounds": asked.numeric, "with keys or bins": asked.groups
+                     or asked.chooses}  # fmt: skip
+            column = next((words for words, holds in kinds.items() if holds), "any")
+        needs = (*asked.needs, *(("where",) if asked.where_is_numerator else ()))
+        yield row(f"`{name}`", column, *(
+            " ".join(f"`{word}`" for word in words) or "-"
+            for words in (needs, asked.may, asked.mechanisms)
+        ))  # fmt: skip
+
+
+# --- expressions ----------------------------------------------------------------------------------
+
+TYPES = {
+    "n": ColumnType.INTEGER, "x": ColumnType.FLOAT, "s": ColumnType.STRING, "b": ColumnType.BOOLEAN,
+    "d": ColumnType.DATE, "t": ColumnType.TIMESTAMP,
+}  # fmt: skip
+EXAMPLES = {
+    "Column": "n", "Paren": "(n)", "Literal": "'text'", "Boolean": "TRUE", "Null": "NULL",
+    "Neg": "-n", "Add": "n + 1", "Sub": "n - 1", "Mul": "n * 2", "Div": "n / 2", "Mod": "n % 2",
+    "EQ": "s = 'a'", "NEQ": "s <> 'a'", "LT": "x < 1", "LTE": "x <= 1", "GT": "x > 1",
+    "GTE": "x >= 1", "And": "b AND x > 1", "Or": "b OR x > 1", "Not": "NOT b", "Is": "x IS NULL",
+    "Between": "n BETWEEN 1 AND 5", "In": "s IN ('a', 'b')", "Like": "s LIKE 'a%'",
+    "Case": "CASE WHEN b THEN 1 ELSE 0 END", "Coalesce": "COALESCE(x, 0)",
+    "Nullif": "NULLIF(n, 0)", "Greatest": "GREATEST(n, 0)", "Least": "LEAST(n, 10)",
+    "Abs": "ABS(n)", "Floor": "FLOOR(x)", "Ceil": "CEIL(x)", "Round": "ROUND(x, 2)",
+    "Lower": "LOWER(s)", "Upper": "UPPER(s)", "Trim": "TRIM(s)", "Length": "LENGTH(s)",
+    "Substring": "SUBSTRING(s, 1, 3)", "Concat": "CONCAT(s, '-', s)", "DPipe": "s || 'a'",
+    "Year": "YEAR(d)", "Month": "MONTH(d)", "Day": "DAY(d)", "DayOfMonth": "DAYOFMONTH(d)",
+    "Hour": "HOUR(t)", "Extract": "EXTRACT(year FROM d)",
+    "DateDiff": "DATE_DIFF('day', d, DATE '2026-01-31')", "Cast": "CAST(b AS integer)",
+}  # fmt: skip
+
+
+def expressions() -> Lines:
+    """Every piece that an expression may hold, as an example, and the type of its value."""
+    by_type: dict[str, list[str]] = {}
+    for shape in whitelist.SHAPES:
+        text = EXAMPLES[shape]
+        kind = whitelist.type_name(whitelist.read(text, TYPES).type)
+        by_type.setdefault(kind, []).append(text)
+    yield from table("gives", "examples")
+    for kind, texts in sorted(by_type.items()):
+        yield row(kind, ", ".join(f"`{text}`" for text in texts))
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+LIMITS: dict[str, dict[str, str]] = {
+    "Spec file": {
+        "spec.toml.syntax:MAX_BYTES": "size of a spec",
+        "spec.toml.syntax:MAX_KEYS": "keys of a spec",
+        "spec.toml.tree:MAX_DEPTH": "levels of nested tables and lists",
+        "spec.toml.tree:MAX_VALUES": "values of a spec",
+        "spec.complaints.reporter:MOST_SHOWN": "complaints that are shown at once",
+    },
+    "Numbers and names": {
+        "spec.schema.numbers:LARGEST": "size of a number; from here on it is refused",
+        "spec.schema.numbers:MAX_EPSILON": "epsilon of a query or release",
+        "spec.schema.numbers:MAX_BOUND": "rows or groups that one unit may count in",
+        "spec.schema.numbers:MAX_SELECTION_DELTA": "delta of a selection of private keys",
+        "spec.schema.fields:MAX_QUANTILES": "quantiles of one query",
+        "spec.checks.columns.domains:LONGEST_KEY": "characters of a public key",
+        "spec.checks.columns.grids:LARGEST_STEPS": "steps from 0 to a bound of a column",
+        "spec.checks.queries.query_context:LARGEST_SQUARED": "steps from `lower` to `upper` where "
+        "squares are summed",
+    },
+    "Queries": {
+        "spec.checks.queries.query:MAX_CELLS": "cells of a query: all combinations of its groups",
+        "cli.estimate:MOST_CELLS": "cells of a cross table of `dprelease estimate --cross`",
+    },
+    "Expressions": {
+        "expressions.grammar:MAX_LENGTH": "characters of an expression",
+        "expressions.grammar:MAX_DEPTH": "levels of nesting",
+        "expressions.grammar:MAX_NODES": "pieces of an expression",
+        "expressions.growth:MOST_PIECES": "weighted pieces of text that an expression may join",
+        "expressions.growth:MOST_OPERATIONS": "weighted operations on one record",
+    },
+    "Data": {
+        "engines.common.files:LINE_LIMIT": "size of a line of CSV; a longer one is a record of "
+        "nulls",
+        "engines.parquet.reader:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
+        "engines.common.key_normalization:LONGEST_KEY": "characters of a private key; a longer "
+        "one is cut",
+        "engines.duckdb.session:LEAST_MEMORY": "bytes that `DPRELEASE_MEMORY` must allow, at least",
+        "engines.duckdb.session:MOST_THREADS": "threads that read data",
+    },
+    "Output": {
+        "output.publish:LONGEST_NAME": "bytes of a file's name",
+        "output.publish:LONGEST_PATH": "bytes of the output's path",
+        "cli.show:MOST_ROWS": "rows of a table that `dprelease show` shows by itself",
+    },
+}
+LIMIT = re.compile(r"^((?:MAX|MOST|LONGEST|LARGEST|LEAST)_?[A-Z_]*|[A-Z]+_LIMIT)(?:: \w+)? = ")
+# Where each limit is one that a user can meet, so that it is in the table.
+MET = ("spec", "expressions", "engines/common", "output/publish.py")
+# Those that are no limit of what a user writes: hints, sizes inside, or the same as another.
+INSIDE = {
+    "engines.common.key_normalization:LONGEST_TEXT",
+    "spec.checks.columns.grids:LEAST_STEPS",
+    "spec.checks.columns.list_files:MOST_LOOKS",  # said in words on the page of columns
+}
+
+
+def limits_of_the_code() -> set[str]:
+    """Limits in the modules where users meet them, as ``module:NAME``."""
+    names = set()
+    for part in MET:
+        place = PACKAGE / part
+        for file in [place] if place.is_file() else place.rglob("*.py"):
+            module = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
+            for line in file.read_text(encoding="utf-8").splitlines():
+                if match := LIMIT.match(line):
+                    names.add(f"{module}:{match[1]}")
+    return names
+
+
+def limits() -> Lines:
+    """The limits, with the figures that the code has."""
+    listed = {name for group in LIMITS.values() for name in group}
+    if missing := limits_of_the_code() - listed - INSIDE:
+        raise KeyError(f"limits that the page doesn't tell: {sorted(missing)}")
+    for heading, group in LIMITS.items():
+        yield f"## {heading}"
+        yield ""
+        yield from table("limit", "of what")
+        for place, words in group.items():
+            module, name = place.split(":")
+            value = getattr(import_module(f"dprelease.{module}"), name)
+            yield row(figure(value), words)
+        yield ""
+
+
+def figure(value: Any) -> str:
+    """A number as people read it."""
+    if isinstance(value, int) and value % (1 << 20) == 0 and value:
+        return f"{value >> 20:,} MiB" if value < 1 << 30 else f"{value:,}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+# --- Python ---------------------------------------------------------------------------------------
+
+
+def python() -> Lines:
+    """Every public name: how it is called, and what it says of itself."""
+    order = ["load", "plan", "run", "Result", "Failure", "Complaint", "Place", "ExitCode"]
+    for name in sorted(dprelease.__all__, key=order.index):
+        thing = getattr(dprelease, name)
+        yield f"### {name}"
+        yield ""
+        if isinstance(thing, type) and issubclass(thing, IntEnum):
+            yield from description(thing)
+            yield from table("name", "value")
+            for member in thing:
+                yield row(f"`{member.name}`", f"`{member.value}`")
+            yield ""
+            continue
+        yield "```text"
+        yield from signature(name, thing)
+        yield "```"
+        yield ""
+        yield from description(thing)
+        yield from members(ReleasePlan if name == "plan" else thing)
+
+
+def description(thing: Any) -> Lines:
+    """The docstring of a thing, as paragraphs."""
+    for paragraph in (inspect.getdoc(thing) or "").split("\n\n"):
+        yield from _lines(marked(paragraph))
+        yield ""
+
+
+def signature(name: str, thing: Callable[..., Any]) -> Lines:
+    """A call, with one line for each argument."""
+    call = inspect.signature(thing)
+    yield f"{name}("
+    star = False
+    for parameter in call.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            star = True
+            yield "    *,"
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        yield f"    {parameter.name}: {parameter.annotation}{default},"
+    result = call.return_annotation
+    yield ")" if isinstance(thing, type) else f") -> {result}"
+
+
+def members(thing: Any) -> Lines:
+    """Methods and properties of a class that say something of themselves."""
+    rows = []
+    for name, member in vars(thing).items():
+        text = inspect.getdoc(member)
+        if not name.startswith("_") and text and not isinstance(member, (str, int, tuple)):
+            called = inspect.isfunction(member)
+            if called or isinstance(member, property) or hasattr(member, "attrname"):
+                rows.append(row(f"`{name}{'()' if called else ''}`", marked(text)))
+    if rows:
+        yield from table(f"of a `{thing.__name__}`", "what it gives")
+        yield from rows
+        yield ""
+
+
+# --- pages ----------------------------------------------------------------------------------------
+
+# page of docs/reference -> its parts by name
+PARTS: dict[str, dict[str, Callable[[], Lines]]] = {
+    "spec.md": {"spec": spec_reference.lines},
+    "statistics.md": {"keys of statistics": keys},
+    "columns.md": {"expressions": expressions},
+    "data.md": {"formats": inputs},
+    "output.md": {"reports": reports, "columns": columns},
+    "commands.md": {"variables": variables, "commands": commands},
+    "codes.md": {"codes": codes},
+    "limits.md": {"limits": limits},
+    "python.md": {"names": python},
+}
+
+
+def replaced(name: str) -> str:
+    """A page with its generated parts as the code has them. ValueError when a mark is missing."""
+    text = page(f"reference/{name}").text
+    for part, write in PARTS[name].items():
+        begin, end = BEGIN.format(part), END.format(part)
+        before, rest = text.split(begin)
+        _, after = rest.split(end)
+        body = "\n".join(write()).rstrip("\n")
+        text = f"{before}{begin}\n\n{body}\n\n{end}{after}"
+    return text
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "tests"))
+    for name in PARTS:
+        target: Path = page(f"reference/{name}").path
+        target.write_text(replaced(name), encoding="utf-8")

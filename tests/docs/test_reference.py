@@ -1,0 +1,70 @@
+"""The reference says what the code says: its generated parts are current and leave nothing out."""
+
+import click
+import pytest
+import reference
+from pages import page
+from reference import BEGIN, END, PARTS, REMEDIES, all_commands, replaced
+from unit.complaint_codes import CODE_TABLE, SPEC_CODES
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_page_is_what_the_code_says(name):
+    text = page(f"reference/{name}").text
+    assert replaced(name) == text, "run: python tests/docs/reference.py"
+    for part in PARTS[name]:
+        assert text.count(BEGIN.format(part)) == text.count(END.format(part)) == 1
+
+
+def test_every_code_has_something_to_do():
+    assert set(REMEDIES) == {code.code for code in CODE_TABLE} | {code for code, _ in SPEC_CODES}
+    text = page("reference/codes.md").text
+    assert all(text.count(f"| `{code}` |") == 1 for code in REMEDIES)
+
+
+def test_every_command_and_option_is_told():
+    text = page("reference/commands.md").text
+    names = [name for name, _, _ in all_commands()]
+    assert {"run", "check", "budget verify"} <= set(names)
+    for name, command, _ in all_commands():
+        section = text.split(f"\n### {name}\n")[1].partition("\n### ")[0]
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert all(f"`{spelling}`" in section for spelling in option.opts)
+
+
+def test_a_variable_that_the_page_does_not_tell_is_missed(monkeypatch):
+    monkeypatch.delitem(reference.VARIABLES, "DPRELEASE_MEMORY")
+    with pytest.raises(ValueError, match="DPRELEASE_MEMORY"):
+        list(reference.variables())
+    monkeypatch.setitem(reference.VARIABLES, "DPRELEASE_MEMORY", "memory")
+    monkeypatch.setitem(reference.VARIABLES, "DPRELEASE_NOTHING", "nothing")
+    with pytest.raises(KeyError, match="DPRELEASE_NOTHING"):
+        list(reference.variables())
+
+
+def test_a_limit_that_the_page_does_not_tell_is_missed(monkeypatch):
+    monkeypatch.delitem(reference.LIMITS["Spec file"], "spec.toml.syntax:MAX_BYTES")
+    with pytest.raises(KeyError, match=r"spec\.toml\.syntax:MAX_BYTES"):
+        list(reference.limits())
+
+
+def test_a_new_piece_of_an_expression_is_missed(monkeypatch):
+    shapes = reference.whitelist.SHAPES
+    monkeypatch.setitem(shapes, "Sqrt", shapes["Abs"])
+    with pytest.raises(KeyError, match="Sqrt"):
+        list(reference.expressions())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (200, "200"),
+        (1 << 20, "1 MiB"),
+        (4 << 20, "4 MiB"),
+        (10**18, f"{10**18:,}"),
+        (2**31, "2,147,483,648"),
+    ],
+)
+def test_numbers_are_written_for_people(value, text):
+    assert reference.figure(value) == text
