@@ -7,7 +7,8 @@ import json
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from io import BufferedReader
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -138,10 +139,9 @@ def _refusal(code: str, message: str, hint: str = _AGAIN) -> Failure:
 
 REPORT = "report.json"
 _LARGEST = 256 * 1024 * 1024
-_CHUNK = 1 << 20
 
 
-def opened(path: str, code: str = "E830") -> BinaryIO:
+def opened(path: str, code: str = "E830") -> BufferedReader:
     """Open a plain file. Raises Failure (exit code 2)."""
     reason = "it is no plain file"
     try:
@@ -209,16 +209,14 @@ def _files(facts: Mapping[str, Any], part: str) -> list[str]:
     return [entry for entry in files if isinstance(entry, str)]
 
 
-def check_digest(source: BinaryIO, path: str, table_facts: Stated) -> None:
+def check_digest(source: BufferedReader, path: str, table_facts: Stated) -> None:
     """Refuse a file that is not the one of the report, and go back to its begin."""
-    digest = hashlib.sha256()
     try:
-        while chunk := source.read(_CHUNK):
-            digest.update(chunk)
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
         source.seek(0)
     except OSError as problem:
         message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
         raise _refusal("E830", message) from None
-    if digest.hexdigest() != table_facts.sha256:
+    if digest != table_facts.sha256:
         message = f"{path} is not the file that was released: its SHA-256 is another"
         raise _refusal("E833", message)

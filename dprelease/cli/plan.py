@@ -53,10 +53,9 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     planned = dprelease.plan(release, output=output)
-    standing = standing_of(planned)
-    ledger, digest = standing.facts(), digest_of(planned)
+    ledger, refusals = standing_of(planned)
     described = describe(planned, ledger)
-    described["digest"] = digest
+    described["digest"] = digest = digest_of(planned)
     described["what_if"] = what_if_facts(planned)
     if not quiet:
         complain((*release.warnings, *plan_warnings(planned)), "warning")
@@ -82,8 +81,8 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         write_plan(described, ledger)
         for note in planned.notes:
             remark(f"note: {note}")
-    if not standing.refusals:
+    if not refusals:
         return int(ExitCode.DONE)
     if not (as_json and quiet):
-        complain(standing.refusals)
+        complain(refusals)
     return int(ExitCode.BUDGET)

@@ -18,7 +18,7 @@ Facts = Mapping[str, Fact]
 
 MOST = 12
 _CLAIM = "public, and not taken from the data?"
-_WHY = {"bounds": _CLAIM, "truth": "see its epsilon"}
+_WHY = {"bounds": _CLAIM}
 
 
 class Kind(StrEnum):
@@ -90,8 +90,13 @@ def figure_changed(
     yield from changed(what, old, new, why, key, Kind.WEAKER if grown else Kind.STRONGER)
 
 
-def items_changed(
-    section: str, noun: str, old: Mapping[str, Item], new: Mapping[str, Item], added: str = "added"
+def items_changed(  # noqa: PLR0913, PLR0917 - what is compared, and the words on it
+    section: str,
+    noun: str,
+    old: Mapping[str, Item],
+    new: Mapping[str, Item],
+    added: str = "added",
+    removed: str = "removed",
 ) -> Iterator[Change]:
     """The items of a section of the spec that are gone or new, and the changes of the others."""
     for name in dict.fromkeys((*old, *new)):
@@ -99,7 +104,7 @@ def items_changed(
         if was is None or now is None:
             yield Change(
                 Kind.OTHER, what, was and was.summary, now and now.summary,
-                added if was is None else "removed", now.key if now else section,
+                added if was is None else removed, now.key if now else section,
             )  # fmt: skip
         else:
             for fact in dict.fromkeys((*was.facts, *now.facts)):

@@ -32,27 +32,12 @@ from dprelease.report.facts.queries import query_facts
 from dprelease.report.numbers import text
 from dprelease.statistics.registry import statistic_of
 
-_SAID = {
-    "data.path": ("data", "is it still the same dataset?"),
-    "data.snapshot": ("snapshot", "a version of the data of its own, charged anew"),
-    "data": ("format of the data", ""),
-    "output.interval": ("interval", "noise does not change"),
-    "output": ("format of the tables", ""),
-    "report.formats": ("formats of the report", ""),
-}
-"""What is told of a key of the spec, and why it matters."""
-
 
 def figure_changes(pair: Pair) -> Iterator[Change]:
     """Every change that leaves the guarantee as it is, and of what record-level tables cost."""
     before, after = pair.releases
-    old, new = _stated(before), _stated(after)
-    for key in dict.fromkeys((*old, *new)):
-        label, why = _SAID.get(key, (key.removeprefix("release.").replace("data.", "data: "), ""))
-        yield from changed(label, old.get(key), new.get(key), why, key)
-    if paths := elsewhere(pair, before.output.path, after.output.path):
-        yield Change(Kind.OTHER, "output", *paths, "", "output.path")
-    yield from items_changed("columns", "column", _columns(before), _columns(after), "")
+    yield from _data(pair)
+    yield from items_changed("columns", "column", _columns(before), _columns(after), "", "")
     queries = _queries(pair.old), _queries(pair.new)
     yield from items_changed("query", "query", *queries)
     orders = [[*filter(queries[1 - at].__contains__, names)] for at, names in enumerate(queries)]
@@ -60,29 +45,44 @@ def figure_changes(pair: Pair) -> Iterator[Change]:
         was, now = (listed(order, MOST) for order in orders)
         yield Change(Kind.OTHER, "order of the queries", was, now, "", "query")
     yield from perturb_changes(pair)
+    yield from _output(pair)
 
 
-def _stated(release: Release) -> dict[str, Value]:
-    """What the spec says of data, output and papers, by key."""
-    data, output, about = release.data, release.output, release.about
-    dialect = data.source.dialect
-    return {
-        "data.path": data.written_path,
-        "data.snapshot": data.snapshot,
-        "data": data.source.format,
-        **{
-            f"data.{field.name}": _option(getattr(dialect, field.name)) for field in fields(dialect)
-        },
-        "output.interval": output.interval,
-        "output": output.format,
-        "report.formats": ", ".join(sorted(release.report_formats)) or None,
-        **{f"release.{field.name}": getattr(about, field.name) for field in fields(about)},
-    }
+def _data(pair: Pair) -> Iterator[Change]:
+    old, new = (release.data for release in pair.releases)
+    why = "is it still the same dataset?"
+    yield from changed("data", old.written_path, new.written_path, why, "data.path")
+    why = "a version of the data of its own, charged anew"
+    yield from changed("snapshot", old.snapshot, new.snapshot, why, "data.snapshot")
+    yield from changed("format of the data", old.source.format, new.source.format, "", "data")
+    for field in fields(old.source.dialect):
+        was, now = (getattr(data.source.dialect, field.name) for data in (old, new))
+        if was != now:
+            key = f"data.{field.name}"
+            yield Change(Kind.OTHER, f"data: {field.name}", _option(was), _option(now), "", key)
 
 
 def _option(value: object) -> str | None:
-    """An option of CSV as TOML writes it."""
+    """An option of CSV as TOML writes it, of a long list the beginning."""
+    if isinstance(value, tuple):
+        return f"[{listed([_option(part) or '' for part in value], MOST)}]"
     return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _output(pair: Pair) -> Iterator[Change]:
+    before, after = pair.releases
+    old, new = before.output, after.output
+    why = "noise does not change"
+    yield from changed("interval", old.interval, new.interval, why, "output.interval")
+    yield from changed("format of the tables", old.format, new.format, "", "output")
+    if paths := elsewhere(pair, old.path, new.path):
+        yield Change(Kind.OTHER, "output", *paths, "", "output.path")
+    if set(before.report_formats) != set(after.report_formats):
+        formats = listed(before.report_formats), listed(after.report_formats)
+        yield Change(Kind.OTHER, "formats of the report", *formats, "", "report.formats")
+    for field in fields(before.about):
+        was, now = (getattr(release.about, field.name) for release in pair.releases)
+        yield from changed(field.name, was, now, "", f"release.{field.name}")
 
 
 def _columns(release: Release) -> dict[str, Item]:
@@ -153,9 +153,11 @@ def _query(
         "score_step": None if candidates is None else candidates.grid.step,
         "budget asked for": _budget(query),
         "mechanism asked for": query.mechanism,
-        "partition_selection": None
-        if selection is None
-        else _amounts(delta=selection.delta, epsilon=selection.epsilon),
+        **(
+            {}
+            if selection is None
+            else {"partition_selection": _amounts(delta=selection.delta, epsilon=selection.epsilon)}
+        ),
         "number of groups": "private" if stated["cells"] is None else stated["cells"],
         "mechanism": stated["mechanism"],
         "epsilon": epsilon,
@@ -217,21 +219,28 @@ def perturb_changes(pair: Pair) -> Iterator[Change]:
     published, not the guarantee.
     """
     old, new = ({table.name: table for table in release.perturbs} for release in pair.releases)
-    for name, table in new.items():
-        if name not in old:
-            continue
-        what, key = f"table {name}", f"perturb[{table.number}]"
-        losses = _loss(pair.old, old[name]), _loss(pair.new, table)
-        for part, was, now in zip(("epsilon", "delta"), *losses, strict=True):
-            why = "what the whole table costs one unit"
-            yield from figure_changed(f"{what}: {part}", was, now, key, why)
-        before, after = (list(_weights(version)) for version in (old[name], table))
-        if before != after:
-            why = moves(before, after, ": more of each record is published")
-            words = listed(before, MOST), listed(after, MOST)
-            yield Change(Kind.OTHER, f"{what}: columns", *words, why, key)
+    items = _tables(old, new), _tables(new, old)
     why = "added: each record is published, perturbed, and how many there are"
-    yield from items_changed("perturb", "table", _tables(old, new), _tables(new, old), why)
+    for name in dict.fromkeys((*old, *new)):
+        if name in old and name in new:
+            yield from _table_changes(pair, old[name], new[name])
+        was, now = ({name: side[name]} if name in side else {} for side in items)
+        yield from items_changed("perturb", "table", was, now, why)
+
+
+def _table_changes(pair: Pair, old: Perturb, new: Perturb) -> Iterator[Change]:
+    """What a table costs, how often its answers are true, and which columns it has."""
+    what, key = f"table {new.name}", f"perturb[{new.number}]"
+    losses = _loss(pair.old, old), _loss(pair.new, new)
+    for part, was, now in zip(("epsilon", "delta"), *losses, strict=True):
+        why = "what the whole table costs one unit"
+        yield from figure_changed(f"{what}: {part}", was, now, key, why)
+    yield from changed(f"{what}: truth", old.truth, new.truth, "see its epsilon", key)
+    before, after = (list(_weights(version)) for version in (old, new))
+    if before != after:
+        why = moves(before, after, ": more of each record is published")
+        words = listed(before, MOST), listed(after, MOST)
+        yield Change(Kind.OTHER, f"{what}: columns", *words, why, key)
 
 
 def _loss(plan: Plan, perturb: Perturb) -> tuple[Fraction, Fraction]:
@@ -260,13 +269,14 @@ def _tables(tables: Mapping[str, Perturb], others: Mapping[str, Perturb]) -> dic
     """
     items = {}
     for name, table in tables.items():
-        facts: dict[str, Value] = {"truth": table.truth}
-        weights, other = _weights(table), _weights(others.get(name, table))
-        for column in table.columns:
-            if column.name in other:
+        facts: dict[str, Value] = {}
+        columns = {column.name: column for column in table.columns}
+        weights, others_weights = _weights(table), _weights(others.get(name, table))
+        for column_name in others_weights:
+            if (column := columns.get(column_name)) is not None:
                 share, before = (
                     version[column.name] / sum(version.values(), Fraction(0))
-                    for version in (weights, other)
+                    for version in (weights, others_weights)
                 )
                 facts |= {
                     f"{column.name}: mechanism": str(column.mechanism),

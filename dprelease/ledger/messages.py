@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
 
@@ -120,33 +121,85 @@ def _cost(loss: Loss) -> str:
     return ", ".join(parts)
 
 
-def busy(path: str, wait: float) -> Failure:
-    """Another process held the ledger for the whole wait."""
-    return _refused(
-        "E601",
-        f"the ledger {path} is locked by another process (waited {wait:g} s)",
-        "wait for the other run to end, or give a longer wait",
-    )
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refusal with gaps. Called with what fills them, in order, it is the Failure to raise."""
+
+    code: str
+    message: str
+    hint: str
+    exit_code: ExitCode = ExitCode.LEDGER
+
+    def __call__(self, *names: object) -> Failure:
+        """Fill the gaps of message and hint with the same names: gap {0} takes the first."""
+        message, hint = self.message.format(*names), self.hint.format(*names)
+        return Failure(self.exit_code, Complaint(self.code, message, hint))
+
+
+_ANEW = (
+    "hold it against a report (dprelease budget verify {0} --against report.json); "
+    "only if it is the right one, write its witness anew (dprelease budget witness {0})"
+)
+
+# Gaps: {0} is the path of the ledger, unless said otherwise.
+busy = Refusal(
+    "E601",
+    "the ledger {0} is locked by another process (waited {1:g} s)",
+    "wait for the other run to end, or give a longer wait",
+)
+not_a_ledger = Refusal("E603", "{0} is not a whole dprelease ledger: {1}", RESTORE)
+wrong_schema = Refusal("E604", "the ledger {0} {1}", "{2}")
+broken_chain = Refusal("E605", "the ledger {0} was changed from outside: {1}", RESTORE)
+old_sqlite = Refusal(  # {0}: the version of Python's SQLite, which lacks STRICT tables
+    "E607",
+    "the ledger needs SQLite 3.37 or later, this Python has {0}",
+    "use a Python built with a newer SQLite",
+)
+missing = Refusal("E608", "there is no ledger at {0}", "give the path of an existing ledger")
+lost_charge = Refusal(  # {1}: the release that was charged
+    "E609",
+    'the ledger {0} no longer holds the charge of "{1}"',
+    "it was replaced or restored while the release ran; " + RESTORE,
+)
+used_up = Refusal(  # {0}: the release. Another process burnt the run while this one was at it
+    "E611",
+    'another process failed with this run of "{0}" after it had drawn noise, '
+    "and used its charge up",
+    "nothing was released; running again draws new noise and is charged again",
+    ExitCode.INTERNAL,
+)
+bad_guard = Refusal(  # {1}: the witness, {2}: the reason
+    "E612", "the witness {1} of the ledger {0} can't be used: {2}", _ANEW
+)
+no_guard = Refusal(  # {1}: where the witness should be
+    "E612",
+    "the ledger {0} has no witness at {1}: whether it is whole can't be told",
+    "put the witness back ([ledger] witness says where); " + _ANEW,
+)
+lost_ledger = Refusal(  # {1}: the witness, {2}: the number of the entry that it has seen
+    "E613", "there is no ledger at {0}, but its witness {1} has seen entry {2}", RESTORE
+)
+rolled_back = Refusal(  # the same, and {3}: what the ledger holds instead
+    "E613",
+    "the ledger {0} is not the one that its witness {1} has seen, or an older copy of"
+    " it: the witness names entry {2}, and it {3}",
+    f"{RESTORE}; {_ANEW}",
+)
+not_in_ledger = Refusal(  # {1}: the report, {2}: the reason
+    "E613", "the ledger {0} does not hold the charge that {1} names: {2}", RESTORE
+)
+no_report = Refusal(  # {0}: the report
+    "E614", "{0} can't be used: {1}", "give the report.json of a release", ExitCode.SPEC
+)
+no_export = Refusal(  # {0}: where entries were to be exported to
+    "E615", "the entries can't be written to {0}: {1}", "choose another FILE", ExitCode.SPEC
+)
 
 
 def bad_place(path: str, reason: str, hint: str, what: str = "ledger") -> Failure:
     """The ledger, or its witness, can't be written (or read) where it is."""
-    return _refused("E602", f"the {what} {path} can't be used: {reason}", hint)
-
-
-def not_a_ledger(path: str, reason: str) -> Failure:
-    """The file is not a dprelease ledger, or is damaged."""
-    return _refused("E603", f"{path} is not a whole dprelease ledger: {reason}", RESTORE)
-
-
-def wrong_schema(path: str, reason: str, hint: str) -> Failure:
-    """The ledger is of another version, or its tables or triggers were changed."""
-    return _refused("E604", f"the ledger {path} {reason}", hint)
-
-
-def broken_chain(path: str, reason: str) -> Failure:
-    """Entries don't hang together: something edited, removed or added them."""
-    return _refused("E605", f"the ledger {path} was changed from outside: {reason}", RESTORE)
+    message = f"the {what} {path} can't be used: {reason}"
+    return Failure(ExitCode.LEDGER, Complaint("E602", message, hint))
 
 
 def disk_trouble(path: str, *, charged: bool, what: str = "ledger") -> Failure:
@@ -158,93 +211,6 @@ def disk_trouble(path: str, *, charged: bool, what: str = "ledger") -> Failure:
     return Failure(code, Complaint("E606", message, hint + tail))
 
 
-def old_sqlite(version: str) -> Failure:
-    """Python's SQLite lacks STRICT tables."""
-    return _refused(
-        "E607",
-        f"the ledger needs SQLite 3.37 or later, this Python has {version}",
-        "use a Python built with a newer SQLite",
-    )
-
-
-def missing(path: str) -> Failure:
-    """There is no ledger to read."""
-    return _refused("E608", f"there is no ledger at {path}", "give the path of an existing ledger")
-
-
-def lost_charge(path: str, release: str) -> Failure:
-    """The ledger no longer holds a charge that was made in it."""
-    return _refused(
-        "E609",
-        f'the ledger {path} no longer holds the charge of "{release}"',
-        "it was replaced or restored while the release ran; " + RESTORE,
-    )
-
-
-def bad_guard(path: str, ledger: str, reason: str) -> Failure:
-    """There is something, but it says nothing."""
-    return _refused(
-        "E612", f"the witness {path} of the ledger {ledger} can't be used: {reason}", _anew(ledger)
-    )
-
-
-def no_guard(ledger: str, path: str) -> Failure:
-    """A ledger with entries has none."""
-    return _refused(
-        "E612",
-        f"the ledger {ledger} has no witness at {path}: whether it is whole can't be told",
-        f"put the witness back ([ledger] witness says where); {_anew(ledger)}",
-    )
-
-
-def lost_ledger(ledger: str, path: str, seq: int) -> Failure:
-    """There is a witness of entries, and no ledger."""
-    return _refused(
-        "E613",
-        f"there is no ledger at {ledger}, but its witness {path} has seen entry {seq}",
-        RESTORE,
-    )
-
-
-def rolled_back(ledger: str, path: str, seq: int, last: int) -> Failure:
-    """The ledger doesn't hold what the witness has seen."""
-    what = f"it ends with entry {last}" if last < seq else "it holds another"
-    return _refused(
-        "E613",
-        f"the ledger {ledger} is not the one that its witness {path} has seen, or an older copy of"
-        f" it: the witness names entry {seq}, and {what}",
-        f"{RESTORE}; {_anew(ledger)}",
-    )
-
-
-def not_in_ledger(ledger: str, report: str, reason: str) -> Failure:
-    """A report names a charge that the ledger doesn't hold."""
-    return _refused(
-        "E613",
-        f"the ledger {ledger} does not hold the charge that {report} names: {reason}",
-        RESTORE,
-    )
-
-
-def no_report(report: str, reason: str) -> Failure:
-    """What is to be held against a ledger says nothing of one."""
-    hint = "give the report.json of a release"
-    return Failure(ExitCode.SPEC, Complaint("E614", f"{report} can't be used: {reason}", hint))
-
-
-def no_export(out: str, reason: str) -> Failure:
-    """Exported entries have no place."""
-    what = f"the entries can't be written to {out}: {reason}"
-    return Failure(ExitCode.SPEC, Complaint("E615", what, "choose another FILE"))
-
-
-def _anew(ledger: str) -> str:
-    return (
-        f"hold it against a report (dprelease budget verify {ledger} --against report.json); "
-        f"only if it is the right one, write its witness anew (dprelease budget witness {ledger})"
-    )
-
-
 def after_commit(failure: Failure) -> Failure:
     """What fails once a change is in the ledger: nothing was read, or nothing more is needed."""
     complaints = [
@@ -252,23 +218,6 @@ def after_commit(failure: Failure) -> Failure:
         for complaint in failure.complaints
     ]
     return Failure(ExitCode.AFTER_CHARGE, complaints)
-
-
-def used_up(release: str) -> Failure:
-    """The run was burnt by another process while this one was at it."""
-    return Failure(
-        ExitCode.INTERNAL,
-        Complaint(
-            "E611",
-            f'another process failed with this run of "{release}" after it had drawn noise, '
-            "and used its charge up",
-            "nothing was released; running again draws new noise and is charged again",
-        ),
-    )
-
-
-def _refused(code: str, message: str, hint: str) -> Failure:
-    return Failure(ExitCode.LEDGER, Complaint(code, message, hint))
 
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}

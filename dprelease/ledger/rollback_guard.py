@@ -36,7 +36,7 @@ def read_guard(path: str, ledger: str) -> Head | None:
     except FileNotFoundError:
         return None
     except OSError as problem:
-        raise bad_guard(path, ledger, os.strerror(problem.errno or 0)) from None
+        raise bad_guard(ledger, path, os.strerror(problem.errno or 0)) from None
     try:
         content = json.loads(stored)
         seq, digest = content["seq"], content["hash"]
@@ -44,7 +44,7 @@ def read_guard(path: str, ledger: str) -> Head | None:
         if not whole or type(seq) is not int or seq < 0 or len(bytes.fromhex(digest)) != 32:
             raise ValueError("not a guard")
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise bad_guard(path, ledger, "it can't be understood") from None
+        raise bad_guard(ledger, path, "it can't be understood") from None
     return Head(seq, digest)
 
 
@@ -59,7 +59,9 @@ def check_guard(path: str, ledger: str, said: Head | None, book: Book | None) ->
             raise no_guard(ledger, path)
         return
     if said.seq > book.head.seq or said.hash != book.hash_at(said.seq):
-        raise rolled_back(ledger, path, said.seq, book.head.seq)
+        last = book.head.seq
+        held = f"ends with entry {last}" if last < said.seq else "holds another"
+        raise rolled_back(ledger, path, said.seq, held)
 
 
 def write_guard(path: str, head: Head, ledger: str) -> None:

@@ -93,6 +93,13 @@ class Scalar:
 COUNT = Scalar(1, 1, "count")
 """A count of rows: each adds exactly 1."""
 
+DISTINCT = Scalar(0, 1, "number of distinct values")
+"""A count of distinct values: u rows bring at most u new ones and v rows take at most v.
+
+A cell moves by at most the larger of u and v, as a count. But one row's value can be new where the
+other's was not, so even the single row in the single cell moves it by 1: ``outside`` is True.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Vector:
@@ -193,22 +200,6 @@ def replaced_units(
     else:
         text = f"a replaced {unit} leaves or enters {_counted_text(change.l1)}"
     return replace(change, derivation=text)
-
-
-def added_distinct(contribution: Contribution, cells: int, unit: str = "unit") -> Sensitivity:
-    """Bound the change of all numbers of distinct values: a row brings at most one. Attained."""
-    return added(contribution, Scalar(0, 1, "number of distinct values"), cells, unit)
-
-
-def replaced_distinct(contribution: Contribution, cells: int, unit: str = "unit") -> Sensitivity:
-    """Bound the change of all numbers of distinct values under replacement. Attained.
-
-    In a cell, u rows bring at most u new values and v rows take at most v, so it moves by at most
-    the larger of u and v: as a count, but one row's value can be new where the other's was not,
-    so that even the single row in the single cell moves it by 1.
-    """
-    row = Scalar(0, 1, "number of distinct values")
-    return replaced(contribution, row, cells, outside=True, unit=unit)
 
 
 # --- the numbers --------------------------------------------------------------------------------

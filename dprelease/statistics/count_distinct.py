@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
-from dprelease.privacy.sensitivity import added_distinct, replaced_distinct
-from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, cells_of
+from dprelease.model import Measure, MeasureKind, Query, Sensitivity
+from dprelease.privacy.sensitivity import DISTINCT
+from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, moved
 from dprelease.statistics.shared.one_integer import Single
 
 
@@ -34,14 +34,8 @@ class CountDistinct(Single):
         return Released((Measure(MeasureKind.DISTINCT, None, query.where, _column(query)),))
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """Bound the change of all numbers of values together.
-
-        A row that comes brings one value at most, and takes none away.
-        """
-        cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
-        if neighbours.adjacency is Adjacency.ADD_REMOVE:
-            return added_distinct(limits, cells, noun)
-        return replaced_distinct(limits, cells, noun)
+        """Bound the change of all numbers of values together; attained (see ``DISTINCT``)."""
+        return moved(query, neighbours, DISTINCT, outside=True)
 
 
 def _column(query: Query) -> str:

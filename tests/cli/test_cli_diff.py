@@ -173,6 +173,35 @@ def test_every_value_is_words(cli, spec):
     assert "{" not in answer.out
 
 
+def test_changes_are_told_in_the_order_of_the_spec_and_long_lists_by_their_beginning(cli, spec):
+    names = ["region", "days", "age", *(f"c{number}" for number in range(20))]
+    spec(name="old.toml")
+    spec(
+        ('path = "small.csv"', f'path = "small.csv"\nheader = false\nnames = {json.dumps(names)}'),
+        BINS,
+        ('name = "small"', 'name = "small"\ntitle = "T"'),
+        ('path = "out"', 'path = "away"\ninterval = 0.9\n[report]\nformats = ["md", "html"]'),
+        name="new.toml",
+    )
+    answer = cli("diff", "--json", "new.toml", "old.toml")
+    assert answer.code == 0, answer.err + answer.out
+    told = answer.json["changes"]
+    assert [(change["what"], change["why"]) for change in told] == [
+        ("data: header", None),
+        ("data: names", None),
+        ("column age", None),
+        ("query visits: expected error", None),
+        ("query mean_days: expected error", None),
+        ("interval", "noise does not change"),
+        ("output", None),
+        ("formats of the report", None),
+        ("title", None),
+    ]
+    by_name = {change["what"]: change["old"] for change in told}
+    assert by_name["data: names"].endswith('"c8" and 11 more]')
+    assert by_name["formats of the report"] == "md, html"
+
+
 def test_the_order_of_queries_is_told_and_is_the_same_release(folder, cli):
     text = (folder / "small.toml").read_text()
     head, first, second = text.split("[[query]]\n")

@@ -9,7 +9,7 @@ from math import floor, log10
 from shutil import get_terminal_size
 
 from dprelease.cli.console import printable
-from dprelease.cli.views.formats import padded, rounded_up, ruled, shortened
+from dprelease.cli.views.formats import counted, padded, rounded_up, ruled, shortened
 from dprelease.local.estimates import Cross, Estimates, Mean, Shares
 from dprelease.local.intervals import Figure
 from dprelease.model.local_tables import RecordStep
@@ -25,10 +25,8 @@ def heading(facts: Stated, estimates: Estimates) -> str:
     loss = f"epsilon {rounded_up(upward(facts.step.loss.epsilon))}"
     if facts.step.loss.delta:
         loss += f", delta {rounded_up(upward(facts.step.loss.delta))}"
-    records = "record" if estimates.rows == 1 else "records"
-    return printable(
-        f"{facts.step.perturb.name}: {estimates.rows:,} {records}, perturbed one by one ({loss})"
-    )
+    records = counted(estimates.rows, "record")
+    return printable(f"{facts.step.perturb.name}: {records}, perturbed one by one ({loss})")
 
 
 def sections(

@@ -48,6 +48,11 @@ def _written(value: object, rounding: str, precision: int = DIGITS) -> str:
     return f"{digits:,f}" if plain else f"{digits:e}".replace("e+", "e")
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: 1 row, 2 rows."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 PIPED_WIDTH = 1_000
 NARROWEST = 60  # below it a table is more readable broken by the terminal than folded
 

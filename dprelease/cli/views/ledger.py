@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.cli.views.formats import remaining_text, spent_text
 from dprelease.errors import Complaint, Failure
-from dprelease.ledger.entries import Account, Run
 from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
 from dprelease.ledger.reservation import check_caps, current_run, terms_of
@@ -20,49 +18,13 @@ from dprelease.report.facts.record_model import Number
 from dprelease.report.numbers import upward
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """The account of the plan's dataset now, and after a run of the plan.
+def standing_of(plan: Plan) -> tuple[PlannedLedger, Sequence[Complaint]]:
+    """Say where the ledger of the plan's dataset stands, now and after a run.
 
-    ``after`` is by plain sums, ``now`` and ``then`` are the composed totals. ``earlier_run`` is the
-    run in the ledger with the plan's identity: running it again costs nothing. ``refusals`` say
-    why a run would be refused.
+    And why a run would be refused. What is spent is rounded up, what is left rounded down.
+    ``composed`` holds the totals that the caps are held against, the others are plain sums. A run
+    that is in the ledger costs nothing again. Raises Failure (exit 6) when it can't be read.
     """
-
-    path: str
-    account: Account
-    after: Loss
-    now: Total
-    then: Total
-    caps: Caps
-    earlier_run: Run | None
-    refusals: Sequence[Complaint]
-
-    def facts(self) -> PlannedLedger:
-        """State the standing as plans and their pages do."""
-        plain, after, caps, then = self.account.spent, self.after, self.caps, self.then
-        return PlannedLedger(
-            path=self.path,
-            dataset=self.account.dataset,
-            runs=len(self.account.runs),
-            epsilon_spent=upward(plain.epsilon),
-            epsilon_after=upward(after.epsilon),
-            epsilon_cap=number_or_none(caps.epsilon),
-            epsilon_left_after=remaining_under(caps.epsilon, then.epsilon),
-            delta_spent=upward(plain.delta),
-            delta_after=upward(after.delta),
-            delta_cap=number_or_none(caps.delta),
-            delta_left_after=remaining_under(then.room, then.counted),
-            delta_kept=upward(then.reserve),
-            composed=PlannedTotals(now=total_facts(self.now), after=total_facts(then)),
-            already_charged=self.earlier_run is not None,
-            released_at=self.earlier_run.sealed_at if self.earlier_run else None,
-            refused=tuple(refusal.to_dict() for refusal in self.refusals),
-        )
-
-
-def standing_of(plan: Plan) -> Standing:
-    """Read the ledger of the plan's dataset. Raises Failure (exit 6) when it can't be read."""
     release = plan.release
     settings = release.ledger
     dataset_account = account(settings.path, settings.dataset, witness=settings.witness)
@@ -79,9 +41,27 @@ def standing_of(plan: Plan) -> Standing:
             check_caps(dataset_account, terms, caps, release.place("privacy.epsilon"))
         except Failure as refused:
             refusals = refused.complaints
-    after = spent((*dataset_account.terms, *more))
+    plain, after = dataset_account.spent, spent((*dataset_account.terms, *more))
     now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
-    return Standing(settings.path, dataset_account, after, now, then, caps, earlier_run, refusals)
+    ledger = PlannedLedger(
+        path=settings.path,
+        dataset=dataset_account.dataset,
+        runs=len(dataset_account.runs),
+        epsilon_spent=upward(plain.epsilon),
+        epsilon_after=upward(after.epsilon),
+        epsilon_cap=number_or_none(caps.epsilon),
+        epsilon_left_after=remaining_under(caps.epsilon, then.epsilon),
+        delta_spent=upward(plain.delta),
+        delta_after=upward(after.delta),
+        delta_cap=number_or_none(caps.delta),
+        delta_left_after=remaining_under(then.room, then.counted),
+        delta_kept=upward(then.reserve),
+        composed=PlannedTotals(now=total_facts(now), after=total_facts(then)),
+        already_charged=earlier_run is not None,
+        released_at=earlier_run.sealed_at if earlier_run else None,
+        refused=tuple(refusal.to_dict() for refusal in refusals),
+    )
+    return ledger, refusals
 
 
 def number_or_none(amount: Fraction | None) -> int | float | None:

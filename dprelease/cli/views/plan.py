@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dprelease.cli.console import answer, folded
-from dprelease.cli.views.formats import new_table, rendered, rounded_up
+from dprelease.cli.views.formats import counted, new_table, rendered, rounded_up
 from dprelease.cli.views.ledger import ledger_lines
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.record_model import RecordColumn, RecordTable
@@ -63,14 +63,10 @@ def _unit(plan: Facts) -> list[str]:
     return [
         *lines,
         f'One person is all rows with the same "{plan["unit_column"]}". Of these count in a table:',
-        f"at most {_counted(limits['max_rows_per_unit'], 'row')}, in at most "
-        f"{_counted(limits['max_groups_per_unit'], 'group')}, at most "
+        f"at most {counted(limits['max_rows_per_unit'], 'row')}, in at most "
+        f"{counted(limits['max_groups_per_unit'], 'group')}, at most "
         f"{limits['max_rows_per_unit_per_group']:,} in one.",
     ]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _what(steps: Sequence[Facts]) -> Table:
@@ -79,7 +75,7 @@ def _what(steps: Sequence[Facts]) -> Table:
     for name in dict.fromkeys(step["table"] for step in steps):
         members = [step for step in steps if step["table"] == name]
         cells = members[0]["cells"]
-        table.add_row(name, "private keys" if cells is None else _counted(cells, "cell"), "")
+        table.add_row(name, "private keys" if cells is None else counted(cells, "cell"), "")
         for step in members:
             table.add_row(f"  {step['name']}", _statistic(step), _error(step))
     return table
@@ -119,16 +115,14 @@ def _what_if(
 ) -> Table:
     """The expected errors at other totals: one column for each."""
     kind = str(options[0]["total"]).split()[0]
-    table = new_table(
-        "Expected error if budgets are multiplied"
-        if kind == "times"
-        else f"Expected error at other totals ({kind})"
-    )
-    table.add_column("query" if steps else "table and column", overflow="fold")
-    for option in options:
-        here = " (planned)" if option["times"] == "1" else ""
-        total = str(option["total"]).split()[1]
-        table.add_column(f"{total}{here}", justify="right", overflow="fold")
+    totals = [
+        option["total"].split()[1] + (" (planned)" if option["times"] == "1" else "")
+        for option in options
+    ]
+    title = f"Expected error at other totals ({kind})"
+    if kind == "times":
+        title = "Expected error if budgets are multiplied"
+    table = new_table(title, ["query" if steps else "table and column"], totals)
     for step in steps:
         name = step["name"]
         cells = [
@@ -168,7 +162,7 @@ def _sensitivity(step: Facts) -> str:
     """What moves: figures (L1 or L2), the scores of a choice, or the number of rows in order."""
     sensitivity = step["sensitivity"]
     if sensitivity["of"] == "rows":
-        return _counted(sensitivity["l1"], "row")
+        return counted(sensitivity["l1"], "row")
     if sensitivity["of"] == "score":
         return f"score {rounded_up(sensitivity['l1'])}"
     norm = "l2" if step["mechanism"] == "gaussian" else "l1"

@@ -83,7 +83,7 @@ def _left(result: Result) -> str:
     """What is left for the dataset now. The release is out already, so no ledger stops us here."""
     dataset = result.plan.release.ledger.dataset
     try:
-        ledger = standing_of(result.plan).facts()
+        ledger, _ = standing_of(result.plan)
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
     remaining = [

@@ -12,7 +12,7 @@ from decimal import Decimal
 from shutil import get_terminal_size
 
 from dprelease.cli.console import printable
-from dprelease.cli.views.formats import GAP, padded, ruled, shortened
+from dprelease.cli.views.formats import GAP, counted, padded, ruled, shortened
 from dprelease.output.released_tables import (
     NUMBER,
     Described,
@@ -43,15 +43,11 @@ def page_of(table: Described, read: Rows) -> str:
         lines += ["", *ruled(part)]
     if read.total > len(read.rows):
         more = read.total - len(read.rows)
-        lines += ["", f"... and {_counted(more)} more, of {read.total:,}; --rows N shows N"]
+        lines += ["", f"... and {counted(more, 'row')} more, of {read.total:,}; --rows N shows N"]
     if read.total == 0:
         lines += ["", "no rows"]
     notes = [*_notes(table.fields, figures), *_meanings(flags)]
     return "\n".join([*lines, "", *notes] if notes else lines)
-
-
-def _counted(rows: int) -> str:
-    return f"{rows:,} row" if rows == 1 else f"{rows:,} rows"
 
 
 def _parts(keys: list[list[str]], others: list[list[str]], width: int) -> Iterator[list[list[str]]]:

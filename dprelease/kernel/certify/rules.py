@@ -65,13 +65,16 @@ def breaches(rules: Rules[Subject], subject: Subject, name: str) -> Iterator[Bre
                 yield Breach(name, rule.sentence)
         else:
             numbers = rule.numbers(subject)
-            if numbers is not None and numbers[0] > numbers[1]:
+            if numbers is not None and not numbers[0] <= numbers[1]:  # so that NaN breaks it too
                 yield Breach(name, rule.sentence, numbers)
 
 
 def _text(number: Number) -> str:
     """An integer as it is; any other number to 20 places that count."""
-    exact = Fraction(number)
+    try:
+        exact = Fraction(number)
+    except (OverflowError, ValueError):  # infinite, or not a number: nothing that a plan may hold
+        return str(number)
     if exact.denominator == 1:
         return str(exact.numerator)
     return f"{Decimal(exact.numerator) / Decimal(exact.denominator):.20g}"

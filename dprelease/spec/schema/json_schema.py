@@ -150,7 +150,7 @@ def _section(section: type[Section]) -> Fragment:
     }
     if section.REQUIRED:
         made["required"] = list(section.REQUIRED)
-    if rules := _RULES.get(section):
+    if rules := _rules(section):
         made["allOf"] = rules
     return made
 
@@ -213,20 +213,19 @@ def _when(condition: Fragment, then: Fragment) -> Fragment:
     return {"if": {"properties": condition, "required": list(condition)}, "then": then}
 
 
-_PEOPLE = ("unit_column", "bounding")
-_RULES: Mapping[type[Section], list[Fragment]] = {
-    models.PrivacySection: [
-        _when({"unit": {"const": "column"}}, {"required": list(_PEOPLE)}),
-        _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(_PEOPLE, _REFUSED)}),
-    ],
-    models.QuerySection: [
-        _when({"statistic": {"const": name}}, _takes(statistic.keys))
-        for name, statistic in STATISTICS.items()
-    ],
-    models.PerturbSection: [
-        {
-            "if": {"required": ["truth"]},
-            "then": {"properties": dict.fromkeys(("epsilon", "weights"), _REFUSED)},
-        }
-    ],
-}
+def _rules(section: type[Section]) -> list[Fragment]:
+    if section is models.PrivacySection:
+        both = ("unit_column", "bounding")
+        return [
+            _when({"unit": {"const": "column"}}, {"required": list(both)}),
+            _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
+        ]
+    if section is models.QuerySection:
+        return [
+            _when({"statistic": {"const": name}}, _takes(statistic.keys))
+            for name, statistic in STATISTICS.items()
+        ]
+    if section is models.PerturbSection:
+        refused = dict.fromkeys(("epsilon", "weights"), _REFUSED)
+        return [{"if": {"required": ["truth"]}, "then": {"properties": refused}}]
+    return []

@@ -1,9 +1,9 @@
 """The sections of a spec: their keys, what each takes, and what it means.
 
-The docstrings of the sections and the words on their keys are those of the README's reference and
-of the JSON Schema. Every key may be absent as far as this table goes: it is then its default, which
-is None unless it stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` the
-keys, and ``later`` the words, that belong to the format but not to this version.
+The words of the sections and of their keys are those of the README's reference and of the JSON
+Schema. Every key may be absent as far as this table goes: it is then its default, which is None
+unless it stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` the keys,
+and ``later`` the words, that belong to the format but not to this version.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from dprelease.spec.schema.numbers import (
     within,
 )
 from dprelease.spec.schema.sections import Choice, Key, Section, nested
+from dprelease.statistics.registry import STATISTICS
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]
 Format = Literal["csv", "parquet"]
@@ -47,9 +48,11 @@ PartStatistic = Literal["sum", "count"]
 TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
 Unit = Literal["row", "column"]
 
+*_FIRST, _LAST = STATISTICS
+
 
 class ReleaseSection(Section, header="[release]"):
-    """Who publishes what, and why. Goes into the report."""
+    WORDS = "Who publishes what, and why. Goes into the report."
 
     name = Key(
         safe_name,
@@ -66,7 +69,7 @@ class ReleaseSection(Section, header="[release]"):
 
 
 class DataSection(Section, header="[data]"):
-    """Where the table is. The keys from `delimiter` on are for CSV; nothing is sniffed."""
+    WORDS = "Where the table is. The keys from `delimiter` on are for CSV; nothing is sniffed."
 
     path = Key(
         line,
@@ -88,11 +91,11 @@ class DataSection(Section, header="[data]"):
 
 
 class BoundingSection(Section, header="[privacy.bounding]"):
-    """How much of one unit counts; needed with `unit = "column"`.
-
-    Of the unit's rows that pass `where` and lie in a group, so many are kept in every table,
-    picked pseudo-randomly.
-    """
+    WORDS = (
+        'How much of one unit counts; needed with `unit = "column"`. '
+        "Of the unit's rows that pass `where` and lie in a group, so many are kept in every table, "
+        "picked pseudo-randomly."
+    )
 
     max_rows_per_unit = Key(
         bound,
@@ -113,7 +116,7 @@ read_bounding = nested(BoundingSection)
 
 
 class PrivacySection(Section, header="[privacy]"):
-    """What is protected, and the total that may be spent."""
+    WORDS = "What is protected, and the total that may be spent."
 
     unit = Choice[Unit | None](
         Unit,
@@ -144,7 +147,7 @@ class PrivacySection(Section, header="[privacy]"):
 
 
 class LedgerSection(Section, header="[ledger]"):
-    """Where spending is written down. There is always a ledger."""
+    WORDS = "Where spending is written down. There is always a ledger."
 
     path = Key(line, "the ledger's file", "`dprelease-ledger.sqlite` beside the spec")
     dataset = Key(
@@ -170,7 +173,7 @@ class LedgerSection(Section, header="[ledger]"):
 
 
 class ColumnSection(Section, header="[columns.NAME]"):
-    """What is publicly known of a column. Columns that no query needs may be left out."""
+    WORDS = "What is publicly known of a column. Columns that no query needs may be left out."
 
     type = Choice[TypeName | None](
         TypeName,
@@ -199,11 +202,11 @@ class ColumnSection(Section, header="[columns.NAME]"):
 
 
 class SelectionSection(Section, header="partition_selection = { ... }"):
-    """Which groups without public keys are shown: those whose noisy count reaches a threshold.
-
-    It is one selection for the whole table, by its `count` (`count_units`, if the unit is a
-    column); a table without one gets `<table>_rows` or `<table>_units`.
-    """
+    WORDS = (
+        "Which groups without public keys are shown: those whose noisy count reaches a threshold. "
+        "It is one selection for the whole table, by its `count` (`count_units`, if the unit is a "
+        "column); a table without one gets `<table>_rows` or `<table>_units`."
+    )
 
     delta = Key(
         selection_delta,
@@ -219,7 +222,7 @@ read_selection = nested(SelectionSection)
 
 
 class PartSection(Section, header="numerator = { ... }, denominator = { ... }"):
-    """What a `ratio` divides: the sum of a column, or without one a number of records."""
+    WORDS = "What a `ratio` divides: the sum of a column, or without one a number of records."
 
     column = Key(line, "what is summed; needs bounds")
     where = Key(text, "which records count", "all records")
@@ -243,7 +246,7 @@ def read_half(value: object) -> Half:
 
 
 class AccuracySection(Section, header="accuracy = { ... }"):
-    """How large the noise of a query may be; the budget follows from that."""
+    WORDS = "How large the noise of a query may be; the budget follows from that."
 
     within = Key(
         within,
@@ -262,10 +265,9 @@ read_accuracy = nested(AccuracySection)
 
 
 class QuerySection(Section, header="[[query]]"):
-    """One statistic.
-
-    State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight 1).
-    """
+    WORDS = (
+        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight 1)."
+    )
 
     LATER = frozenset(
         {
@@ -280,8 +282,7 @@ class QuerySection(Section, header="[[query]]"):
     )
     statistic = Key(
         line,
-        "count, count_units, count_distinct, sum, mean, variance, stddev, ratio, proportion, "
-        "histogram, quantile, median, min, max, mode, top_k or best",
+        f"{', '.join(_FIRST)} or {_LAST}",
         remedy="such as count, sum, mean, quantile or histogram",
     )
     by = Key(texts, "grouping columns; each needs keys, bins or `partition_selection`", "overall")
@@ -346,10 +347,11 @@ LATER_STATISTICS = frozenset({"marginals", "density"})
 
 
 class PerturbSection(Section, header="[[perturb]]"):
-    """A table of records in the local model: the same columns and one row for each record, each
-    cell perturbed on its own. How many records there are is public. State `epsilon` or `truth`;
-    a `[[perturb]]` that is all of the spec can have the total.
-    """  # noqa: D205
+    WORDS = (
+        "A table of records in the local model: the same columns and one row for each record, "
+        "each cell perturbed on its own. How many records there are is public. State `epsilon` or "
+        "`truth`; a `[[perturb]]` that is all of the spec can have the total."
+    )
 
     name = Key(
         safe_name, "name of the table and its file", remedy="it becomes the name of the table"
@@ -378,7 +380,7 @@ class PerturbSection(Section, header="[[perturb]]"):
 
 
 class OutputSection(Section, header="[output]"):
-    """Where the release is written."""
+    WORDS = "Where the release is written."
 
     path = Key(
         line,
@@ -390,7 +392,7 @@ class OutputSection(Section, header="[output]"):
 
 
 class ReportSection(Section, header="[report]"):
-    """Which reports are written."""
+    WORDS = "Which reports are written."
 
     formats = Key(
         texts,

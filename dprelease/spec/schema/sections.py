@@ -140,8 +140,13 @@ class Choice(Key[T]):
     ) -> None:
         self.read, self.default, self.meaning, self.remedy = self._word, default, meaning, remedy
         self.absent = "required" if remedy else absent if default is None else f'"{default}"'
-        self.words = tuple(words) if isinstance(words, Mapping) else get_args(words)
+        self._words = words
         self.later = later
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What may be written."""
+        return tuple(self._words) if isinstance(self._words, Mapping) else get_args(self._words)
 
     def __set_name__(self, owner: type[Section], name: str) -> None:
         self._name = name
@@ -170,19 +175,19 @@ class Missing(NamedTuple):
 class Section:
     """A table of the spec. Its keys are the class attributes of type ``Key``, gathered in ``KEYS``.
 
-    ``HEADER`` is how it is written, ``WORDS`` what it is for: its docstring. ``REQUIRED`` holds the
-    remedies of keys that must not be missing, ``LATER`` the names of those that belong to the
-    format but not to this version.
+    ``HEADER`` is how it is written, ``WORDS`` what it is for (``python -OO`` has no docstrings).
+    ``REQUIRED`` holds the remedies of keys that must not be missing, ``LATER`` the names of those
+    that belong to the format but not to this version.
     """
 
     HEADER: ClassVar[str]
-    WORDS: ClassVar[str]
+    WORDS: ClassVar[str] = ""
     KEYS: ClassVar[Mapping[str, Key[Any]]] = {}
     REQUIRED: ClassVar[Mapping[str, str]] = {}
     LATER: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, header: str = "") -> None:
-        cls.HEADER, cls.WORDS = header, " ".join((cls.__doc__ or "").split())
+        cls.HEADER = header
         cls.KEYS = {name: key for name, key in vars(cls).items() if isinstance(key, Key)}
         cls.REQUIRED = {name: key.remedy for name, key in cls.KEYS.items() if key.remedy}
 

@@ -125,3 +125,18 @@ def test_tables_that_come_and_go_are_told() -> None:
     gone = changes(planned(TABLE, more), planned(TABLE))
     assert (gone["table more"].new, gone["table more"].why) == (None, "removed")
     assert gone["table more"].old == "records perturbed, with region, pay"
+
+
+def test_changes_of_a_table_are_told_one_table_after_the_other() -> None:
+    first = {**TRUTH, "columns": ["region", "sex"], "truth": Fraction(1, 4)}
+    second = {**TABLE, "name": "second", "columns": ["pay", "region"], "weights": {"pay": 3}}
+    gone = {**TABLE, "name": "gone"}
+    old = planned(TRUTH, gone, {**TABLE, "name": "second"}, lost="1.1")
+    assert [*changes(old, planned(first, second, lost="1.2"))] == [
+        "table people: epsilon",
+        "table people: truth",
+        "table people: columns",
+        "table gone",
+        "table second: columns",
+        "table second: pay: weight",
+    ]

@@ -22,15 +22,14 @@ from dprelease.model import (
 )
 from dprelease.privacy.sensitivity import (
     COUNT,
+    DISTINCT,
     Contribution,
     Row,
     Scalar,
     Vector,
     added,
-    added_distinct,
     added_units,
     replaced,
-    replaced_distinct,
     replaced_units,
 )
 from dprelease.statistics.base import Neighbours
@@ -192,9 +191,9 @@ def test_distinct_values(limits: Contribution, cells: int, outside: bool) -> Non
         tables = {distinct(others + unit, cells) for unit in people}
         steps |= {tuple(a - b for a, b in zip(table, base, strict=True)) for table in tables}
         moves |= differences(tables)
-    claimed = added_distinct(limits, cells)
+    claimed = added(limits, DISTINCT, cells)
     assert hold(steps, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
-    claimed = replaced_distinct(limits, cells)
+    claimed = replaced(limits, DISTINCT, cells, outside=True)
     assert hold(moves, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
 
 

@@ -991,6 +991,24 @@ def test_a_refusal_says_both_numbers() -> None:
         certify(stated("count", l1=0))
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("-inf")])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda number: privacy(plan("count"), epsilon=number),
+        lambda number: stated("count", l1=number),
+        lambda number: stated("count", l2_squared=number),
+        lambda number: stated("mode", choice_l1=number),
+        lambda number: stated("quantiles", l1=number),
+    ],
+)
+def test_a_bound_that_is_no_number_confirms_nothing(
+    broken: Callable[[float], Plan], number: float
+) -> None:
+    with pytest.raises(Failure, match=f"is more than {number}"):
+        certify(broken(number))
+
+
 def test_a_choice_by_another_form_is_refused() -> None:
     with pytest.raises(Failure, match="by the exponential mechanism or by permute-and-flip"):
         certify(step(plan("count"), form=Form.CHOICE))
