@@ -41,7 +41,7 @@ class Complaint:
 
     ``key`` is the dotted key path in the spec (``query[2].epsilon``), ``code`` a stable number
     (E0xx syntax, E1xx structure, E2xx meaning, E3xx budget, E4xx data, E5xx after the charge,
-    E6xx ledger, E7xx interruptions and bugs, E8xx output, W... warnings). ``codes`` lists them.
+    E6xx ledger, E7xx interruptions and bugs, E8xx output, W... warnings).
     """
 
     code: str

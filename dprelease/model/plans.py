@@ -101,7 +101,7 @@ class Read:
     ``rows`` are the released integers that it is made of. LINEAR: the figure is ``factors @`` these
     integers; of the cells that differ in the step's groups at ``merged`` only, the sum.
     ``screened``: the last row counts records without a value, of which none are expected: it is
-    left out where it can't be told from 0 (see ``dprelease.reading``).
+    left out where it can't be told from 0 (see ``postprocess.screened_counts``).
     """
 
     query: Query

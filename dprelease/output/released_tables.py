@@ -164,7 +164,7 @@ def keys_of(fields: Sequence[Field], figures: Sequence[Figure]) -> list[Figure]:
     return list(takewhile(is_key, figures))
 
 
-# How ``layout`` describes grouping columns.
+# How ``release.bundle`` describes grouping columns.
 _OF_KEYS = ("bins of ", "declared values of ", "values of ")
 
 

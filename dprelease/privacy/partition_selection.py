@@ -165,7 +165,7 @@ def least_threshold_laplace(scale: Fraction, contribution: Contribution, delta: 
     """The least T for discrete Laplace noise of this scale: new keys cost at most ``delta``.
 
     The whole release is (l1/scale, delta)-DP, where l1 is how far all counts together move
-    between neighbours (``contribution.added`` or ``replaced``), under either relation. With
+    between neighbours (``sensitivity.added`` or ``replaced``), under either relation. With
     a = e^(-1/scale), T = B + the least t >= 1 with a^t/(1 + a) <= 1 - (1 - delta)^(1/G), or less
     where R < G B. Safe for certain, least up to 10^-60 in delta. ValueError if scale or delta
     make no sense.

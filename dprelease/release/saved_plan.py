@@ -3,9 +3,10 @@
 A saved plan is the plan in JSON as people read it, with a digest of all that decides what a run
 does, spends and publishes: the spec's meaning, the data, snapshot and period it is for, each step's
 mechanism with its exact parameters, how each query is read, the composed loss; ledger, data set and
-caps it is charged under; where and in which form it is published. ``wording.approved_plan`` says
-what is left open. A run that is given the file plans anew and compares: the digest, and then every
-line of the file, so that what people have read and approved is what is run.
+caps it is charged under; where and in which form it is published. What is left
+open stands in ``report.facts.release_facts``. A run that is given the file plans anew and compares:
+the digest, and then every line of the file, so that what people have read and approved is what is
+run.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
     ``total`` is the one declared, "epsilon 2" or "rho 0.1"; without one "times 2", by which what
     queries state is multiplied. ``errors`` and ``epsilon``, what the plan takes of the total, are
     None where no plan is possible. Empty for plans of very many queries. With record-level tables
-    ``perturb`` has what an answer of each of their columns errs (see ``local_errors``).
+    ``perturb`` has what an answer of each of their columns errs (see ``error_facts``).
     """
     if len(plan.release.queries) > MOST_QUERIES:
         return []

@@ -26,7 +26,7 @@ Facts = Mapping[str, Any]
 
 
 def write_plan(plan: Facts, ledger: PlannedLedger) -> None:
-    """Write the plan, as ``plan_json.describe`` gives it, to standard output."""
+    """Write the plan, as ``report.plan_json.describe`` gives it, to standard output."""
     steps: Sequence[Facts] = plan["steps"]
     answer(_folded(_unit(plan), 0) + "\n")
     percent = float(100 * Fraction(plan["interval"]))

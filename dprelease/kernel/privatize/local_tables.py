@@ -28,7 +28,7 @@ def prepare(step: RecordStep) -> None:
 
 
 def perturb(exact: ExactRecords, step: RecordStep, entropy: Entropy) -> Iterator[Columns]:
-    """Answer batch by batch: one array of answers for each column, as ``noise.responses`` has them.
+    """Answer batch by batch: an array of answers for each column, as ``noise.local.respond`` has.
 
     Nothing is left out, added or put in another order.
     """

@@ -26,7 +26,7 @@ _FAR = 10_000  # the verifier's exponentials reach so far; a smaller epsilon is 
 
 
 def law_holds(law: Law, grid_width: int | None, loss: Loss) -> bool:
-    """Whether the law is one, says what ``model.records`` says of it, and loses at most ``loss``.
+    """Whether the law is one, is as ``model.local_tables`` has it, and loses at most ``loss``.
 
     ``grid_width`` is the number of steps of the column's grid, None for labels. A rho is confirmed
     only where delta is 0, as that of an epsilon-DP mechanism.

@@ -75,7 +75,7 @@ def _selected(step: Step) -> str:
 
 
 def _choice(step: Step, interval: Fraction) -> str:
-    """The bound of ``mechanisms.choice_errors``, with its numbers."""
+    """The bound of ``mechanisms.exponential.shortfall``, with its numbers."""
     query, change = step.query, step.sensitivity
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     several = query.picks > 1

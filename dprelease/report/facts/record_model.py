@@ -35,6 +35,9 @@ class Fact:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise FrozenInstanceError(f"{type(self).__name__}.{name} can't be changed")
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise FrozenInstanceError(f"{type(self).__name__}.{name} can't be deleted")
+
     def __eq__(self, other: object) -> bool:
         """Whether both are of one class, with the same values."""
         return type(self) is type(other) and vars(self) == vars(other)
