@@ -53,9 +53,9 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     planned = dprelease.plan(release, output=output)
-    standing, refusals = standing_of(planned)
-    described = describe(planned, standing)
-    described["digest"] = digest_of(planned)
+    ledger, refusals = standing_of(planned)
+    described = describe(planned, ledger)
+    described["digest"] = digest = digest_of(planned)
     described["what_if"] = what_if_facts(planned)
     if not quiet:
         complain((*release.warnings, *plan_warnings(planned)), "warning")
@@ -69,7 +69,8 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         from dprelease.report.html.page import render
         from dprelease.report.sections.contents import plan_document
 
-        write_file(html, render(plan_document(planned_facts(planned), approval_of(described))))
+        approval = approval_of(planned, digest, ledger)
+        write_file(html, render(plan_document(planned_facts(planned), approval)))
         if not quiet:
             remark(f"written  {html}")
     if as_json:
@@ -77,7 +78,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     elif not quiet:
         from dprelease.cli.views.plan import write_plan
 
-        write_plan(described)
+        write_plan(described, ledger)
         for note in planned.notes:
             remark(f"note: {note}")
     if not refusals:

@@ -24,7 +24,7 @@ from dprelease.ledger.identity import canonical_json, run_id
 from dprelease.model import Plan
 from dprelease.model.plan_json import plan_json, step_json
 from dprelease.report.facts.json_form import to_json
-from dprelease.report.facts.release_facts import approval_facts, list_files
+from dprelease.report.facts.release_facts import held_facts, list_files
 
 SCHEMA = "dprelease/plan/1"
 Parts = dict[str, Any]
@@ -41,7 +41,7 @@ def digest_of(plan: Plan) -> str:
     body = {
         "schema": SCHEMA,
         "run": run_id(plan.release),
-        "approved": approval_facts(plan.release)["holds"],
+        "approved": to_json(held_facts(plan.release)),
         **plan_json(plan),
         "epsilon": str(plan.loss.epsilon),
         "delta": str(plan.loss.delta),

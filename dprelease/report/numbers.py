@@ -47,6 +47,16 @@ def written(value: int | float) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
+def loss_text(value: Fraction) -> str:
+    """Write a loss for a sentence, rounded up where it must be rounded."""
+    return written(upward(value))
+
+
+def percent(share: float) -> str:
+    """Write a chance or a share in percent."""
+    return f"{share * 100:.4g}%"
+
+
 def text(value: Fraction) -> str:
     """Write the value exactly: a decimal when it is a short one, else p/q."""
     shown = upward(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 
 from dprelease.model import Plan
@@ -10,15 +9,21 @@ from dprelease.planning.planner import what_if
 from dprelease.postprocess.number_text import as_budget
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.json_form import to_json
+from dprelease.report.facts.model import PlannedLedger
 from dprelease.report.facts.queries import accounting_facts, query_facts
 from dprelease.report.facts.record_words import record_words
-from dprelease.report.facts.release_facts import approval_facts, list_files, record_tables
+from dprelease.report.facts.release_facts import (
+    LEFT_OPEN,
+    held_facts,
+    list_files,
+    record_tables,
+)
 from dprelease.report.facts.units import unit_facts
 from dprelease.report.numbers import text, upward
 from dprelease.statistics.shared import read_release as reading
 
 
-def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str, object]:
+def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, object]:
     """State all that a run would do and spend; ``ledger`` is where the ledger stands now."""
     release = plan.release
     privacy = release.privacy
@@ -29,7 +34,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         "dataset": release.ledger.dataset,
         **{key: fact for key, fact in to_json(unit_facts(release)).items() if key != "description"},
         "interval": text(release.output.interval),
-        "approval": approval_facts(release),
+        "approval": {"holds": to_json(held_facts(release)), "leaves_open": list(LEFT_OPEN)},
         "declared": {
             "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),
             "delta": text(privacy.delta),
@@ -42,7 +47,7 @@ def describe(plan: Plan, ledger: Mapping[str, object] | None = None) -> dict[str
         **({"not_protected": list(shown)} if shown else {}),
         "notes": list(plan.notes),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
-        "ledger": None if ledger is None else dict(ledger),
+        "ledger": to_json(ledger),
     }
 
 
@@ -82,12 +87,13 @@ def _answers(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
     """The expected error of an answer, by table and column."""
     if plan is None:
         return None
-    from dprelease.report.facts.record_tables import error_facts
+    from dprelease.report.facts.record_tables import answer_error
 
     interval = plan.release.output.interval
     return {
         step.perturb.name: {
-            name: facts.expected for name, facts in error_facts(step, interval).items()
+            response.column.name: answer_error(response, interval).expected
+            for response in step.responses
         }
         for step in plan.records
     }

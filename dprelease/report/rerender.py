@@ -16,7 +16,6 @@ from dprelease.report.facts.record_model import RecordTable
 from dprelease.report.formats import file_of, rendered
 
 REPORT = "report.json"
-_CHUNK = 1 << 20
 
 
 def rendered_again(directory: str, form: str) -> bytes:
@@ -78,17 +77,8 @@ def _released(directory: str) -> str | None:
     return digest.removeprefix("sha256:") if isinstance(digest, str) else None
 
 
-def _bad_report(directory: str, problem: str) -> Failure:
-    path = os.path.join(directory, REPORT)
-    hint = "run the spec again: that is free, and writes the files anew"
-    return Failure(ExitCode.SPEC, Complaint("E821", f"{path} {problem}", hint))
-
-
 def _table(directory: str, facts: PublishedTable, report: ReportFacts) -> OutputTable:
-    file = facts.file
-    if os.path.basename(file) != file:
-        raise _bad_report(directory, "names a table elsewhere")
-    path = os.path.join(directory, file)
+    file, path = facts.file, _path(directory, facts.file)
     try:
         with open_plain(path) as source:
             content = source.read()
@@ -104,23 +94,32 @@ def _table(directory: str, facts: PublishedTable, report: ReportFacts) -> Output
 
 def _check_records(directory: str, facts: RecordTable, report: ReportFacts) -> None:
     """A table of records must be the one that was released; what is said of it is in the report."""
-    file = facts.file
-    if file is None:
+    if facts.file is None:
         raise _bad_report(directory, "names no file of a table")
-    if os.path.basename(file) != file:
-        raise _bad_report(directory, "names a table elsewhere")
-    path = os.path.join(directory, file)
-    digest = hashlib.sha256()
+    path = _path(directory, facts.file)
     try:
         with open(path, "rb") as source:
-            while chunk := source.read(_CHUNK):
-                digest.update(chunk)
+            digest = hashlib.file_digest(source, "sha256").hexdigest()
     except OSError as problem:
         raise _bad_table(path, f"can't be read: {os.strerror(problem.errno or 0)}") from None
-    if not digest.hexdigest() == facts.sha256 == report.provenance.files[file]:
+    if not digest == facts.sha256 == report.provenance.files[facts.file]:
         raise _bad_table(path, "is not the file that was released")
 
 
+def _path(directory: str, file: str) -> str:
+    if os.path.basename(file) != file:
+        raise _bad_report(directory, "names a table elsewhere")
+    return os.path.join(directory, file)
+
+
+def _bad_report(directory: str, problem: str) -> Failure:
+    return _refused("E821", os.path.join(directory, REPORT), problem)
+
+
 def _bad_table(path: str, problem: str) -> Failure:
+    return _refused("E822", path, problem)
+
+
+def _refused(code: str, path: str, problem: str) -> Failure:
     hint = "run the spec again: that is free, and writes the files anew"
-    return Failure(ExitCode.SPEC, Complaint("E822", f"{path} {problem}", hint))
+    return Failure(ExitCode.SPEC, Complaint(code, f"{path} {problem}", hint))

@@ -23,6 +23,7 @@ from dprelease.ledger.guarantee import DESCRIPTION, definition_in
 from dprelease.ledger.messages import no_export, no_report, not_in_ledger
 from dprelease.ledger.store import Ledger
 from dprelease.ledger.totals import running
+from dprelease.report.facts.json_form import to_json
 from dprelease.report.numbers import upward
 
 if TYPE_CHECKING:
@@ -59,11 +60,11 @@ def _dataset(name: str, runs: Sequence[Run], caps: Caps | None) -> dict[str, obj
     return {
         "dataset": name,
         "runs": [
-            _run(run) | {"spent": amounts(sums), "composed": total_facts(then)}
+            _run(run) | {"spent": amounts(sums), "composed": to_json(total_facts(then))}
             for run, (sums, then) in zip(runs, after, strict=True)
         ],
         "spent": amounts(plain),
-        "composed": total_facts(total) if total else None,
+        "composed": to_json(total_facts(total)) if total else None,
         "cap": amounts(caps),
         "kept": upward(total.reserve) if total else 0,
         "left": {

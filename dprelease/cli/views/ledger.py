@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from dprelease.cli.views.formats import remaining_text, spent_text
 from dprelease.errors import Complaint, Failure
@@ -14,14 +13,13 @@ from dprelease.ledger.reservation import check_caps, current_run, terms_of
 from dprelease.ledger.store import account
 from dprelease.ledger.totals import spent
 from dprelease.model import Loss, Plan
+from dprelease.report.facts.model import PlannedLedger, PlannedTotals, Spent
+from dprelease.report.facts.record_model import Number
 from dprelease.report.numbers import upward
 
-LedgerFacts = Mapping[str, Any]
-"""The first that ``standing_of`` gives."""
 
-
-def standing_of(plan: Plan) -> tuple[dict[str, object], Sequence[Complaint]]:
-    """Say where the ledger of the plan's dataset stands, now and after a run, in JSON values.
+def standing_of(plan: Plan) -> tuple[PlannedLedger, Sequence[Complaint]]:
+    """Say where the ledger of the plan's dataset stands, now and after a run.
 
     And why a run would be refused. What is spent is rounded up, what is left rounded down.
     ``composed`` holds the totals that the caps are held against, the others are plain sums. A run
@@ -45,24 +43,25 @@ def standing_of(plan: Plan) -> tuple[dict[str, object], Sequence[Complaint]]:
             refusals = refused.complaints
     plain, after = dataset_account.spent, spent((*dataset_account.terms, *more))
     now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
-    return {
-        "path": settings.path,
-        "dataset": dataset_account.dataset,
-        "runs": len(dataset_account.runs),
-        "epsilon_spent": upward(plain.epsilon),
-        "epsilon_after": upward(after.epsilon),
-        "epsilon_cap": number_or_none(caps.epsilon),
-        "epsilon_left_after": remaining_under(caps.epsilon, then.epsilon),
-        "delta_spent": upward(plain.delta),
-        "delta_after": upward(after.delta),
-        "delta_cap": number_or_none(caps.delta),
-        "delta_left_after": remaining_under(then.room, then.counted),
-        "delta_kept": upward(then.reserve),
-        "composed": {"now": total_facts(now), "after": total_facts(then)},
-        "already_charged": earlier_run is not None,
-        "released_at": earlier_run.sealed_at if earlier_run else None,
-        "refused": [refusal.to_dict() for refusal in refusals],
-    }, refusals
+    ledger = PlannedLedger(
+        path=settings.path,
+        dataset=dataset_account.dataset,
+        runs=len(dataset_account.runs),
+        epsilon_spent=upward(plain.epsilon),
+        epsilon_after=upward(after.epsilon),
+        epsilon_cap=number_or_none(caps.epsilon),
+        epsilon_left_after=remaining_under(caps.epsilon, then.epsilon),
+        delta_spent=upward(plain.delta),
+        delta_after=upward(after.delta),
+        delta_cap=number_or_none(caps.delta),
+        delta_left_after=remaining_under(then.room, then.counted),
+        delta_kept=upward(then.reserve),
+        composed=PlannedTotals(now=total_facts(now), after=total_facts(then)),
+        already_charged=earlier_run is not None,
+        released_at=earlier_run.sealed_at if earlier_run else None,
+        refused=tuple(refusal.to_dict() for refusal in refusals),
+    )
+    return ledger, refusals
 
 
 def number_or_none(amount: Fraction | None) -> int | float | None:
@@ -70,14 +69,15 @@ def number_or_none(amount: Fraction | None) -> int | float | None:
     return None if amount is None else upward(amount)
 
 
-def amounts(of: Loss | Caps | Total) -> dict[str, object]:
-    """Epsilon and delta of a loss, of caps or of a total in JSON values."""
+def amounts(of: Loss | Caps) -> dict[str, object]:
+    """Epsilon and delta of a loss or of caps in JSON values."""
     return {"epsilon": number_or_none(of.epsilon), "delta": number_or_none(of.delta)}
 
 
-def total_facts(total: Total) -> dict[str, object]:
-    """A composed total in JSON values."""
-    return {**amounts(total), "by": "zCDP" if total.composed else "plain sums"}
+def total_facts(total: Total) -> Spent:
+    """State a composed total, rounded up."""
+    by = "zCDP" if total.composed else "plain sums"
+    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=by)
 
 
 def remaining_under(cap: Fraction | None, spent: Fraction) -> int | float | None:
@@ -85,56 +85,52 @@ def remaining_under(cap: Fraction | None, spent: Fraction) -> int | float | None
     return None if cap is None else -upward(min(spent - cap, Fraction(0)))
 
 
-def ledger_lines(ledger: LedgerFacts) -> list[str]:
-    """Say what is spent, what a run adds and what is left, as ``standing_of`` gives it."""
-    lines = [f"ledger   {ledger['path']}", f"         epsilon {_amount(ledger, 'epsilon')}"]
-    if ledger["delta_after"]:
-        lines.append(f"         delta {_amount(ledger, 'delta')}")
-    if _composed(ledger):
-        lines.append(f"         composed: {_totals(ledger)}")
-    if ledger["released_at"]:
-        lines.append(f"         already released at {ledger['released_at']}: a run is free")
-    elif ledger["already_charged"]:
+def ledger_lines(ledger: PlannedLedger) -> list[str]:
+    """Say what is spent, what a run adds and what is left."""
+    composed = any(total.by == "zCDP" for total in (ledger.composed.now, ledger.composed.after))
+    epsilon, delta = _epsilon_left(ledger, ledger.epsilon_after), ", no cap"
+    if composed and ledger.epsilon_cap is not None:
+        epsilon = ", by plain sums"
+    if ledger.delta_cap is not None:
+        over = ledger.delta_after > ledger.delta_cap or not ledger.delta_left_after
+        delta = _left(ledger, ledger.delta_cap, ledger.delta_left_after, over) + kept_note(ledger)
+    lines = [
+        f"ledger   {ledger.path}",
+        f"         epsilon {_spent(ledger, ledger.epsilon_spent, ledger.epsilon_after)}{epsilon}",
+    ]
+    if ledger.delta_after:
+        lines.append(
+            f"         delta {_spent(ledger, ledger.delta_spent, ledger.delta_after)}{delta}"
+        )
+    if composed:
+        now, then = ledger.composed.now.epsilon, ledger.composed.after.epsilon
+        lines.append(
+            f"         composed: epsilon {_spent(ledger, now, then)} at delta "
+            f"{spent_text(ledger.delta_cap)}{_epsilon_left(ledger, then)}"
+        )
+    if ledger.released_at:
+        lines.append(f"         already released at {ledger.released_at}: a run is free")
+    elif ledger.already_charged:
         lines.append("         already charged, not yet released: a run is free")
     return lines
 
 
-def kept_note(ledger: LedgerFacts) -> str:
+def kept_note(ledger: PlannedLedger) -> str:
     """Say what of the delta cap is kept, where something is."""
-    reserved = ledger["delta_kept"]
-    return f" ({spent_text(reserved)} is kept for composing)" if reserved else ""
+    return f" ({spent_text(ledger.delta_kept)} is kept for composing)" if ledger.delta_kept else ""
 
 
-def _composed(ledger: LedgerFacts) -> bool:
-    return any(total["by"] == "zCDP" for total in ledger["composed"].values())
+def _spent(ledger: PlannedLedger, now: Number, then: Number) -> str:
+    after = "" if ledger.already_charged else f", {spent_text(then)} after a run"
+    return f"{spent_text(now)} spent{after}"
 
 
-def _totals(ledger: LedgerFacts) -> str:
-    now, then = (ledger["composed"][when]["epsilon"] for when in ("now", "after"))
-    after = "" if ledger["already_charged"] else f", {spent_text(then)} after a run"
-    at = f" at delta {spent_text(ledger['delta_cap'])}"
-    return f"epsilon {spent_text(now)} spent{after}{at}{_left(ledger, 'epsilon', then)}"
+def _epsilon_left(ledger: PlannedLedger, after: Number) -> str:
+    cap = ledger.epsilon_cap
+    return ", no cap" if cap is None else _left(ledger, cap, ledger.epsilon_left_after, after > cap)
 
 
-def _amount(ledger: LedgerFacts, what: str) -> str:
-    spent = f"{spent_text(ledger[f'{what}_spent'])} spent"
-    after = ledger[f"{what}_after"]
-    if not ledger["already_charged"]:
-        spent += f", {spent_text(after)} after a run"
-    if ledger[f"{what}_cap"] is None:
-        return f"{spent}, no cap"
-    if what == "epsilon" and _composed(ledger):
-        return f"{spent}, by plain sums"
-    note = kept_note(ledger) if what == "delta" else ""
-    return spent + _left(ledger, what, after) + note
-
-
-def _left(ledger: LedgerFacts, what: str, after: float) -> str:
-    cap = ledger[f"{what}_cap"]
-    if cap is None:
-        return ", no cap"
-    remaining = ledger[f"{what}_left_after"]
-    over = after > cap or (what == "delta" and not remaining)
-    if ledger["refused"] and over:
+def _left(ledger: PlannedLedger, cap: Number, remaining: Number | None, over: bool) -> str:
+    if ledger.refused and over:
         return f", over the cap {remaining_text(cap)}: a run would be refused"
     return f", {remaining_text(remaining)} left of the cap {remaining_text(cap)}"

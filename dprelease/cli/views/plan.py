@@ -20,10 +20,12 @@ from dprelease.report.facts.record_model import RecordColumn, RecordTable
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from dprelease.report.facts.model import PlannedLedger
+
 Facts = Mapping[str, Any]
 
 
-def write_plan(plan: Facts) -> None:
+def write_plan(plan: Facts, ledger: PlannedLedger) -> None:
     """Write the plan, as ``report.plan_json.describe`` gives it, to standard output."""
     steps: Sequence[Facts] = plan["steps"]
     answer(_folded(_unit(plan), 0) + "\n")
@@ -45,7 +47,7 @@ def write_plan(plan: Facts) -> None:
         answer(_folded(said, 2) + "\n")
         answer("What tables of records show without noise")
         answer(_folded(plan["not_protected"], 2) + "\n")
-    answer(_folded([*_lists(plan), *_totals(plan)], 9))
+    answer(_folded([*_lists(plan), *_totals(plan, ledger)], 9))
 
 
 def _folded(lines: Sequence[str], indent: int) -> str:
@@ -186,7 +188,7 @@ def _lists(plan: Facts) -> list[str]:
     ]
 
 
-def _totals(plan: Facts) -> list[str]:
+def _totals(plan: Facts, ledger: PlannedLedger) -> list[str]:
     total = plan["total"]
     delta = f", delta {rounded_up(total['delta'])}" if total["delta"] else ""
     plain = f"epsilon {rounded_up(total['basic_epsilon'])}"
@@ -200,7 +202,7 @@ def _totals(plan: Facts) -> list[str]:
         f"total    epsilon {rounded_up(total['epsilon'])}{delta}{rho}",
         f"method   {total['method']}; plain addition: {plain}",
         f"dataset  {plan['dataset']}",
-        *ledger_lines(plan["ledger"]),
+        *ledger_lines(ledger),
         *_approval(plan["approval"]),
     ]
 
@@ -250,7 +252,7 @@ def _answers(perturbs: Sequence[RecordTable]) -> Table:
 
 
 def _record_protection(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.report.facts.record_words import percent
+    from dprelease.report.numbers import percent
 
     with_delta = any(part.delta for part in perturbs)
     numbers = ("truth", "scale", "epsilon", *(["delta"] if with_delta else []))

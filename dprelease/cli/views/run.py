@@ -87,10 +87,12 @@ def _left(result: Result) -> str:
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
     remaining = [
-        f"{what} {remaining_text(ledger[f'{what}_left_after'])} of {remaining_text(cap)}"
-        + (kept_note(ledger) if what == "delta" else "")
-        for what in ("epsilon", "delta")
-        if (cap := ledger[f"{what}_cap"]) is not None
+        f"{what} {remaining_text(left_after)} of {remaining_text(cap)}{note}"
+        for what, cap, left_after, note in (
+            ("epsilon", ledger.epsilon_cap, ledger.epsilon_left_after, ""),
+            ("delta", ledger.delta_cap, ledger.delta_left_after, kept_note(ledger)),
+        )
+        if cap is not None
     ]
     return f'{", ".join(remaining) or "no cap is set"} for "{dataset}"'
 

@@ -10,18 +10,13 @@ from textwrap import wrap
 
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, near
 from dprelease.report.facts.model import Beliefs
-from dprelease.report.numbers import written
+from dprelease.report.numbers import percent, written
 
 STEP, REACH = 0.25, 6.0
 """Points lie so far apart in log odds, and so far out from where a belief is one half."""
 LEGEND = 50  # letters in a line
 SIDE = 10.4  # from one person to the next
 STYLES = ("band-1", "band-2")
-
-
-def percent(share: float) -> str:
-    """Write a share in percent as the tables of beliefs do."""
-    return f"{share * 100:.4g}%"
 
 
 def band_chart(tables: Sequence[Beliefs]) -> Chart:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dprelease.report.charts.svg import Chart, Estimate, bars, cut, estimates_across, isolated
-from dprelease.report.facts.record_model import Frequencies, RecordColumn, RecordTable
+from dprelease.report.facts.record_model import Frequencies, RecordTable
 from dprelease.report.facts.record_words import expected_and_floor
 
 MOST_BARS = 12
@@ -17,7 +17,10 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
     columns = [column for column in part.columns if column.error.expected > 0]
     if not columns:
         return None
-    shares = [(column.name, _unavoidable(column)) for column in columns[:MOST_BARS]]
+    shares = [
+        (column.name, min(1.0, float(column.error.floor) / float(column.error.expected)))
+        for column in columns[:MOST_BARS]
+    ]
     drawing = bars(
         [(cut(label, 30), f"{share * 100:.3g}% unavoidable", share) for label, share in shares],
         "interval",
@@ -36,10 +39,6 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
         [(column.name, *expected_and_floor(column)) for column in columns],
         f"{description} {rest} more columns are in the table of numbers." if rest else "",
     )
-
-
-def _unavoidable(column: RecordColumn) -> float:
-    return min(1.0, float(column.error.floor) / float(column.error.expected))
 
 
 def frequency_chart(

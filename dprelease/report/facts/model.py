@@ -335,6 +335,37 @@ class Cap(Fact):
     delta: Number | None
 
 
+class PlannedTotals(Fact):
+    """What is held against the caps now, and after a run of a plan."""
+
+    now: Spent
+    after: Spent
+
+
+class PlannedLedger(Fact):
+    """Where the ledger stands when a plan is made, and where a run would leave it.
+
+    What is spent is rounded up, what is left rounded down.
+    """
+
+    path: str
+    dataset: str
+    runs: int
+    epsilon_spent: Number
+    epsilon_after: Number
+    epsilon_cap: Number | None
+    epsilon_left_after: Number | None
+    delta_spent: Number
+    delta_after: Number
+    delta_cap: Number | None
+    delta_left_after: Number | None
+    delta_kept: Number
+    composed: PlannedTotals
+    already_charged: bool
+    released_at: str | None
+    refused: tuple[Mapping[str, object], ...]
+
+
 class Charge(Fact):
     """A charge of the dataset, with the total so far."""
 

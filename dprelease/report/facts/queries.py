@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.model import Accuracy, Form, NoiseFamily, Part, Plan, Read, Reading, Step
+from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
 from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.model import (
     Accounting,
+    Accuracy,
     ExampleHalfwidth,
     NoiseScale,
     Query,
@@ -18,7 +19,6 @@ from dprelease.report.facts.model import (
     Sensitivity,
     Shares,
 )
-from dprelease.report.facts.model import Accuracy as AccuracyFacts
 from dprelease.report.numbers import root, text, upward
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import read_release as reading
@@ -57,8 +57,9 @@ def query_facts(plan: Plan, read: Read) -> Query:
     """
     interval = plan.release.output.interval
     released = plan.step(read)
+    others = [other.name for other in plan.shared_by(released) if other != read.query]
     step, query = reading.view(read, released), read.query
-    loss, statistic = step.loss, statistic_of(query.statistic)
+    loss, statistic, target = step.loss, statistic_of(query.statistic), query.accuracy
     linear = read.reading is Reading.LINEAR
     unit = max(map(abs, read.factors)) if linear else step.unit[0]
     half = reading.constant_half(read, released, interval)
@@ -79,7 +80,7 @@ def query_facts(plan: Plan, read: Read) -> Query:
         cells=None if query.private else query.cells,
         candidates=candidates_of(step) or None,
         form=str(step.form),
-        shares=_shares(plan, read),
+        shares=Shares(release=read.step, with_=tuple(others)) if others else None,
         mechanism=str(step.noise.family),
         epsilon=upward(loss.epsilon),
         epsilon_exact=text(loss.epsilon),
@@ -92,29 +93,23 @@ def query_facts(plan: Plan, read: Read) -> Query:
         if "denominator" in statistic.keys.needs
         else None,
         threshold=threshold_facts(step, interval),
-        accuracy=_target(query.accuracy),
+        accuracy=None
+        if target is None
+        else Accuracy(
+            within=upward(target.within),
+            confidence=text(target.confidence),
+            records=target.records,
+        ),
         noise_halfwidth=None if half is None else upward(half),
         example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
         expected_error=reading.expected_error(read, released, interval),
         meaningful_from=statistic.meaningful_from(step, interval),
-        explained=(*explained(step, interval), *_shared_words(plan, read)),
+        explained=(*explained(step, interval), *_shared_words(plan, read, others)),
     )
 
 
-def _others(plan: Plan, read: Read) -> list[str]:
-    """Name the queries that share the release; none for one's own."""
-    return [query.name for query in plan.shared_by(plan.step(read)) if query != read.query]
-
-
-def _shares(plan: Plan, read: Read) -> Shares | None:
-    """Say with which queries a release is shared, and under whose name."""
-    others = _others(plan, read)
-    return Shares(release=read.step, with_=tuple(others)) if others else None
-
-
-def _shared_words(plan: Plan, read: Read) -> Iterator[str]:
+def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str]:
     """Explain what is read from a release that others share."""
-    others = _others(plan, read)
     if not others:
         return
     yield (
@@ -131,14 +126,6 @@ def _shared_words(plan: Plan, read: Read) -> Iterator[str]:
             "once in 400 times, it is taken as 0. The interval allows for what may be missed so; "
             'nulls = "drop" in the column has them all counted, with a little more noise.'
         )
-
-
-def _target(target: Accuracy | None) -> AccuracyFacts | None:
-    if target is None:
-        return None
-    return AccuracyFacts(
-        within=upward(target.within), confidence=text(target.confidence), records=target.records
-    )
 
 
 def _part(part: Part | None) -> RatioPart | None:

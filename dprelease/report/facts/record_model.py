@@ -126,7 +126,7 @@ class RecordsHalfwidth(Fact):
 
 
 class AnswerError(Fact):
-    """What an answer errs; see ``record_tables.error_facts``."""
+    """What an answer errs; see ``record_tables.answer_error``."""
 
     of: str
     expected: Number

@@ -14,8 +14,8 @@ from dprelease.local.cells import LabelCells, cells_of
 from dprelease.local.errors import expected
 from dprelease.local.estimates import chances, estimate_facts, estimates, rounded
 from dprelease.local.intervals import quantile
-from dprelease.model import PerturbedColumn, RecordStep, Response
-from dprelease.model.local_tables import LaplaceLaw, Law, StoredTable, SubsetLaw
+from dprelease.model import RecordStep, Response
+from dprelease.model.local_tables import LaplaceLaw, StoredTable, SubsetLaw, WindowLaw
 from dprelease.model.plan_json import exact, law_json
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.record_model import (
@@ -38,6 +38,11 @@ from dprelease.report.numbers import upward
 
 SIZES = (100, 1_000, 10_000, 100_000)
 """Numbers of records at which the half-width of an estimate's interval is stated."""
+LAWS: dict[type, type[ResponseLaw]] = {
+    SubsetLaw: SubsetResponse,
+    LaplaceLaw: LaplaceResponse,
+    WindowLaw: WindowsResponse,
+}
 
 
 def drawn_table(
@@ -60,7 +65,6 @@ def planned_table(
 ) -> RecordTable:
     """State what is known of a table before any data is opened."""
     perturb = step.perturb
-    errors = error_facts(step, interval)
     return RecordTable(
         name=perturb.name,
         model="local",
@@ -74,16 +78,18 @@ def planned_table(
             delta=exact(perturb.delta),
             truth=None if perturb.truth is None else exact(perturb.truth),
         ),
-        columns=tuple(
-            _column(response, errors[response.column.name]) for response in step.responses
-        ),
+        columns=tuple(_column(response, interval) for response in step.responses),
         explained=explained,
     )
 
 
-def _column(response: Response, error: AnswerError) -> RecordColumn:
+def _column(response: Response, interval: Fraction) -> RecordColumn:
     """One column: how it is perturbed, exactly, how its cells are written, and what they err."""
-    column, loss = response.column, response.loss
+    column, loss, law, truth = response.column, response.loss, response.law, None
+    if isinstance(law, SubsetLaw):
+        own, other = chances(law)
+        truth = Truth(own=float(own), given_other=float(other), labels_in_answer=law.size)
+    quantity = column.quantity
     facts = RecordColumn(
         name=column.name,
         mechanism=str(response.mechanism),
@@ -94,10 +100,17 @@ def _column(response: Response, error: AnswerError) -> RecordColumn:
         weight=exact(column.weight),
         null_chosen=column.null_chosen,
         labels=_labels(response),
-        grid=_grid(column),
-        law=_law(response.law),
-        truth=_truth(response.law),
-        error=error,
+        grid=None
+        if quantity is None
+        else NumberGrid(
+            step=exact(quantity.grid.step),
+            lower=quantity.grid.lower,
+            upper=quantity.grid.upper,
+            null_fill=quantity.null_fill,
+        ),
+        law=from_json(LAWS[type(law)], law_json(law)),
+        truth=truth,
+        error=answer_error(response, interval),
         explained=(),
     )
     return replace(facts, explained=tuple(column_words(facts)))
@@ -118,36 +131,8 @@ def _labels(response: Response) -> Labels | None:
     )
 
 
-def _grid(column: PerturbedColumn) -> NumberGrid | None:
-    if column.quantity is None:
-        return None
-    grid = column.quantity.grid
-    return NumberGrid(
-        step=exact(grid.step),
-        lower=grid.lower,
-        upper=grid.upper,
-        null_fill=column.quantity.null_fill,
-    )
-
-
-def _law(law: Law) -> ResponseLaw:
-    if isinstance(law, SubsetLaw):
-        return from_json(SubsetResponse, law_json(law))
-    if isinstance(law, LaplaceLaw):
-        return from_json(LaplaceResponse, law_json(law))
-    return from_json(WindowsResponse, law_json(law))
-
-
-def _truth(law: Law) -> Truth | None:
-    """Of an answer with labels: the chance that it holds the true one, and a given other one."""
-    if not isinstance(law, SubsetLaw):
-        return None
-    own, other = chances(law)
-    return Truth(own=float(own), given_other=float(other), labels_in_answer=law.size)
-
-
-def error_facts(step: RecordStep, interval: Fraction) -> dict[str, AnswerError]:
-    """State of each column, by name, what its answers err, and what estimates from them do.
+def answer_error(response: Response, interval: Fraction) -> AnswerError:
+    """State what the answers of a column err, and what estimates from them do.
 
     ``expected`` and ``floor`` are of one answer, the worst over all true values: with "chance" the
     chance of a wrong label, with "distance" the mean distance from the truth, in units of the
@@ -156,10 +141,6 @@ def error_facts(step: RecordStep, interval: Fraction) -> dict[str, AnswerError]:
     worst over all records; from n records it is that over the square root of n. ``halfwidths`` are
     those of its interval, about.
     """
-    return {response.column.name: _error(response, interval) for response in step.responses}
-
-
-def _error(response: Response, interval: Fraction) -> AnswerError:
     error = expected(response)
     deviation = math.sqrt(error.variance)
     z = quantile(interval)

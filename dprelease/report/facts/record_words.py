@@ -20,7 +20,7 @@ from dprelease.report.facts.record_model import (
     Truth,
     WindowsResponse,
 )
-from dprelease.report.numbers import shortened, text, upward, written
+from dprelease.report.numbers import loss_text, percent, shortened, text, upward, written
 
 Row = tuple[str, str, str]
 
@@ -63,9 +63,9 @@ def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
     cells = "that of its one answer"
     if len(step.responses) > 1:
         cells = f"the sum of the losses of its {len(step.responses)} answers"
-    total = f"epsilon {_loss(step.loss.epsilon)}"
+    total = f"epsilon {loss_text(step.loss.epsilon)}"
     if step.loss.delta:
-        total += f" and delta {_loss(step.loss.delta)}"
+        total += f" and delta {loss_text(step.loss.delta)}"
     if plan.release.privacy.unit_column is None:
         yield f"A record of the data is one row of the table. Its loss is {cells}: {total}."
     elif step.rows == 1:
@@ -82,7 +82,7 @@ def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
         )
     columns = [response.column for response in step.responses]
     if step.perturb.truth is None and len({column.weight for column in columns}) > 1:
-        shares = ", ".join(f"{column.name} {_loss(column.weight)}" for column in columns)
+        shares = ", ".join(f"{column.name} {loss_text(column.weight)}" for column in columns)
         yield f"The columns share epsilon and delta by the weights of the spec: {shares}."
 
 
@@ -230,10 +230,6 @@ def _many_rows(plan: Plan) -> bool:
     return plan.release.privacy.unit_column is not None and _rows(plan) > 1
 
 
-def _loss(value: Fraction) -> str:
-    return written(upward(value))
-
-
 def column_words(column: RecordColumn) -> list[str]:
     """Explain one column: the answer, what delta means of it, and what stands for no value."""
     grid, law = column.grid, column.law
@@ -241,17 +237,14 @@ def column_words(column: RecordColumn) -> list[str]:
         return [*_labels(column, column.labels, column.truth), *_unlabelled(column.labels)]
     if grid is None:
         raise ValueError("a column has labels or a grid")
-    nulls = _nulls(grid, column.null_chosen)
+    chosen = ", the middle of the bounds, as the spec says nothing of them"
+    value = _rough((grid.null_fill or 0) * Fraction(grid.step))
+    nulls = f"Nulls count as {value}{chosen if column.null_chosen else ''}."
     if isinstance(law, LaplaceResponse):
         return [*_laplace(column, grid, law), nulls]
     if isinstance(law, WindowsResponse):
         return [*_windows(column, grid, law), nulls]
     raise ValueError("an answer of labels to a number")
-
-
-def percent(share: float) -> str:
-    """Write a chance or a share in percent."""
-    return f"{share * 100:.4g}%"
 
 
 def answer_of(column: RecordColumn) -> str:
@@ -350,22 +343,22 @@ def _laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceResponse) -> It
 
 
 def _windows(column: RecordColumn, grid: NumberGrid, law: WindowsResponse) -> Iterator[str]:
-    share, windows = Fraction(law.share), law.windows
+    windows = law.windows
+    levels, *others = map(_window, windows)
+    if others:
+        share = percent(float(Fraction(law.share)))
+        levels = f"with a chance of {share} {levels}; else {others[0]}"
+    ratio = max(Fraction(window.ratio) for window in windows)
+    # an upper bound of the natural logarithm
+    pure = math.log(ratio.numerator) - math.log(ratio.denominator) + 1e-9
     yield (
         "Piecewise response (Duchi, Jordan and Wainwright 2018; Wang et al. 2019): an answer is "
-        + _levels(share, windows)
+        + levels
         + f". The record's number is held within {_bounds(grid)} and picks which levels are the "
         "likelier ones, so that the answer is right on average. Answers lie between "
         f"{_ends(windows, grid)}."
     )
-    yield from _no_outright(column, _log_up(max(Fraction(window.ratio) for window in windows)))
-
-
-def _levels(share: Fraction, windows: Sequence[ResponseWindow]) -> str:
-    first, *rest = map(_window, windows)
-    if not rest:
-        return first
-    return f"with a chance of {percent(float(share))} {first}; else {rest[0]}"
+    yield from _no_outright(column, pure)
 
 
 def _window(window: ResponseWindow) -> str:
@@ -399,17 +392,6 @@ def _no_outright(column: RecordColumn, pure: Fraction | float) -> Iterator[str]:
         f"epsilon allows, up to e^{_upto(Fraction(pure))}: what their chance has beyond that "
         f"factor comes to at most {_upto(delta)}."
     )
-
-
-def _log_up(ratio: Fraction) -> float:
-    """An upper bound of the natural logarithm."""
-    return math.log(ratio.numerator) - math.log(ratio.denominator) + 1e-9
-
-
-def _nulls(grid: NumberGrid, chosen: bool) -> str:
-    middle = ", the middle of the bounds, as the spec says nothing of them"
-    value = _rough((grid.null_fill or 0) * Fraction(grid.step))
-    return f"Nulls count as {value}{middle if chosen else ''}."
 
 
 def _unlabelled(labels: Labels) -> Iterator[str]:

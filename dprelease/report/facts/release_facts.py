@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
-from typing import Any
 
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.hazards import hazards
-from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.model import (
     Approval,
     Basic,
@@ -27,10 +24,12 @@ from dprelease.report.facts.model import (
     ListFile,
     Meaning,
     PlanFacts,
+    PlannedLedger,
     PrivacyLoss,
     Provenance,
     PublishedTable,
     ReportFacts,
+    Scalar,
     Spent,
     TableColumn,
 )
@@ -46,7 +45,7 @@ from dprelease.report.facts.units import (
     unit_facts,
     unit_of,
 )
-from dprelease.report.numbers import text, upward, written
+from dprelease.report.numbers import loss_text, text, upward
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
 
@@ -88,8 +87,8 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
 
 def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) -> PlanFacts:
     """State what is known of a release before any data is opened, and of ``records`` if drawn."""
-    release = plan.release
-    local = record_words(plan)
+    release, local = plan.release, record_words(plan)
+    private = {group.column for step in plan.steps for group in step.query.groups if group.private}
     return PlanFacts(
         deployment=_deployment(release, plan),
         guarantee=_guarantee(plan) + local.guarantee,
@@ -104,9 +103,15 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         ),
         not_protected=(*_not_protected(release, plan), *local.unprotected),
         data=_data(release),
-        columns=tuple(_column(column, _private(plan)) for column in release.columns.values()),
+        columns=tuple(
+            _column(column, column.name in private) for column in release.columns.values()
+        ),
         lists=list_files(release),
-        processing=tuple(processing(plan, local.processing)),
+        processing=(
+            *(_figures(plan) if plan.reads else ()),
+            *local.processing,
+            *(CSV_LINES if release.data.source.format == "csv" else ()),
+        ),
         hazards=hazards(release, plan, local.hazards),
     )
 
@@ -168,7 +173,9 @@ def _beliefs(plan: Plan) -> tuple[Beliefs, ...]:
 
 
 def _deployment(release: Release, plan: Plan) -> Deployment:
-    about = release.about
+    about, model = release.about, "central"
+    if plan.records:  # noise is added to each record
+        model = "central and local" if plan.reads else "local"
     return Deployment(
         basic=Basic(
             name=about.name,
@@ -187,7 +194,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
             delta=upward(plan.loss.delta),
             rho=None if plan.loss.rho is None else upward(plan.loss.rho),
         ),
-        model=_model(plan),
+        model=model,
         accounting=Composition(composition=plan.method),
         implementation=Implementation(
             tool="dprelease",
@@ -199,28 +206,16 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
     )
 
 
-def _model(plan: Plan) -> str:
-    """Where noise is added: to figures of the whole table, or to each record."""
-    if not plan.records:
-        return "central"
-    return "central and local" if plan.reads else "local"
-
-
 def _guarantee(plan: Plan) -> str:
     privacy = plan.release.privacy
-    loss = f"epsilon = {text_up(plan.loss.epsilon)}"
+    loss = f"epsilon = {loss_text(plan.loss.epsilon)}"
     if plan.loss.delta:
-        loss += f" and delta = {text_up(plan.loss.delta)}"
+        loss += f" and delta = {loss_text(plan.loss.delta)}"
     neighbours = unit_of(privacy).neighbours
     return (
         f"Everything in this release together satisfies differential privacy with {loss} for one "
         f"{protected(privacy)} {neighbours[0].upper()}{neighbours[1:]}."
     )
-
-
-def text_up(value: Fraction) -> str:
-    """Write a loss for a sentence, rounded up where it must be rounded."""
-    return written(upward(value))
 
 
 def _not_protected(release: Release, plan: Plan) -> list[str]:
@@ -267,7 +262,7 @@ def _data(release: Release) -> DataFile:
     )
 
 
-def _column(column: Column, private: frozenset[str]) -> ColumnFacts:
+def _column(column: Column, private: bool) -> ColumnFacts:
     grid = column.grid
     return ColumnFacts(
         name=column.name,
@@ -278,7 +273,7 @@ def _column(column: Column, private: frozenset[str]) -> ColumnFacts:
         step_chosen_by_tool=column.step_chosen,
         keys=None if column.keys is None else len(column.keys),
         key_list=tuple(column.keys[:KEYS_SHOWN]) if column.keys else None,
-        private_keys=column.name in private,
+        private_keys=private,
         bins=column.edges,
         other=column.other,
         nulls="drop" if column.null_value is None else column.null_value,
@@ -287,28 +282,14 @@ def _column(column: Column, private: frozenset[str]) -> ColumnFacts:
     )
 
 
-def _private(plan: Plan) -> frozenset[str]:
-    """Columns whose keys the data decide."""
-    return frozenset(
-        group.column for step in plan.steps for group in step.query.groups if group.private
-    )
-
-
-def processing(plan: Plan, records: Sequence[str] = ()) -> list[str]:
-    """Say how values are bounded, rounded, left out, and how figures are read from noisy ones.
-
-    ``records`` is what there is to say of record-level tables.
-    """
-    said = [*(_figures(plan) if plan.reads else ()), *records]
-    if plan.release.data.source.format == "csv":
-        said.append(
-            "A CSV record is one line. A line that cannot be read as a record counts as a record "
-            "without values."
-        )
-    return said
+CSV_LINES = (
+    "A CSV record is one line. A line that cannot be read as a record counts as a record without "
+    "values.",
+)
 
 
 def _figures(plan: Plan) -> list[str]:
+    """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
     used = {step.query.statistic for step in views(plan)}
     said = [
         "Values outside a column's bounds count as the nearest bound; that biases sums and means "
@@ -351,8 +332,8 @@ LEFT_OPEN = (
 )
 
 
-def approval_facts(release: Release) -> dict[str, object]:
-    """State both in JSON values. What is held has the names of the spec's keys.
+def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
+    """State what an approval of a plan holds a run to, by the names of the spec's keys.
 
     Paths are as the spec writes them, or as they were given instead: the same on every machine.
     """
@@ -363,65 +344,45 @@ def approval_facts(release: Release) -> dict[str, object]:
     caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
     texts = ("title", "curator", "contact", "purpose", "region", "sector")
     return {
-        "holds": {
-            "ledger.path": path,
-            "ledger.witness": f"{path}.witness" if witness is None else witness,
-            "ledger.dataset": ledger.dataset,
-            **{f"ledger.{name}": None if cap is None else text(cap) for name, cap in caps.items()},
-            "ledger.disjoint_periods": ledger.disjoint_periods,
-            "data.path": data.written_path,
-            "data.snapshot": data.snapshot,
-            "data.engine": data.engine,
-            "period": release.period,
-            "output.path": output.path if output.written_path is None else output.written_path,
-            "output.format": output.format,
-            "output.interval": text(output.interval),
-            "report.formats": list(release.report_formats),
-            "privacy.unit_description": privacy.unit_description,
-            **{f"release.{name}": getattr(about, name) for name in texts},
-            **{
-                f"columns.{name}.source": column.source
-                for name, column in release.columns.items()
-                if column.source is not None
-            },
+        "ledger.path": path,
+        "ledger.witness": f"{path}.witness" if witness is None else witness,
+        "ledger.dataset": ledger.dataset,
+        **{f"ledger.{name}": None if cap is None else text(cap) for name, cap in caps.items()},
+        "ledger.disjoint_periods": ledger.disjoint_periods,
+        "data.path": data.written_path,
+        "data.snapshot": data.snapshot,
+        "data.engine": data.engine,
+        "period": release.period,
+        "output.path": output.path if output.written_path is None else output.written_path,
+        "output.format": output.format,
+        "output.interval": text(output.interval),
+        "report.formats": tuple(release.report_formats),
+        "privacy.unit_description": privacy.unit_description,
+        **{f"release.{name}": getattr(about, name) for name in texts},
+        **{
+            f"columns.{name}.source": column.source
+            for name, column in release.columns.items()
+            if column.source is not None
         },
-        "leaves_open": list(LEFT_OPEN),
     }
 
 
-def approval_of(described: Mapping[str, Any]) -> Approval:
-    """Read what the page of a plan has beside its facts from the plan in JSON values.
-
-    ``described`` is what ``plan_json.describe`` gives, with the ledger as it stands.
-    """
-    approval = described["approval"]
+def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:
+    """State what the page of a plan has beside its facts."""
+    release = plan.release
+    warnings = (*release.warnings, *plan_warnings(plan))
     return Approval(
-        interval=described["interval"],
-        digest=described.get("digest"),
-        holds={
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in approval["holds"].items()
-        },
-        leaves_open=tuple(approval["leaves_open"]),
-        ledger=_as_it_stands(described.get("ledger")),
-        notes=(
-            *described["notes"],
-            *(warning["message"] for warning in described["warnings"]),
+        interval=text(release.output.interval),
+        digest=digest,
+        holds=held_facts(release),
+        leaves_open=LEFT_OPEN,
+        ledger=None
+        if ledger is None
+        else LedgerStanding(
+            before=Spent(epsilon=ledger.epsilon_spent, delta=ledger.delta_spent),
+            after=Spent(epsilon=ledger.epsilon_after, delta=ledger.delta_after),
+            composed=ComposedTotals(before=ledger.composed.now, after=ledger.composed.after),
+            cap=Cap(epsilon=ledger.epsilon_cap, delta=ledger.delta_cap),
         ),
-    )
-
-
-def _as_it_stands(standing: Mapping[str, Any] | None) -> LedgerStanding | None:
-    """The ledger before a run and after it, as a report tells it."""
-    if standing is None:
-        return None
-    composed = standing["composed"]
-    return LedgerStanding(
-        before=Spent(epsilon=standing["epsilon_spent"], delta=standing["delta_spent"]),
-        after=Spent(epsilon=standing["epsilon_after"], delta=standing["delta_after"]),
-        composed=ComposedTotals(
-            before=from_json(Spent, composed["now"]),
-            after=from_json(Spent, composed["after"]),
-        ),
-        cap=Cap(epsilon=standing["epsilon_cap"], delta=standing["delta_cap"]),
+        notes=(*plan.notes, *(warning.message for warning in warnings)),
     )

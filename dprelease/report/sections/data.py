@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import fields
 
 from dprelease.report.document import Bullets, Details, Heading, Section, Table
-from dprelease.report.facts.model import Column, DataFile, ListFile, PlanFacts
+from dprelease.report.facts.model import Column, DataFile, PlanFacts
 from dprelease.report.numbers import written
 
 
@@ -16,7 +16,10 @@ def data_section(facts: PlanFacts) -> Section:
         "lists",
         "Lists that were read from files",
         ("file", "named by", "its lines", "SHA-256"),
-        tuple(list_rows(facts.lists)),
+        tuple(
+            (named.file, f"{named.key} of {named.name}", named.lines, named.sha256)
+            for named in facts.lists
+        ),
     )
     file = "How the file is read"
     return Section(
@@ -41,12 +44,6 @@ def data_section(facts: PlanFacts) -> Section:
             Details(file, (Table("file", file, ("what", "how"), tuple(_file(facts.data))),)),
         ),
     )
-
-
-def list_rows(lists: Sequence[ListFile]) -> Iterator[tuple[str, str, str, str]]:
-    """Give file, what names it, what its lines are, and digest, of each list file."""
-    for named in lists:
-        yield named.file, f"{named.key} of {named.name}", named.lines, named.sha256
 
 
 def _column(column: Column) -> tuple[str | int | float | None, ...]:

@@ -147,25 +147,15 @@ def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[obj
 
 
 def _texts(column: OutputColumn, decimals: int, most: int) -> list[object]:
+    unit: int = 10 ** (column.decimals - decimals)
     is_half = column.kind != "key" and column.name.endswith("_noise_moe")
-    rounded = _rounded_up if is_half else _rounded
     return [
-        placed(rounded(value, column.decimals - decimals), decimals)
+        # a half-width is rounded up: it must not look smaller than it is
+        placed(-(-value // unit) if is_half else (2 * value + unit) // (2 * unit), decimals)
         if isinstance(value, int)
         else value
         for value in column.values[:most]
     ]
-
-
-def _rounded(value: int, dropped: int) -> int:
-    unit: int = 10**dropped
-    return (2 * value + unit) // (2 * unit)
-
-
-def _rounded_up(value: int, dropped: int) -> int:
-    """Round a half-width, which must not look smaller than it is."""
-    unit: int = 10**dropped
-    return -(-value // unit)
 
 
 def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dprelease.report.charts.beliefs import band_chart, people_chart, percent
+from dprelease.report.charts.beliefs import band_chart, people_chart
 from dprelease.report.document import (
     Bullets,
     Details,
@@ -18,7 +18,7 @@ from dprelease.report.document import (
     Tiles,
 )
 from dprelease.report.facts.model import Beliefs, PlanFacts
-from dprelease.report.numbers import shortened, written
+from dprelease.report.numbers import percent, shortened, written
 
 
 def guarantee_section(facts: PlanFacts, released: bool) -> Section:

@@ -12,23 +12,16 @@ from decimal import Decimal
 from dprelease.report.document import Bullets, Section
 from dprelease.report.facts.model import Basic, ReportFacts
 from dprelease.report.numbers import shortened, written
-from dprelease.statistics.base import Statistic
 from dprelease.statistics.registry import STATISTICS
 
 
 def how_to_read_section(facts: ReportFacts) -> Section:
     """Say how to read the figures."""
-    lines = Bullets(tuple(reading_words(facts)), code=True)
+    lines = Bullets(tuple(_reading_words(facts)), code=True)
     return Section("reading", "How to read the figures", "How to read them", (lines,))
 
 
-def errata_section(facts: ReportFacts) -> Section:
-    """Say how errors are put right."""
-    lines = Bullets(tuple(errata_words(facts)))
-    return Section("errata", "Errors and corrections", "Errors", (lines,))
-
-
-def reading_words(facts: ReportFacts) -> Iterator[str]:
+def _reading_words(facts: ReportFacts) -> Iterator[str]:
     """Say what intervals cover, why counts are negative and totals differ, and how to add up.
 
     Names of columns stand between backticks.
@@ -39,37 +32,32 @@ def reading_words(facts: ReportFacts) -> Iterator[str]:
         "releases the figure without noise lies within it. It does not cover sampling, coverage "
         "or measurement error, nor what clamping to the bounds does."
     )
-    yield from _by_statistic(facts, f"{level:g}")
+    used = {query.statistic for query in facts.queries}
+    statistics = [statistic for name, statistic in STATISTICS.items() if name in used]
+    # of names and ranks first, then of what is added up
+    words = (statistic.how_to_read(f"{level:g}") for statistic in reversed(statistics))
+    yield from filter(None, dict.fromkeys(words))
     yield "A count can be negative: noise was added to a small number."
     yield "Cells do not add up to totals released by another query: each has noise of its own."
     yield (
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
         "half-width of one cell times the square root of n."
     )
-    yield from _overlaps(facts)
-    yield "The tables above show the beginning, rounded; the files hold all."
-    yield "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`."
-
-
-def _by_statistic(facts: ReportFacts, level: str) -> Iterator[str]:
-    """What statistics say of their figures: of names and ranks first, then of what is added up."""
-    words = (statistic.how_to_read(level) for statistic in reversed(_used(facts)))
-    yield from filter(None, dict.fromkeys(words))
-
-
-def _used(facts: ReportFacts) -> list[Statistic]:
-    used = {query.statistic for query in facts.queries}
-    return [statistic for name, statistic in STATISTICS.items() if name in used]
-
-
-def _overlaps(facts: ReportFacts) -> Iterator[str]:
     many = "people" if facts.meaning.of == "person" else "rows"
-    names = [f"of {used.counts.format(units=many)}" for used in _used(facts) if used.overlaps]
-    if names:
+    overlapping = (statistic.counts for statistic in statistics if statistic.overlaps)
+    if names := [f"of {counted.format(units=many)}" for counted in overlapping]:
         yield (
             f"Numbers {' or '.join(names)} are not for adding up: one that is in two cells counts "
             "in both."
         )
+    yield "The tables above show the beginning, rounded; the files hold all."
+    yield "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`."
+
+
+def errata_section(facts: ReportFacts) -> Section:
+    """Say how errors are put right."""
+    lines = Bullets(tuple(errata_words(facts)))
+    return Section("errata", "Errors and corrections", "Errors", (lines,))
 
 
 def errata_words(facts: ReportFacts) -> Iterator[str]:

@@ -6,7 +6,6 @@ Names of commands and columns stand between backticks in sentences about reading
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
 from dprelease.report.charts.record_tables import floor_chart, frequency_chart
@@ -36,9 +35,8 @@ from dprelease.report.facts.record_words import (
     expected_and_floor,
     halfwidth_head,
     halfwidth_rows,
-    percent,
 )
-from dprelease.report.numbers import shortened, written
+from dprelease.report.numbers import percent, shortened, written
 
 Row = tuple[str, ...]
 
@@ -56,41 +54,31 @@ HEAD = (
     "epsilon",
     "delta",
 )
+TRUST = (
+    "This is the local model: every record is perturbed on its own, cell by cell, before anything "
+    "is counted. What a row says of its record is uncertain by the same measure whatever the other "
+    "rows are, and whoever reads, keeps or analyses the table need not be trusted.",
+    "The true table was read by this run: whoever ran it is trusted with that. For the {people} in "
+    "the table it is as if each had perturbed its own record, but only if the true table stays "
+    "where it is.",
+    "Rows are in a random order, so that none can be found by its place. No smaller epsilon is "
+    "claimed for that.",
+    "Whatever is computed from the table later costs nothing more: no question to it can weaken "
+    "the guarantee.",
+)
+"""Who need not be trusted, who must, and what the random order is not claimed for."""
 FIGURES = ("share", "interval", "number", "interval")
 
 
 def records_section(facts: PlanFacts, level: str) -> Section:
     """Say how records were perturbed, what is estimated from them, and how to read that."""
-    parts: list[Part] = list(map(Paragraph, _trust(facts)))
+    people = "people" if facts.meaning.of == "person" else "rows"
+    parts: list[Part] = [Paragraph(sentence.format(people=people)) for sentence in TRUST]
     for number, table in enumerate(facts.perturb, 1):
         parts += _table(table, number, level)
     parts.append(Heading("How to read records and estimates"))
     parts.append(Bullets(tuple(_how_to_read(facts, level)), code=True))
     return Section("records", "Records, perturbed one by one", "Records", tuple(parts))
-
-
-def _trust(facts: PlanFacts) -> Iterator[str]:
-    """Say who need not be trusted, who must, and what the random order is not claimed for."""
-    people = "people" if facts.meaning.of == "person" else "rows"
-    yield (
-        "This is the local model: every record is perturbed on its own, cell by cell, before "
-        "anything is counted. What a row says of its record is uncertain by the same measure "
-        "whatever the other rows are, and whoever reads, keeps or analyses the table need not be "
-        "trusted."
-    )
-    yield (
-        "The true table was read by this run: whoever ran it is trusted with that. For the "
-        f"{people} in the table it is as if each had perturbed its own record, but only if the "
-        "true table stays where it is."
-    )
-    yield (
-        "Rows are in a random order, so that none can be found by its place. No smaller epsilon is "
-        "claimed for that."
-    )
-    yield (
-        "Whatever is computed from the table later costs nothing more: no question to it can "
-        "weaken the guarantee."
-    )
 
 
 def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
@@ -190,22 +178,12 @@ def _column(column: RecordColumn) -> Row:
 def _scale(error: AnswerError) -> str:
     if error.classical_scale is None:
         return "-"
-    own = "-" if error.scale is None else _digits(error.scale)
-    return f"{own} ({_digits(error.classical_scale)})"
+    own = "-" if error.scale is None else _rough(error.scale)
+    return f"{own} ({_rough(error.classical_scale)})"
 
 
-def _digits(value: float) -> str:
+def _rough(value: float) -> str:
     return written(float(f"{value:.5g}"))
-
-
-@dataclass(frozen=True, slots=True)
-class EstimateTable:
-    """Estimates of one column, or of a pair: keys first, then figures with their intervals."""
-
-    title: str
-    head: Row
-    keys: int
-    rows: tuple[Row, ...]
 
 
 def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
@@ -214,33 +192,32 @@ def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
     if estimates.means:
         head: Row = ("column", "mean", "interval", "sum", "interval")
         place += 1
-        means = EstimateTable("Means", head, 1, tuple(map(_mean, estimates.means)))
-        yield Group("", tuple(_shown(means, f"estimates-{number}-{place}")))
+        rows = tuple(map(_mean, estimates.means))
+        yield Group("", tuple(_first(f"estimates-{number}-{place}", "Means", head, rows)))
     for count, frequencies in enumerate(estimates.frequencies):
         rows = tuple((_named(cell.label), *_counted(cell)) for cell in frequencies.labels)
         title, head = f"Frequencies of {frequencies.column}", (frequencies.column, *FIGURES)
         place += 1
-        shown = tuple(_shown(EstimateTable(title, head, 1, rows), f"estimates-{number}-{place}"))
+        shown = Group("", tuple(_first(f"estimates-{number}-{place}", title, head, rows)))
         chart = None
         if count < MOST_CHARTS:
             name = f"chart-shares-{number}-{place - 1}"
             chart = frequency_chart(frequencies, head, rows, name, level)
-        if chart is None:
-            yield Group("", shown)
-        else:
-            yield Group("told", (Group("", shown), Group("stack", (chart,))))
+        yield shown if chart is None else Group("told", (shown, Group("stack", (chart,))))
     for count, cross in enumerate(estimates.crosses, 1):
         title, head = f"{cross.columns[0]} by {cross.columns[1]}", (*cross.columns, *FIGURES)
         rows = tuple((*map(_named, cell.labels), *_counted(cell)) for cell in cross.cells)
-        table = EstimateTable(title, head, 2, rows)
-        yield Details(f"Cross table: {title}", tuple(_shown(table, f"crosses-{number}-{count}")))
+        parts = tuple(_first(f"crosses-{number}-{count}", title, head, rows, keys=2))
+        yield Details(f"Cross table: {title}", parts)
 
 
-def _shown(table: EstimateTable, name: str) -> Iterator[Part]:
-    """Give the first rows, and say how many more there are."""
-    rows, more = table.rows[:ROWS_SHOWN], len(table.rows) - ROWS_SHOWN
-    title = f"{table.title} (the first {ROWS_SHOWN})" if more > 0 else table.title
-    yield Table(name, title, table.head, rows, tuple(range(table.keys, len(table.head))))
+def _first(
+    name: str, title: str, head: Row, rows: tuple[Row, ...], keys: int = 1
+) -> Iterator[Part]:
+    """Give the first rows, and say how many more there are; figures follow ``keys`` columns."""
+    more = len(rows) - ROWS_SHOWN
+    caption = f"{title} (the first {ROWS_SHOWN})" if more > 0 else title
+    yield Table(name, caption, head, rows[:ROWS_SHOWN], tuple(range(keys, len(head))))
     if more > 0:
         yield Paragraph(f"{more:,} more are in report.json.", "small")
 
@@ -270,7 +247,7 @@ def _figure(values: Sequence[Number], unit: str = "") -> Row:
     places = min(MOST_PLACES, max(0, 1 - wide.adjusted())) if wide > 0 else MOST_PLACES
     unit_of_last = Decimal(1).scaleb(-places)
     texts = [
-        f"{_unsigned(end.quantize(unit_of_last, rounding))}{unit}"
+        f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}{unit}"
         for end, rounding in (
             (value, ROUND_HALF_EVEN),
             (lower, ROUND_FLOOR),
@@ -278,8 +255,3 @@ def _figure(values: Sequence[Number], unit: str = "") -> Row:
         )
     ]
     return texts[0], f"{texts[1]} to {texts[2]}"
-
-
-def _unsigned(value: Decimal) -> str:
-    """Write a number without a sign before 0."""
-    return f"{abs(value) if value == 0 else value:,f}"

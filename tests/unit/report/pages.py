@@ -114,6 +114,6 @@ def planned_json(plan: Plan) -> dict[str, Any]:
     return facts
 
 
-def plan_page(plan: Plan, described: Mapping[str, Any]) -> str:
+def plan_page(plan: Plan) -> str:
     """The page of a plan for approval."""
-    return render(plan_document(planned_facts(plan), approval_of(described)))
+    return render(plan_document(planned_facts(plan), approval_of(plan, None, None)))

@@ -10,7 +10,6 @@ from report_specs import DELTA, PEOPLE, SELECTED
 
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.report.html.page import PAGE
-from dprelease.report.plan_json import describe
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
 
@@ -199,7 +198,7 @@ def test_ten_queries_stay_small_and_quick(planned, published):
 
 def test_a_plan_has_the_page_of_what_needs_no_data(planned):
     plan = planned({"name": "visits", "statistic": "count", "by": ["region"]}, delta=Decimal(0))
-    html = plan_page(plan, describe(plan))
+    html = plan_page(plan)
     assert problems(html) == []
     for chart in ("chart-budget", "chart-beliefs", "chart-people-1", "chart-dots", "chart-errors"):
         assert f'id="{chart}-t"' in html

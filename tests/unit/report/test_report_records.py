@@ -309,7 +309,7 @@ def test_a_table_without_records_has_no_estimates(published):
 
 def test_a_plan_says_it_before_any_data(mixed):
     plan = plan_of(MANY, queries=(COUNT,))
-    html = plan_page(plan, describe(plan))
+    html = plan_page(plan)
     assert problems(html) == []
     assert 'id="chart-floors-1-t"' in html
     assert "chart-shares" not in html
