@@ -42,16 +42,13 @@ def _pieces(table: OutputTable, blank: str) -> list[list[str]]:
     pieces: list[list[str]] = []
     end = "\n"
     for position, column in reversed(list(enumerate(table.columns))):
-        if position and _is_constant(column.values):
+        values = column.values
+        if position and values and all(map(is_, values, repeat(values[0]))):
             end = f",{_texts(column, column.values[:1], blank, end)[0]}"
         else:
             pieces.append(_texts(column, column.values, blank, end))
             end = ","
     return pieces[::-1]
-
-
-def _is_constant(values: Sequence[object]) -> bool:
-    return bool(values) and all(map(is_, values, repeat(values[0])))
 
 
 def header_name(column: OutputColumn) -> str:

@@ -196,7 +196,8 @@ def replaced_units(
     groups = contribution.within(cells).groups
     change = replaced(Contribution(groups, groups, 1), COUNT, cells, outside=outside)
     if not change.l1:
-        text = f"replacing a {unit} leaves the number of {_plural(unit)} as it is"
+        plural = "people" if unit == "person" else f"{unit}s"
+        text = f"replacing a {unit} leaves the number of {plural} as it is"
     else:
         text = f"a replaced {unit} leaves or enters {_counted_text(change.l1)}"
     return replace(change, derivation=text)
@@ -315,11 +316,6 @@ def _some(number: int, noun: str) -> str:
 def _cells(number: int) -> str:
     """Give a bound on a number of cells: one cell, at most 2 cells."""
     return "one cell" if number == 1 else f"at most {number:,} cells"
-
-
-def _plural(unit: str) -> str:
-    """Give the plural of a unit: records, people."""
-    return "people" if unit == "person" else f"{unit}s"
 
 
 def _effect(row: Row) -> str:

@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from threading import Thread
 from typing import Any
 
 from dprelease.engines import Engine, get
@@ -38,7 +37,6 @@ from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.report import formats
-from dprelease.report.facts.queries import query_facts
 from dprelease.spec import load
 from dprelease.spec.checks.paths import relocated
 
@@ -195,46 +193,22 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     """Read and add noise, table by table."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
-    problems: list[Exception] = []
-    # What is needed later is made ready while the engine reads.
-    preparation = Thread(target=_prepare, args=(run.plan, problems), daemon=True)
-    preparation.start()
+    # What the plan alone determines is made first: if it fails, no noise was drawn yet.
+    prepare(run.plan.steps)
+    versions()
+    formats.prepare(run.plan.release.report_formats)
     release = run.plan.release
     bounded = release.privacy.bounding is not None
     salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     for job in jobs_of(release, run.plan.steps, salt):
         run.tell(f"read the data for {job.steps[0].query.table}")
         exact = aggregate(run, job)
-        _join(preparation, problems)
         run.tell(f"add noise to {job.steps[0].query.table}")
         with draw.guard():
             noisy = privatize(exact, job, draw, keys)
             values |= noisy.values
             keys |= noisy.keys
-    _join(preparation, problems)  # where there are no queries, nobody has waited yet
     return NoisyTable(values, keys)
-
-
-def _prepare(plan: Plan, problems: list[Exception]) -> None:
-    """Make what the plan alone determines of the noise and the files; sees no data.
-
-    Runs in a thread, which would print a traceback: what goes wrong is for the caller to raise.
-    """
-    try:
-        prepare(plan.steps)
-        versions()
-        formats.prepare(plan.release.report_formats)
-        for read in plan.reads:
-            query_facts(plan, read)
-    except Exception as problem:  # handed on, whatever it is
-        problems.append(problem)
-
-
-def _join(preparation: Thread, problems: list[Exception]) -> None:
-    """Wait for what is prepared; raise what went wrong with it."""
-    preparation.join()
-    if problems:
-        raise problems[0]
 
 
 def aggregate(run: ChargedRun, job: Job) -> ExactTable:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from readme_blocks import ROOT
+from pages import ROOT
 
 import dprelease
 from dprelease.engines.registry import ENGINES

@@ -46,7 +46,8 @@ def page_of(table: Described, read: Rows) -> str:
         lines += ["", f"... and {counted(more, 'row')} more, of {read.total:,}; --rows N shows N"]
     if read.total == 0:
         lines += ["", "no rows"]
-    notes = [*_notes(table.fields, figures), *_meanings(flags)]
+    notes = [*_notes(table.fields, figures)]
+    notes += [f"{mark} {printable(flag)}{_MEANINGS.get(flag, '')}" for flag, mark in flags.items()]
     return "\n".join([*lines, "", *notes] if notes else lines)
 
 
@@ -121,11 +122,6 @@ def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
         if (flag := row[figure.flag]) not in _FINE and flag is not None
     )
     return {flag: MARKS[min(place, len(MARKS) - 1)] for place, flag in enumerate(flags)}
-
-
-def _meanings(flags: dict[str, str]) -> Iterator[str]:
-    for flag, mark in flags.items():
-        yield f"{mark} {printable(flag)}{_MEANINGS.get(flag, '')}"
 
 
 def _notes(fields: Sequence[Field], figures: Sequence[Figure]) -> Iterator[str]:

@@ -100,7 +100,9 @@ TOTAL: Rules[_Total] = (
     AtMost(
         "all steps cost no more rho than is claimed and declared",
         lambda it: (
-            (it.rho, min(it.claimed_rhos)) if it.rho is not None and it.claimed_rhos else None
+            (it.rho, min([rho for rho in it.claimed_rhos if not it.rho <= rho] or it.claimed_rhos))
+            if it.rho is not None and it.claimed_rhos
+            else None
         ),
     ),
     AtMost(

