@@ -18,7 +18,7 @@ from typing import Any
 
 import click
 import spec_reference
-from pages import ROOT, page
+from doc_pages import ROOT, page
 from remedies import REMEDIES
 
 import dprelease

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pages import PAGES, ROOT
+from doc_pages import PAGES, ROOT
 
 ACTION = ROOT / ".github" / "actions" / "dprelease" / "action.yml"
 SPEC = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from pages import ROOT
+from doc_pages import ROOT
 
 import dprelease
 from dprelease.engines.registry import ENGINES

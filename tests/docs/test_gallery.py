@@ -8,7 +8,7 @@ import sys
 
 import build_site
 import pytest
-from pages import ROOT, page
+from doc_pages import ROOT, page
 
 GALLERY = page("gallery/index.md")
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import FIRST, PAGES, README, ROOT, Block, Page, matches
+from doc_pages import FIRST, PAGES, README, ROOT, Block, Page, matches
 
 from dprelease.cli.app import COMMANDS, app
 

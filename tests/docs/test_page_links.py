@@ -4,7 +4,7 @@ import re
 
 import build_site
 import pytest
-from pages import DOCS, PAGES, README, ROOT, Page
+from doc_pages import DOCS, PAGES, README, ROOT, Page
 
 LANGUAGES = {"console", "toml", "python", "text", "yaml"}  # each is held by a test
 LINK = re.compile(r'\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"')

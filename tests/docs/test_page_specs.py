@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import tomli
-from pages import FIRST, PAGES, Page, page
+from doc_pages import FIRST, PAGES, Page, page
 
 import dprelease
 from dprelease.errors import ExitCode

@@ -3,7 +3,7 @@
 import click
 import pytest
 import reference
-from pages import page
+from doc_pages import page
 from reference import BEGIN, END, PARTS, REMEDIES, all_commands, replaced
 from unit.complaint_codes import CODE_TABLE, SPEC_CODES
 

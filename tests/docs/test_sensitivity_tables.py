@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from pages import page
+from doc_pages import page
 
 from dprelease.model import Adjacency, Column, ColumnType, Expression, Grid, Group, Part, Query
 from dprelease.privacy.sensitivity import Contribution

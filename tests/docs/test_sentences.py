@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from pages import PAGES, README, Page
+from doc_pages import PAGES, README, Page
 
 MOST_WORDS = 35
 

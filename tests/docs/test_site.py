@@ -4,7 +4,7 @@ import itertools
 import re
 
 import yaml
-from pages import DOCS, PAGES, README, ROOT
+from doc_pages import DOCS, PAGES, README, ROOT
 
 CONFIGURATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 
