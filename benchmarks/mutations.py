@@ -118,10 +118,10 @@ MUTANTS = [
     Mutant("if len(payload) != size or fingerprint(payload) != sha256:", "if len(payload) != size:", "ledger: sealed bytes were changed", LEDGER),
     Mutant("if not one.disjoint or not other.disjoint or one.period is None or other.period is None:", "if one.period is None or other.period is None:", "ledger: periods that were not declared disjoint", LEDGER),
     # --- engines
-    Mutant('(binary(value, "<", low), number(grid.lower)),', '(binary(value, "<", low), cast(value, "BIGINT")),', "clamp from below", ENGINES),
-    Mutant("(above, number(grid.upper)),", '(above, cast(value, "BIGINT")),', "clamp from above", ENGINES),
-    Mutant('above = binary(binary(binary(last, "+", count), "-", start), "%", count)', 'above = binary(binary(last, "+", count), "%", count)', "bounding rule: the start of a cut", ENGINES),
-    Mutant('most = call("LEAST", rows, number(bound.per_group))', 'most = call("LEAST", rows, number(bound.rows))', "bounding rule: rows of one cell", ENGINES),
+    Mutant('(value < low, literal(grid.lower)),', '(value < low, value.cast("BIGINT")),', "clamp from below", ENGINES),
+    Mutant('((value > high) & ~call("ISNAN", value), literal(grid.upper)),', '((value > high) & ~call("ISNAN", value), value.cast("BIGINT")),', "clamp from above", ENGINES),
+    Mutant("return (_times(place, most) + (most - 1) + count - start) % count < most", "return (_times(place, most) + (most - 1) + count) % count < most", "bounding rule: the start of a cut", ENGINES),
+    Mutant('most = call("LEAST", rows, bound.per_group)', 'most = call("LEAST", rows, bound.rows)', "bounding rule: rows of one cell", ENGINES),
 ]  # fmt: skip
 
 

@@ -162,6 +162,14 @@ def test_payloads_come_back_only_unchanged() -> None:
     stored = packed(payload)
     assert len(stored) < len(payload)
     assert unpacked(stored, fingerprint(payload), len(payload)) == payload
-    for bad in (packed(payload + b"!"), packed(payload[:-1]), b"", b"junk", packed(b"other")):
+    changed = packed(payload.replace(b"noisy", b"exact", 1))
+    for bad in (
+        changed,
+        packed(payload + b"!"),
+        packed(payload[:-1]),
+        b"",
+        b"junk",
+        packed(b"other"),
+    ):
         with pytest.raises(ValueError, match="payload"):
             unpacked(bad, fingerprint(payload), len(payload))

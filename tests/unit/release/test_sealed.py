@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dprelease import Failure
 from dprelease.model import NoisyTable, Plan
 from dprelease.planning.planner import make_plan
 from dprelease.release.payload import Sealed, from_bytes, to_bytes
@@ -32,6 +34,14 @@ def drawn(plan: Plan) -> Sealed:
 def test_what_is_read_is_what_was_written(plan: Plan) -> None:
     made = drawn(plan)
     assert from_bytes(plan, to_bytes(plan, made)) == made
+
+
+def test_what_was_drawn_for_other_noise_is_not_given_for_this_plan(plan: Plan) -> None:
+    first, *others = plan.steps
+    noise = replace(first.noise, parameter=2 * first.noise.parameter)
+    other = replace(plan, steps=(replace(first, noise=noise), *others))
+    with pytest.raises(Failure, match="E610"):
+        from_bytes(other, to_bytes(plan, drawn(plan)))
 
 
 @pytest.mark.parametrize("wrong", ["1", 1.0, True, None, [1]])

@@ -144,6 +144,13 @@ def test_a_total_that_is_too_good_is_refused() -> None:
     assert refused(replace(made, loss=replace(made.loss, epsilon=Fraction(99, 100))))
 
 
+def test_a_total_without_the_delta_of_its_parts_is_refused() -> None:
+    """Although the epsilons add up."""
+    made = make("count", "add-remove", {"epsilon": 1, "delta": 1e-6}, mechanism="gaussian")
+    assert made.loss.delta > 0
+    assert refused(replace(made, loss=replace(made.loss, delta=Fraction(0))))
+
+
 QUANTITY = Quantity("x", Grid(Fraction(1), 0, 10))
 NOTHING = {
     "noise": Noise(NoiseFamily.NONE, Fraction(0)),
