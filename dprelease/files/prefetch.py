@@ -31,10 +31,8 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
                     made.put((next(items),))
             finally:
                 getattr(items, "close", lambda: None)()
-        except StopIteration:
-            pass
         except BaseException as raised:  # for the taker to see, and not for a thread to print
-            problem = raised
+            problem = None if isinstance(raised, StopIteration) else raised
         made.put(problem)
 
     maker = Thread(target=make, daemon=True)

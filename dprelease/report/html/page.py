@@ -80,6 +80,7 @@ def _template() -> Template:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         finalize=_text,
+        auto_reload=False,
     )
     environment.filters |= {
         "kind": lambda part: type(part).__name__,
