@@ -15,9 +15,9 @@ def is_thorough() -> bool:
     return settings().max_examples >= 100
 
 
-def examples(count: int, share: int = 5) -> int:
-    """So many examples in a run of all tests; by default one in ``share``, and at least five."""
-    return count if is_thorough() else max(min(count, 5), count // share)
+def examples(count: int, share: int = 10) -> int:
+    """So many examples in a run of all tests; by default one in ``share``, and at least three."""
+    return count if is_thorough() else max(min(count, 3), count // share)
 
 
 def some(cases: Sequence[Case], step: int) -> list[Case]:

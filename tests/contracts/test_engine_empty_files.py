@@ -88,7 +88,7 @@ def check(source: Source, records: int) -> None:
         assert codes.total() == records
 
 
-@pytest.mark.one_in(13)
+@pytest.mark.one_in(26)
 @pytest.mark.parametrize("dialect", [0, 1])
 @pytest.mark.parametrize("content", CONTENTS, ids=lambda content: repr(content[:9]))
 @pytest.mark.parametrize("names", [TWO, ONE], ids=["two", "one"])
@@ -100,7 +100,7 @@ def test_a_file_by_itself(
     check(Source(str(path), "csv", dialects(names)[dialect]), CONTENTS[content][names == ONE])
 
 
-@pytest.mark.one_in(13)
+@pytest.mark.one_in(26)
 @pytest.mark.parametrize("beside", [0, 2])
 @pytest.mark.parametrize("content", CONTENTS, ids=lambda content: repr(content[:9]))
 @pytest.mark.parametrize("names", [TWO, ONE], ids=["two", "one"])

@@ -70,6 +70,7 @@ def answered(request: AggregateRequest) -> dict[str, list[int]]:
     return {key: column for (key,), column in found.items() if any(column)}
 
 
+@pytest.mark.thorough
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("private", [False, True])
 def test_a_person_of_a_million_rows_fits_into_the_usual_memory(

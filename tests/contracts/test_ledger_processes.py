@@ -145,6 +145,7 @@ def test_eight_processes_on_a_cap_for_three(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite.witness"]
 
 
+@pytest.mark.thorough
 def test_one_run_in_eight_processes(tmp_path: Path) -> None:
     path = str(tmp_path / "ledger.sqlite")
     answers = run_at_once(SEAL, [[path, "a" * 64]] * 8)

@@ -236,7 +236,7 @@ def answer(engine: str, request: AggregateRequest) -> object:
     return sorted(zip(table.reveal_keys(), zip(*counted, strict=True), strict=True))
 
 
-@pytest.mark.one_in(28)
+@pytest.mark.one_in(56)
 @pytest.mark.parametrize("name", CASES)
 def test_one_bad_record_changes_no_other(name: str, tmp_path: Path) -> None:
     case = CASES[name]

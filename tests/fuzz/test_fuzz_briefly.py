@@ -23,6 +23,7 @@ def test_csv_files(tmp_path: Path) -> None:
     assert run_for(3, 1, fuzz_csv.check, fuzz_csv.CASES) > 0
 
 
+@pytest.mark.thorough
 def test_lines_of_csv_by_every_reader(tmp_path: Path) -> None:
     assert fuzz_csv_readers.run(tmp_path, examples(20_000, 20), 1).roles >= examples(20_000, 20)
 

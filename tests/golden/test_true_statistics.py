@@ -184,6 +184,7 @@ def test_people_and_private_keys(tmp_path: Path, rows: Any) -> None:
     assert found["n"] == [len(people[key]) for key in found["as_written"]]
 
 
+@pytest.mark.thorough
 def test_quantiles_and_choices_by_private_keys(tmp_path: Path, rows: Any) -> None:
     """A public group beside the private one; some keys have no records that the mode counts."""
     selection = SELECTED["partition_selection"] | {"epsilon": HUGE}

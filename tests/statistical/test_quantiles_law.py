@@ -130,6 +130,7 @@ def drawn(case: int, size: int = 1200) -> list[tuple[int, ...]]:
     return draws
 
 
+@pytest.mark.thorough
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", range(len(TABLES)))
 def test_two_quantiles_follow_their_law(case: int) -> None:
