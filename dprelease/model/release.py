@@ -129,7 +129,7 @@ class Release:
     columns: Mapping[str, Column]
     queries: tuple[Query, ...]
     output: Output
-    report_formats: tuple[str, ...] = ("html", "md", "json")
+    report_formats: tuple[str, ...] = ()
     period: str | None = None
     warnings: tuple[Complaint, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, repr=False, compare=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from dprelease.engines.registry import ENGINES
+from dprelease.report.formats import DEFAULT_FORMATS
 from dprelease.spec.schema.fields import (
     flag,
     line,
@@ -397,7 +398,7 @@ class ReportSection(Section, header="[report]"):
     formats = Key(
         texts,
         "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
-        '["html", "md", "json"]',
+        '["' + '", "'.join(DEFAULT_FORMATS) + '"]',
     )
 
 
