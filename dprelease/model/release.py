@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, Place
 from dprelease.model.columns import Column
-from dprelease.model.local_tables import Perturb
 from dprelease.model.queries import Query
+from dprelease.model.record_tables import Perturb
 from dprelease.model.requests import Source
 
 

@@ -44,7 +44,7 @@ from dprelease.spec.checks.queries.query import resolve_query
 from dprelease.spec.checks.queries.query_context import QueryContext
 from dprelease.spec.checks.warnings import check_usage, warn_of_bounding
 from dprelease.spec.complaints.wording import listed, show
-from dprelease.spec.schema.models import OutputSection, ReleaseSection, ReportSection
+from dprelease.spec.schema.sections import OutputSection, ReleaseSection, ReportSection
 from dprelease.spec.schema.structure import Part, Parts
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
@@ -136,7 +136,7 @@ def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> 
     if not parts.perturbs:
         return ()
     # Imported here for start-up: most specs have none.
-    from dprelease.spec.checks.local_tables import resolve_perturbs
+    from dprelease.spec.checks.record_tables import resolve_perturbs
 
     return resolve_perturbs(parts, context, queries)
 
