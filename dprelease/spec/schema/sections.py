@@ -350,7 +350,7 @@ LATER_STATISTICS = frozenset({"marginals", "density"})
 class PerturbSection(Section, header="[[perturb]]"):
     WORDS = (
         "A table of records in the local model: the same columns and one row for each record, "
-        "each cell perturbed on its own. How many records there are is public. State `epsilon` or "
+        "each value perturbed on its own. How many records there are is public. State `epsilon` or "
         "`truth`; a `[[perturb]]` that is all of the spec can have the total."
     )
 
