@@ -137,7 +137,7 @@ class PrivacySection(Section, header="[privacy]"):
         remedy='say which tables count as neighbours: "add-remove" or "replace-one"',
     )
     epsilon = Key(budget, "the total of this release", "sum of the queries")
-    delta = Key(probability, "the total delta", "0")
+    delta = Key(probability, "the total delta", "0; beside budgets in `rho` 1e-6")
     rho = Key(budget, "a total in zCDP, instead of `epsilon`")
     accounting = Choice[Accounting](
         Accounting,
