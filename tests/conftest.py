@@ -18,7 +18,7 @@ BY_DEFAULT = "not thorough"
 # The suite tries the same examples each time: what it says of a commit doesn't change. New ones
 # are tried with DPRELEASE_RANDOM_EXAMPLES=1.
 SAME = not os.environ.get("DPRELEASE_RANDOM_EXAMPLES")
-settings.register_profile("default", max_examples=20, derandomize=SAME)
+settings.register_profile("default", max_examples=12, derandomize=SAME)
 settings.register_profile("thorough", max_examples=100, derandomize=SAME)
 
 

@@ -100,6 +100,7 @@ def test_killed_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) 
     assert kept_before_the_seal
 
 
+@pytest.mark.thorough
 def test_a_full_disk_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) -> None:
     codes = set()
     for number in some(steps[::12], 3):
