@@ -15,7 +15,7 @@ import numpy as np
 from dprelease.kernel.noise import SystemEntropy
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import Grid
-from dprelease.model.local_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
+from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 
 GRID = Grid(Fraction(1), -50_000, 50_000)
 BATCH = 1 << 17

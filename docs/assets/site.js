@@ -1,12 +1,19 @@
-// A table that is wider than the screen can be scrolled by the keyboard too.
+// A table or a block of code that is wider than the screen can be scrolled by the keyboard too.
 function focusable() {
   for (const wrap of document.querySelectorAll(".md-typeset__scrollwrap")) {
     if (wrap.scrollWidth > wrap.clientWidth) {
-      wrap.tabIndex = 0;
+      if (wrap.tabIndex !== 0) {
+        wrap.tabIndex = 0;
+      }
       wrap.setAttribute("role", "group");
       wrap.setAttribute("aria-label", "Table, wider than the screen");
     } else {
       wrap.removeAttribute("tabindex");
+    }
+  }
+  for (const code of document.querySelectorAll("pre > code")) {
+    if (code.scrollWidth > code.clientWidth && code.tabIndex !== 0) {
+      code.tabIndex = 0;
     }
   }
 }
@@ -20,5 +27,10 @@ addEventListener("load", () => {
   focusable();
   plain();
   new MutationObserver(plain).observe(document.body, { childList: true, subtree: true });
+  // Without a mouse the theme takes the focus away from code again.
+  new MutationObserver(focusable).observe(document.body, {
+    attributeFilter: ["tabindex"],
+    subtree: true,
+  });
 });
 addEventListener("resize", focusable);

@@ -59,7 +59,7 @@ def show(
     Of a spec it is the spec's ledger, dataset and caps.
     """
     from dprelease.cli.views.budget import history, tell
-    from dprelease.ledger.filters import Caps
+    from dprelease.ledger.privacy_filter import Caps
     from dprelease.ledger.store import Ledger
 
     caps = None

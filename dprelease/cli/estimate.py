@@ -18,7 +18,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
     from dprelease.local.estimates import Estimates
-    from dprelease.model.local_tables import RecordStep
+    from dprelease.model.record_tables import RecordStep
     from dprelease.report.facts.record_laws import Stated
 
 SHOWN_UNASKED = 3

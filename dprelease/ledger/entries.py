@@ -12,8 +12,8 @@ from enum import StrEnum
 from fractions import Fraction
 
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
-from dprelease.ledger.filters import Caps, Terms, Total, parts_content, read_parts, whole
 from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.privacy_filter import Caps, Terms, Total, parts_content, read_parts, whole
 from dprelease.ledger.totals import spent, total_of
 from dprelease.model import Loss
 from dprelease.model.plan_json import exact, read_exact

@@ -15,7 +15,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.ledger.filters import Caps, Total
+from dprelease.ledger.privacy_filter import Caps, Total
 from dprelease.model import Loss
 
 EXACT_DIGITS = 15  # longest decimal that a message shows in full

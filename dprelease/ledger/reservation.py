@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account, Book, Run, State
-from dprelease.ledger.filters import Caps, Terms, Total, parts_of
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.messages import nothing_promised, over_cap, over_room
+from dprelease.ledger.privacy_filter import Caps, Terms, Total, parts_of
 from dprelease.ledger.totals import spent
 from dprelease.model import Loss, Plan, Release
 

@@ -25,7 +25,6 @@ from dprelease.ledger.entries import (
     charge_content,
     read_book,
 )
-from dprelease.ledger.filters import Caps, Parts, Terms, whole
 from dprelease.ledger.guarantee import check_guarantee
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import (
@@ -38,6 +37,7 @@ from dprelease.ledger.messages import (
     translated,
     used_up,
 )
+from dprelease.ledger.privacy_filter import Caps, Parts, Terms, whole
 from dprelease.ledger.reservation import Reservation, check_caps, check_loss, reservation_of
 from dprelease.ledger.rollback_guard import (
     check_guard,

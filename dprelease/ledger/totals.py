@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dprelease.ledger.filters import Caps, Tally, Terms, Total, least
+from dprelease.ledger.privacy_filter import Caps, Tally, Terms, Total, least
 from dprelease.model import Loss
 from dprelease.model.periods import Span, span_of
 
@@ -66,7 +66,7 @@ def spent(terms: Sequence[Terms]) -> Loss:
 
 
 def total_of(terms: Sequence[Terms], caps: Caps) -> Total:
-    """The total of the runs that a unit can be in, the largest; see ``filters`` and ``periods``."""
+    """The total of the runs that a unit can be in, the largest; see ``privacy_filter``."""
     return _worst([least(met, caps) for met in together(terms)])
 
 

@@ -13,7 +13,8 @@ from fractions import Fraction
 from dprelease.local.randomizers import laplace as local_laplace
 from dprelease.local.randomizers import piecewise as window_response
 from dprelease.local.randomizers import subset_selection as subset_response
-from dprelease.model.local_tables import (
+from dprelease.model.loss import Loss
+from dprelease.model.record_tables import (
     LaplaceLaw,
     Mechanism,
     PerturbedColumn,
@@ -21,7 +22,6 @@ from dprelease.model.local_tables import (
     SubsetLaw,
     WindowLaw,
 )
-from dprelease.model.loss import Loss
 from dprelease.privacy.zcdp import rho_of_pure
 
 _ZERO = Fraction(0)

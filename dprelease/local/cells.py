@@ -15,7 +15,7 @@ from itertools import chain
 from math import comb
 
 from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, RecordStep
-from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
+from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.output.csv_table import FORMULA, escaped
 from dprelease.output.key_types import KeyValue, published_type, typed_labels
 from dprelease.postprocess.fixed_point import decimals_of, placed

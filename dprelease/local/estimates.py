@@ -21,7 +21,7 @@ from math import sqrt
 from dprelease.local.cells import grid_of
 from dprelease.local.intervals import Cumulants, Figure, cumulants, quantile, scored
 from dprelease.local.variance import laplace_half, window_tails, window_variance
-from dprelease.model.local_tables import (
+from dprelease.model.record_tables import (
     LaplaceLaw,
     RecordStep,
     Response,

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.local.cells import Cells, LabelCells, NumberCells, cells_of
 from dprelease.local.write_table import empty, parquet_type, sets_of, to_arrow, value_table
-from dprelease.model.local_tables import RecordStep
+from dprelease.model.record_tables import RecordStep
 from dprelease.output.csv_table import escaped
 from dprelease.output.tables import RecordFile
 

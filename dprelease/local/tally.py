@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dprelease.local.cells import grid_of, level_values
-from dprelease.model.local_tables import (
+from dprelease.model.record_tables import (
     LaplaceLaw,
     RecordStep,
     SubsetLaw,

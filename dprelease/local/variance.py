@@ -11,7 +11,7 @@ from dprelease.kernel.noise.distributions.laws import sum_halfwidth, variance
 from dprelease.local.intervals import cumulants
 from dprelease.local.randomizers.piecewise import parts
 from dprelease.model import Noise, NoiseFamily
-from dprelease.model.local_tables import LaplaceLaw, Window, WindowLaw
+from dprelease.model.record_tables import LaplaceLaw, Window, WindowLaw
 
 FEW = 3
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from dprelease.model.local_tables import LaplaceLaw, Law, RecordStep, Response, SubsetLaw, Window
 from dprelease.model.plans import Form, Plan, Read, Step
+from dprelease.model.record_tables import LaplaceLaw, Law, RecordStep, Response, SubsetLaw, Window
 
 Json = dict[str, object]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from dprelease.model.local_tables import RecordStep
 from dprelease.model.loss import Loss, Noise, Sensitivity
 from dprelease.model.queries import Query
+from dprelease.model.record_tables import RecordStep
 from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, Place
 from dprelease.model.columns import Column
-from dprelease.model.local_tables import Perturb
 from dprelease.model.queries import Query
+from dprelease.model.record_tables import Perturb
 from dprelease.model.requests import Source
 
 
@@ -129,7 +129,7 @@ class Release:
     columns: Mapping[str, Column]
     queries: tuple[Query, ...]
     output: Output
-    report_formats: tuple[str, ...] = ("html", "md", "json")
+    report_formats: tuple[str, ...] = ()
     period: str | None = None
     warnings: tuple[Complaint, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, repr=False, compare=False)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from dprelease.errors import Failure
 from dprelease.model import Loss, Perturb, Plan, Privacy, Query, Release
-from dprelease.planning.local_tables import added, record_steps, together
+from dprelease.planning.record_tables import added, record_steps, together
 from dprelease.planning.shared_releases import asked_twice
 from dprelease.planning.solve import best_of
 from dprelease.planning.stated_budgets import complain_of

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from dprelease.ledger.entries import Run
-from dprelease.ledger.filters import Total
+from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.totals import running
 from dprelease.model import Group, Loss, NoisyTable, OutputColumn, OutputTable, Plan, Read

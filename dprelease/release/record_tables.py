@@ -15,7 +15,7 @@ from dprelease.files.atomic import new_file, sync_directory
 from dprelease.files.prefetch import ahead
 from dprelease.kernel.noise.entropy import read_bits
 from dprelease.kernel.privatize.engine_requests import record_request
-from dprelease.kernel.privatize.local_tables import perturb, prepare
+from dprelease.kernel.privatize.record_tables import perturb, prepare
 from dprelease.local.cells import described
 from dprelease.local.read_table import read_columns
 from dprelease.local.shuffle import Shuffler

@@ -21,9 +21,9 @@ from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
 from dprelease.ledger.entries import State
-from dprelease.ledger.filters import Caps
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation, current_run, terms_of
 from dprelease.ledger.store import Ledger
 from dprelease.local.store import Unsealed, clear, make_directory

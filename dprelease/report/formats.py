@@ -21,6 +21,7 @@ class ReportFormat:
     """A format by its name in a spec: its file, media type, module of this package, and mark.
 
     By the mark, a text near the beginning, a file of ours is known, which may be replaced.
+    ``by_default``: it is written where a spec names no formats.
     """
 
     name: str
@@ -28,6 +29,7 @@ class ReportFormat:
     media_type: str
     module: str
     mark: str
+    by_default: bool = True
 
 
 _HTML_MARK = '<meta name="generator" content="dprelease">'
@@ -41,10 +43,11 @@ FORMATS = {
         ReportFormat("md", "report.md", "text/markdown", "markdown.page", _MARKDOWN_MARK),
         ReportFormat("json", "report.json", "application/json", "facts.json_form", _JSON_MARK),
         ReportFormat(
-            "registry", "registry.yaml", "application/yaml", "opendp_registry", _YAML_MARK
+            "registry", "registry.yaml", "application/yaml", "opendp_registry", _YAML_MARK, False
         ),
     )
 }
+DEFAULT_FORMATS = tuple(form.name for form in FORMATS.values() if form.by_default)
 
 
 def file_of(name: str) -> str:

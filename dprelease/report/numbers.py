@@ -1,4 +1,4 @@
-"""Fractions as JSON numbers."""
+"""Numbers of a report: fractions to JSON numbers that don't understate, and numbers to text."""
 
 from __future__ import annotations
 

@@ -147,6 +147,8 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
     if new_spec.written.encoding != "utf-8":
         yield f"encoding = {quoted(new_spec.written.encoding)}\n"
     yield '# null_values = [""]     # texts that stand for a missing value\n'
+    yield "# strip = true           # take blanks around fields off\n"
+    yield "# One line is one record: a text with a line break in it makes records without values\n"
 
 
 def _columns(columns: Sequence[Named] | None) -> Iterator[str]:

@@ -21,7 +21,7 @@ from dprelease.model import (
     Release,
 )
 from dprelease.model.periods import nearly_a_date
-from dprelease.report.formats import FORMATS
+from dprelease.report.formats import DEFAULT_FORMATS, FORMATS
 from dprelease.spec.checks.columns.column import check_declared, resolve_columns
 from dprelease.spec.checks.columns.list_files import Barred, Lists
 from dprelease.spec.checks.data_source import (
@@ -44,11 +44,10 @@ from dprelease.spec.checks.queries.query import resolve_query
 from dprelease.spec.checks.queries.query_context import QueryContext
 from dprelease.spec.checks.warnings import check_usage, warn_of_bounding
 from dprelease.spec.complaints.wording import listed, show
-from dprelease.spec.schema.models import OutputSection, ReleaseSection, ReportSection
+from dprelease.spec.schema.sections import OutputSection, ReleaseSection, ReportSection
 from dprelease.spec.schema.structure import Part, Parts
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
-_DEFAULT_FORMATS = ("html", "md", "json")
 
 T = TypeVar("T")
 
@@ -136,7 +135,7 @@ def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> 
     if not parts.perturbs:
         return ()
     # Imported here for start-up: most specs have none.
-    from dprelease.spec.checks.local_tables import resolve_perturbs
+    from dprelease.spec.checks.record_tables import resolve_perturbs
 
     return resolve_perturbs(parts, context, queries)
 
@@ -216,7 +215,7 @@ def _output(part: Part[OutputSection], base: str, period: str | None) -> Output 
 def _formats(part: Part[ReportSection]) -> tuple[str, ...]:
     formats = part.model.formats
     if formats is None:
-        return _DEFAULT_FORMATS
+        return DEFAULT_FORMATS
     for number, name in enumerate(formats):
         if name not in FORMATS:
             message, hint = f"{show(name)} is no format of a report", f"use {listed(FORMATS)}"

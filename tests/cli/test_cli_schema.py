@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 import dprelease
 from dprelease.spec.schema.json_schema import KINDS, schema_text, spec_schema
-from dprelease.spec.schema.models import SECTIONS
-from dprelease.spec.schema.sections import Choice
+from dprelease.spec.schema.section_reader import Choice
+from dprelease.spec.schema.sections import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = Path(dprelease.__file__).parent / "spec" / "schema.json"

@@ -13,8 +13,8 @@ from oracle.sampling import sampled, seeds_of
 from tables import T, asked, by_key, hidden, inputs, keyed
 
 from dprelease.engines.duckdb import execute as duckdb_execute
-from dprelease.engines.duckdb import partitions
-from dprelease.engines.duckdb.partitions import Part
+from dprelease.engines.duckdb import hash_parts
+from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -76,7 +76,7 @@ def answered(request: AggregateRequest) -> dict[str, list[int]]:
 def test_a_person_of_a_million_rows_fits_into_the_usual_memory(
     tmp_path: Path, private: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partitions, "MOST_PARTS", 1)
+    monkeypatch.setattr(hash_parts, "MOST_PARTS", 1)
     source = giant(tmp_path, 10**6, 100)
     for bound in (Bound("p", 12, 5, 2, 1, salt=SALT), Bound("p", 900, 70, 4, 1, salt=SALT)):
         request = question(source, bound, private, 100)

@@ -23,7 +23,7 @@ from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb.bounding_lists import MOST_ROWS
-from dprelease.engines.duckdb.partitions import Part
+from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.model import (
     AggregateRequest,

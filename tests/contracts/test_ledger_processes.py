@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dprelease.errors import ExitCode, Failure
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 
@@ -26,7 +26,7 @@ CHARGE = """
 import os, sys
 from fractions import Fraction
 from dprelease.errors import Failure
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 path, run, epsilon, cap, *unprivileged = sys.argv[1:]
@@ -48,7 +48,7 @@ except Failure as refused:
 SEAL = """
 import os, sys
 from fractions import Fraction
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 path, run = sys.argv[1:3]
@@ -63,7 +63,7 @@ with Ledger.open(path, 60) as ledger:
 FOR_EVER = """
 import itertools, sys
 from fractions import Fraction
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 with Ledger.open(sys.argv[1], 60) as ledger:
@@ -81,7 +81,7 @@ FULL_DISK = """
 import resource, signal, sys
 from fractions import Fraction
 from dprelease.errors import Failure
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 path, run, limit, payload = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])

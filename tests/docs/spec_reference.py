@@ -1,4 +1,4 @@
-"""The spec reference, from the models that read the spec; ``reference`` writes its page."""
+"""The spec reference, from the sections that read the spec; ``reference`` writes its page."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec.schema import fields, models, numbers
-from dprelease.spec.schema.sections import Choice, Key
+from dprelease.spec.schema import fields, numbers, sections
+from dprelease.spec.schema.section_reader import Choice, Key
 
 KINDS: dict[Callable[[object], object], str] = {
     fields.text: "text",
@@ -30,10 +30,10 @@ KINDS: dict[Callable[[object], object], str] = {
     + ", or table by column",
     fields.weights: "table by column, of numbers above 0",
     fields.truth: "number in (0, 1)",
-    models.read_bounding: "table, see below",
-    models.read_accuracy: "table, see below",
-    models.read_selection: "table, see below",
-    models.read_half: "condition, or table, see below",
+    sections.read_bounding: "table, see below",
+    sections.read_accuracy: "table, see below",
+    sections.read_selection: "table, see below",
+    sections.read_half: "condition, or table, see below",
     fields.texts: "list of texts",
     fields.scalars: "list of values",
     fields.scalar: "value",
@@ -60,7 +60,7 @@ def default(text: str) -> str:
 
 def lines() -> Iterator[str]:
     """The reference, line by line."""
-    for section in models.SECTIONS:
+    for section in sections.SECTIONS:
         yield f"## `{section.HEADER}`"
         yield ""
         yield from wrap(section.WORDS, 100, break_long_words=False, break_on_hyphens=False)

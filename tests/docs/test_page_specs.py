@@ -11,8 +11,8 @@ import dprelease
 from dprelease.errors import ExitCode
 from dprelease.expressions.whitelist import ALLOWED
 from dprelease.spec.checks.queries.query import MAX_CELLS
-from dprelease.spec.schema import models
-from dprelease.spec.schema.sections import Key, Section
+from dprelease.spec.schema import sections
+from dprelease.spec.schema.section_reader import Key, Section
 from dprelease.statistics.registry import STATISTICS
 
 
@@ -61,10 +61,10 @@ def test_pieces_are_laid_over_by_this_rule():
 
 
 def test_every_key_is_described_and_nothing_else():
-    classes = [value for value in vars(models).values() if isinstance(value, type)]
-    sections = [value for value in classes if issubclass(value, Section) and value is not Section]
-    assert sorted(map(repr, models.SECTIONS)) == sorted(map(repr, sections))
-    for section in models.SECTIONS:
+    classes = [value for value in vars(sections).values() if isinstance(value, type)]
+    declared = [value for value in classes if issubclass(value, Section) and value is not Section]
+    assert sorted(map(repr, sections.SECTIONS)) == sorted(map(repr, declared))
+    for section in sections.SECTIONS:
         assert section.HEADER
         assert section.WORDS
         assert all(key.meaning for key in section.KEYS.values())
@@ -72,8 +72,8 @@ def test_every_key_is_described_and_nothing_else():
         assert required == set(section.REQUIRED)
 
 
-def test_stated_defaults_are_those_of_the_models():
-    for section in models.SECTIONS:
+def test_stated_defaults_are_those_of_the_sections():
+    for section in sections.SECTIONS:
         for key in section.KEYS.values():
             if key.default is not None:
                 assert key.absent == f'"{key.default}"'

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from dprelease.model.local_tables import Window, WindowLaw
+from dprelease.model.record_tables import Window, WindowLaw
 from dprelease.privacy.interval_arithmetic import exp_bounds, round_down
 
 

@@ -20,7 +20,7 @@ from scipy.stats import chi2
 from dprelease.kernel.noise.local import subset_selection as subsets
 from dprelease.kernel.noise.local.respond import respond
 from dprelease.model import Grid
-from dprelease.model.local_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
+from dprelease.model.record_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
 
 CAUGHT = 1e-12
 PASSED = 1e-7

@@ -41,7 +41,7 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E316", "planning.partition_selection", "no epsilon for the selection of private keys"),
     Code("E317", "planning.accuracy_targets", "an accuracy that no noise meets"),
     Code("E318", "planning.solve", "the total does not meet the accuracy targets"),
-    Code("E319", "planning.local_tables", "a column that can't be perturbed as asked"),
+    Code("E319", "planning.record_tables", "a column that can't be perturbed as asked"),
     Code("E320", "release.saved_plan", "not the plan that was approved"),
     # E4xx: the data have not the declared structure; nothing was charged
     Code("E401", "engines", "no data file"),

@@ -154,7 +154,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.prefetch",
         "dprelease.kernel.noise.entropy",
         "dprelease.kernel.privatize.engine_requests",
-        "dprelease.kernel.privatize.local_tables",
+        "dprelease.kernel.privatize.record_tables",
         "dprelease.local",
         "dprelease.output",
         "dprelease.release.payload",

@@ -18,9 +18,9 @@ from dprelease.cli.views.ledger import amounts, number_or_none, remaining_under,
 from dprelease.files.atomic import save_text
 from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Run
-from dprelease.ledger.filters import ZERO, Caps
 from dprelease.ledger.guarantee import DESCRIPTION, definition_in
 from dprelease.ledger.messages import no_export, no_report, not_in_ledger
+from dprelease.ledger.privacy_filter import ZERO, Caps
 from dprelease.ledger.store import Ledger
 from dprelease.ledger.totals import running
 from dprelease.report.facts.json_form import to_json

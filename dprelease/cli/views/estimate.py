@@ -12,7 +12,7 @@ from dprelease.cli.console import printable
 from dprelease.cli.views.formats import counted, padded, rounded_up, ruled, shortened
 from dprelease.local.estimates import Cross, Estimates, Mean, Shares
 from dprelease.local.intervals import Figure
-from dprelease.model.local_tables import RecordStep
+from dprelease.model.record_tables import RecordStep
 from dprelease.report.facts.record_laws import Stated
 from dprelease.report.numbers import upward
 

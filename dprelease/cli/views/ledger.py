@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from dprelease.cli.views.formats import remaining_text, spent_text
 from dprelease.errors import Complaint, Failure
-from dprelease.ledger.filters import Caps, Total
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
+from dprelease.ledger.privacy_filter import Caps, Total
 from dprelease.ledger.reservation import check_caps, current_run, terms_of
 from dprelease.ledger.store import account
 from dprelease.ledger.totals import spent

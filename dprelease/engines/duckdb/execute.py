@@ -14,6 +14,7 @@ from dprelease.engines.duckdb.bounding_lists import Packing, listed, packing_for
 from dprelease.engines.duckdb.bounding_windows import CountedBounding, windowed
 from dprelease.engines.duckdb.cells import Cells, locate
 from dprelease.engines.duckdb.group_keys import put_labels
+from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts
 from dprelease.engines.duckdb.measures import (
     candidates_table,
     gathered,
@@ -23,7 +24,6 @@ from dprelease.engines.duckdb.measures import (
     probe,
     scores_of,
 )
-from dprelease.engines.duckdb.partitions import Part, first_parts, in_parts
 from dprelease.engines.duckdb.results import Tallies, tallies_of
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import build_rows

@@ -27,7 +27,7 @@ from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
-from dprelease.engines.duckdb.partitions import Part, first_parts, in_parts
+from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts
 from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.sources import (
     RECORDS,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.kernel.certify.local_tables import table_loss_breaches
+from dprelease.kernel.certify.record_tables import table_loss_breaches
 from dprelease.kernel.certify.rules import Breach
 from dprelease.kernel.certify.step_loss import step_loss_breaches
 from dprelease.kernel.certify.total_loss import total_loss_breaches

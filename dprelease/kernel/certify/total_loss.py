@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.kernel.certify.local_tables import added
+from dprelease.kernel.certify.record_tables import added
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_loss import span_of_scores, spans_of_quantiles
 from dprelease.kernel.certify.worst_change import worst_change

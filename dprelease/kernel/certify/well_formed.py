@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.kernel.certify.local_tables import table_meaning_breaches
 from dprelease.kernel.certify.reads import read_breaches
+from dprelease.kernel.certify.record_tables import table_meaning_breaches
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_forms import form_breaches, is_group
 from dprelease.model import (

@@ -15,8 +15,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 from dprelease.kernel.verify import numerics as numbers
-from dprelease.model.local_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 from dprelease.model.loss import Loss
+from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 
 _ZERO = Fraction(0)
 _UNIT = 1 << 64
@@ -26,7 +26,7 @@ _FAR = 10_000  # the verifier's exponentials reach so far; a smaller epsilon is 
 
 
 def law_holds(law: Law, grid_width: int | None, loss: Loss) -> bool:
-    """Whether the law is one, is as ``model.local_tables`` has it, and loses at most ``loss``.
+    """Whether the law is one, is as ``model.record_tables`` has it, and loses at most ``loss``.
 
     ``grid_width`` is the number of steps of the column's grid, None for labels. A rho is confirmed
     only where delta is 0, as that of an epsilon-DP mechanism.

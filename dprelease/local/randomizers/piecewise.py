@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.model.local_tables import Window, WindowLaw
+from dprelease.model.record_tables import Window, WindowLaw
 from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, round_down
 
 Floats = npt.NDArray[np.float64]

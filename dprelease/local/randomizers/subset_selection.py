@@ -9,7 +9,7 @@ with v the part (k-d)/(k-1) lies on sets without w. So the delta of v against w 
 and P = (d e^epsilon + delta (k-1))/(d e^epsilon + k - d) is the largest for (epsilon, delta). With
 d = 1 it is randomised response among k answers: each wrong one has the chance
 (1 - delta)/(k - 1 + e^epsilon), and with k = 2 and delta = 0 it is the worst of all epsilon-DP
-mechanisms (Kairouz, Oh and Viswanath 2015).
+mechanisms (Kairouz, Oh and Viswanath 2016).
 
 What is estimated are the shares of the labels, from p = P and q, the chance that a given wrong
 label is in the set: (P (d-1) + (1-P) d)/(k-1). With n records the variance of a share f is

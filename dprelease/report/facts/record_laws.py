@@ -13,7 +13,7 @@ from fractions import Fraction
 from dprelease.local.cells import cells_of
 from dprelease.local.estimates import chances
 from dprelease.model import ColumnType, Grid, Group, Loss, Mechanism, Perturb, PerturbedColumn
-from dprelease.model.local_tables import (
+from dprelease.model.record_tables import (
     LaplaceLaw,
     Law,
     RecordStep,

@@ -11,12 +11,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dprelease.local.cells import LabelCells, cells_of
-from dprelease.local.errors import expected
 from dprelease.local.estimates import chances, estimate_facts, estimates, rounded
+from dprelease.local.expected_error import expected
 from dprelease.local.intervals import quantile
 from dprelease.model import RecordStep, Response
-from dprelease.model.local_tables import LaplaceLaw, StoredTable, SubsetLaw, WindowLaw
 from dprelease.model.plan_json import exact, law_json
+from dprelease.model.record_tables import LaplaceLaw, StoredTable, SubsetLaw, WindowLaw
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.record_model import (
     AnswerError,

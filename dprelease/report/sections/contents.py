@@ -11,13 +11,10 @@ from dprelease.report.sections.budget import budget_section
 from dprelease.report.sections.data import data_section
 from dprelease.report.sections.figures import figures_section
 from dprelease.report.sections.guarantee import guarantee_section, meaning_section
+from dprelease.report.sections.hazards import hazards_section
 from dprelease.report.sections.how_to_read import errata_section, how_to_read_section
 from dprelease.report.sections.noise import noise_section
-from dprelease.report.sections.provenance import (
-    approval_section,
-    hazards_section,
-    provenance_section,
-)
+from dprelease.report.sections.provenance import approval_section, provenance_section
 
 ORIGIN = "Written by dprelease from the spec, the ledger and released values only."
 

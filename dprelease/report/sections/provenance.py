@@ -1,36 +1,13 @@
-"""Hazards gone through, and provenance: what made the release, or what a plan is approved for."""
+"""Provenance: what made the release, or what a plan is approved for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dprelease.report.document import Bullets, Heading, Paragraph, Section, Status, Table
-from dprelease.report.facts.model import Approval, PlanFacts, ReportFacts, Scalar
+from dprelease.report.document import Bullets, Heading, Section, Table
+from dprelease.report.facts.model import Approval, ReportFacts, Scalar
 
 _CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
-
-
-def hazards_section(facts: PlanFacts) -> Section:
-    """Go through the hazards of NIST SP 800-226."""
-    statuses = [row.status for row in facts.hazards]
-    passed, attention, attested = map(statuses.count, ("pass", "attention", "attested"))
-    return Section(
-        "hazards",
-        "Hazards gone through",
-        "Hazards",
-        (
-            Paragraph(
-                f"After NIST SP 800-226. Passed: {passed}; to be looked at: {attention}; attested "
-                f"by the curator, for they are outside the tool's reach: {attested}."
-            ),
-            Table(
-                "hazard-table",
-                "Hazards of NIST SP 800-226",
-                ("hazard", "status", "note"),
-                tuple((row.hazard, Status(row.status), row.note) for row in facts.hazards),
-            ),
-        ),
-    )
 
 
 def provenance_section(facts: ReportFacts) -> Section:

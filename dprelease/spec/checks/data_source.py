@@ -11,7 +11,7 @@ from dprelease.spec.checks.paths import PERIOD, absolute, fill_period, fixed_par
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.fields import SAFE_NAME
-from dprelease.spec.schema.models import DataSection, OutputSection
+from dprelease.spec.schema.sections import DataSection, OutputSection
 from dprelease.spec.schema.structure import Part, Parts
 
 USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from dprelease.model import ColumnType, Expression
-from dprelease.spec.schema.sections import SectionType
+from dprelease.spec.schema.section_reader import SectionType
 from dprelease.spec.schema.structure import Part
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dprelease.model import Bounding, Data
 from dprelease.spec.checks.columns.column import check_in_file
 from dprelease.spec.complaints.wording import listed, show
-from dprelease.spec.schema.models import BoundingSection, PrivacySection, QuerySection
+from dprelease.spec.schema.sections import BoundingSection, PrivacySection, QuerySection
 from dprelease.spec.schema.structure import Part, Parts
 from dprelease.statistics.registry import STATISTICS
 

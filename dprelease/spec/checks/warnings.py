@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from dprelease.model import Data, Dialect, Query
 from dprelease.spec.complaints.reporter import Spot
 from dprelease.spec.complaints.wording import show
-from dprelease.spec.schema.models import ColumnSection, PrivacySection
+from dprelease.spec.schema.sections import ColumnSection, PrivacySection
 from dprelease.spec.schema.structure import Part, Parts
 from dprelease.statistics.registry import statistic_of
 

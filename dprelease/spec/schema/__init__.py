@@ -1,5 +1,5 @@
 """From the tree to sections: which keys there are, what each takes, and what they mean.
 
-``models`` lists the keys, made of ``sections``, ``numbers`` and ``fields``; ``structure`` reads a
-tree by them. ``descriptions`` and ``json_schema`` say the same to people and editors.
+``sections`` lists the keys; ``section_reader`` reads them, values by ``numbers`` and ``fields``;
+``structure`` reads a whole tree. ``json_schema`` says the same to editors.
 """

@@ -16,7 +16,7 @@ from dprelease.model import Mechanism
 from dprelease.spec.complaints.reporter import Refused, no_word
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.numbers import exact, weight
-from dprelease.spec.schema.sections import Finding, Unread, list_of, read_each, too_many
+from dprelease.spec.schema.section_reader import Finding, Unread, list_of, read_each, too_many
 from dprelease.spec.toml.tree import MAX_VALUES
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -1,4 +1,4 @@
-"""The JSON Schema (2020-12) of a spec, made of the models that read it and the words on them.
+"""The JSON Schema (2020-12) of a spec, made of the sections that read it and the words on them.
 
 Editors complete and check a spec by it. It says what a schema can say: keys, types, words, ranges,
 and which keys a statistic needs. ``dprelease check`` says the rest.
@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 from dprelease.report.formats import FORMATS
-from dprelease.spec.schema import fields, models, numbers
-from dprelease.spec.schema.models import INSTEAD, OWN_KEYS, SECTIONS
-from dprelease.spec.schema.sections import Choice, Key, Section
+from dprelease.spec.schema import fields, numbers, sections
+from dprelease.spec.schema.section_reader import Choice, Key, Section
+from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, SECTIONS
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
 
@@ -89,11 +89,11 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     },
     fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
     fields.truth: _QUANTILE,
-    models.read_bounding: _ref(models.BoundingSection),
-    models.read_accuracy: _ref(models.AccuracySection),
-    models.read_selection: _ref(models.SelectionSection),
-    models.read_half: {
-        "oneOf": [{"type": "string", "pattern": r"\S"}, _ref(models.PartSection)],
+    sections.read_bounding: _ref(sections.BoundingSection),
+    sections.read_accuracy: _ref(sections.AccuracySection),
+    sections.read_selection: _ref(sections.SelectionSection),
+    sections.read_half: {
+        "oneOf": [{"type": "string", "pattern": r"\S"}, _ref(sections.PartSection)],
     },
 }
 
@@ -108,19 +108,19 @@ def spec_schema() -> Fragment:
         "type": "object",
         "properties": {
             "schema": {"const": 1, "description": "version of the format: 1"},
-            "release": _ref(models.ReleaseSection),
-            "data": _ref(models.DataSection),
-            "privacy": _ref(models.PrivacySection),
-            "ledger": _ref(models.LedgerSection),
+            "release": _ref(sections.ReleaseSection),
+            "data": _ref(sections.DataSection),
+            "privacy": _ref(sections.PrivacySection),
+            "ledger": _ref(sections.LedgerSection),
             "columns": {
                 "type": "object",
-                "description": _plain(models.ColumnSection.WORDS),
-                "additionalProperties": _ref(models.ColumnSection),
+                "description": _plain(sections.ColumnSection.WORDS),
+                "additionalProperties": _ref(sections.ColumnSection),
             },
-            "query": _several(models.QuerySection),
-            "perturb": _several(models.PerturbSection),
-            "output": _ref(models.OutputSection),
-            "report": _ref(models.ReportSection),
+            "query": _several(sections.QuerySection),
+            "perturb": _several(sections.PerturbSection),
+            "output": _ref(sections.OutputSection),
+            "report": _ref(sections.ReportSection),
         },
         "required": ["release", "data", "privacy", "output"],
         "anyOf": [{"required": ["query"]}, {"required": ["perturb"]}],
@@ -169,17 +169,17 @@ def _key(section: type[Section], name: str, key: Key[Any]) -> Fragment:
 def _kind(section: type[Section], name: str, key: Key[Any]) -> Fragment:
     if isinstance(key, Choice):
         return {"enum": list(key.words)}
-    if (section, name) == (models.QuerySection, "statistic"):
+    if (section, name) == (sections.QuerySection, "statistic"):
         return {"enum": list(STATISTICS)}
     return KINDS[key.read] | _NARROWER.get((section, name), {})
 
 
 # What a key takes that its reading function doesn't know of.
 _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
-    (models.ColumnSection, "keys"): {"minItems": 1},
-    (models.ColumnSection, "bins"): {"minItems": 2},
-    (models.QuerySection, "bins"): {"minItems": 2},
-    (models.ReportSection, "formats"): {
+    (sections.ColumnSection, "keys"): {"minItems": 1},
+    (sections.ColumnSection, "bins"): {"minItems": 2},
+    (sections.QuerySection, "bins"): {"minItems": 2},
+    (sections.ReportSection, "formats"): {
         "items": {"enum": list(FORMATS)},
         "uniqueItems": True,
     },
@@ -214,18 +214,18 @@ def _when(condition: Fragment, then: Fragment) -> Fragment:
 
 
 def _rules(section: type[Section]) -> list[Fragment]:
-    if section is models.PrivacySection:
+    if section is sections.PrivacySection:
         both = ("unit_column", "bounding")
         return [
             _when({"unit": {"const": "column"}}, {"required": list(both)}),
             _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
         ]
-    if section is models.QuerySection:
+    if section is sections.QuerySection:
         return [
             _when({"statistic": {"const": name}}, _takes(statistic.keys))
             for name, statistic in STATISTICS.items()
         ]
-    if section is models.PerturbSection:
+    if section is sections.PerturbSection:
         refused = dict.fromkeys(("epsilon", "weights"), _REFUSED)
         return [{"if": {"required": ["truth"]}, "then": {"properties": refused}}]
     return []

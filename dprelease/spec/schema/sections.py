@@ -1,236 +1,410 @@
-"""Sections of the spec, their keys, and how a table of the tree becomes one.
+"""The sections of a spec: their keys, what each takes, and what it means.
 
-A key stands as a class attribute in its section; what an instance gives under that name is the
-value that was read, or the key's default. Strict: a key that the section doesn't have is a finding,
-and a value is what its key reads or it is left out. Nothing changes after reading.
+The words of the sections and of their keys are those of the README's reference and of the JSON
+Schema. Every key may be absent as far as this table goes: it is then its default, which is None
+unless it stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` the keys,
+and ``later`` the words, that belong to the format but not to this version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import (
-    Any,
-    ClassVar,
-    Generic,
-    NamedTuple,
-    NoReturn,
-    Self,
-    TypeVar,
-    get_args,
-    overload,
+from typing import Literal, NamedTuple
+
+from dprelease.engines.registry import ENGINES
+from dprelease.report.formats import DEFAULT_FORMATS
+from dprelease.spec.schema.fields import (
+    flag,
+    line,
+    mechanisms,
+    option,
+    quantiles,
+    safe_name,
+    scalar,
+    scalars,
+    text,
+    texts,
+    truth,
+    weights,
 )
+from dprelease.spec.schema.numbers import (
+    bound,
+    budget,
+    confidence,
+    exact,
+    interval,
+    picks,
+    probability,
+    selection_delta,
+    weight,
+    within,
+)
+from dprelease.spec.schema.section_reader import Choice, Key, Section, nested
+from dprelease.statistics.registry import STATISTICS
 
-from dprelease.spec.complaints.places import Path
-from dprelease.spec.complaints.reporter import Refused, no_word
-from dprelease.spec.complaints.wording import listed, show
-from dprelease.spec.toml.tree import MAX_VALUES, TooMany
+Accounting = Literal["auto", "pure", "zcdp", "pld"]
+Format = Literal["csv", "parquet"]
+Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
+Neighbours = Literal["add-remove", "replace-one"]
+PartStatistic = Literal["sum", "count"]
+TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
+Unit = Literal["row", "column"]
 
-NOT_YET = "not available in this version"
-T = TypeVar("T")
-V = TypeVar("V")
-
-
-class Finding(NamedTuple):
-    """One thing that is wrong: where (seen from what was read), and why."""
-
-    path: Path
-    why: Refused | Unknown | Missing
-
-    def below(self, part: str | int) -> Finding:
-        """The same finding seen from one level further out."""
-        return self._replace(path=(part, *self.path))
-
-
-class Unread(Exception):
-    """A value that was not read, with every finding in it."""
-
-    def __init__(self, *findings: Finding) -> None:
-        super().__init__()
-        self.findings = findings
+*_FIRST, _LAST = STATISTICS
 
 
-def too_many(number: int) -> Refused:
-    """Refuse a list of so many values."""
-    message = f"the list has {number} values, more than {MAX_VALUES}"
-    return Refused(message, "use fewer, such as a coarser list", "E234")
+class ReleaseSection(Section, header="[release]"):
+    WORDS = "Who publishes what, and why. Goes into the report."
+
+    name = Key(
+        safe_name,
+        "name of the release; part of its identity",
+        remedy='name the release, for example name = "staff-pay-2026"',
+    )
+    title = Key(line, "heading of the report and the tables", "the name")
+    curator = Key(line, "who holds the data and publishes")
+    contact = Key(line, "where readers can ask")
+    purpose = Key(text, "what the release is for")
+    region = Key(line, "which place the data is about")
+    sector = Key(line, "such as health or education")
+    approved_by = Key(line, "who agreed to the release")
 
 
-def take(read: Callable[[object], T], value: object) -> T:
-    """Read a value by a function that may raise ``Refused``. Raises ``Unread``."""
-    try:
-        if isinstance(value, TooMany):
-            raise too_many(value.number)
-        return read(value)
-    except Refused as refused:
-        raise Unread(Finding((), refused)) from None
+class DataSection(Section, header="[data]"):
+    WORDS = "Where the table is. The keys from `delimiter` on are for CSV; nothing is sniffed."
+
+    path = Key(
+        line,
+        "a file, a glob or a directory, relative to the spec; may hold `{period}`",
+        remedy="say where the data is: a file, glob or directory, relative to the spec",
+    )
+    format = Choice[Format | None](
+        Format, None, "`.csv`, `.tsv`, `.txt` are CSV; `.parquet`, `.pq` Parquet", "by suffix"
+    )
+    engine = Choice[str](ENGINES, "duckdb", "what reads the data", later=("spark",))
+    snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")
+    delimiter = Key(option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
+    quote = Key(option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
+    encoding = Key(option, "utf-8, latin-1 or cp1252", '"utf-8"')
+    null_values = Key(texts, "texts that stand for a missing value", '[""]')
+    header = Key(flag, "whether the first line names the columns", "true")
+    names = Key(texts, "the columns' names, all in order, when `header = false`")
+    strip = Key(flag, "take blanks around fields off", "false")
 
 
-def read_each(parts: Iterable[tuple[str | int, object]], read: Callable[[object], T]) -> list[T]:
-    """Read every value; findings name its position or key. Raises ``Unread``."""
-    values: list[T] = []
-    findings: list[Finding] = []
-    for part, value in parts:
-        try:
-            values.append(take(read, value))
-        except Unread as unread:
-            findings += [finding.below(part) for finding in unread.findings]
-    if findings:
-        raise Unread(*findings)
-    return values
+class BoundingSection(Section, header="[privacy.bounding]"):
+    WORDS = (
+        'How much of one unit counts; needed with `unit = "column"`. '
+        "Of the unit's rows that pass `where` and lie in a group, so many are kept in every table, "
+        "picked pseudo-randomly."
+    )
+
+    max_rows_per_unit = Key(
+        bound,
+        "most rows of one unit that count in a table",
+        remedy="how many rows of one unit count in a table; those beyond are left out",
+    )
+    max_groups_per_unit = Key(
+        bound,
+        "most groups of a table that they lie in; without a `[[query]]` there are none",
+        "required with a query",
+    )
+    max_rows_per_unit_per_group = Key(
+        bound, "most rows of one unit that count in one group", "as many as in all"
+    )
 
 
-def list_of(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
-    """Read a list whose elements ``read`` takes; findings name the position of the element."""
-
-    def read_list(value: object) -> tuple[T, ...]:
-        if not isinstance(value, list):
-            raise Refused(f"{show(value)} is not a list", "write the values in [ ]", "E103")
-        return tuple(read_each(enumerate(value), read))
-
-    return read_list
+read_bounding = nested(BoundingSection)
 
 
-class Key(Generic[T]):
-    """A key: ``read`` makes its value or raises ``Refused``; absent, it is ``default``.
+class PrivacySection(Section, header="[privacy]"):
+    WORDS = "What is protected, and the total that may be spent."
 
-    ``meaning`` says what it means, ``absent`` what holds where it is left out. With a ``remedy``
-    the key is required: absent, it is a finding, and the remedy what to write.
-    """
-
-    read: Callable[[object], T]
-    default: T
-
-    def __init__(
-        self: Key[V | None],
-        read: Callable[[object], V],
-        meaning: str = "",
-        absent: str = "-",
-        *,
-        remedy: str | None = None,
-    ) -> None:
-        self.read, self.default = read, None
-        self.meaning = meaning
-        self.absent = "required" if remedy else absent
-        self.remedy = remedy
-
-    @overload
-    def __get__(self, section: None, owner: type[Section]) -> Key[T]: ...
-    @overload
-    def __get__(self, section: Section, owner: type[Section]) -> T: ...
-    def __get__(self, section: Section | None, owner: type[Section]) -> Key[T] | T:
-        # A section that read the key holds the value itself, and Python looks there first.
-        return self if section is None else self.default
-
-
-class Choice(Key[T]):
-    """A key that takes one of the words of a ``Literal[...]``, or of the names of a registry.
-
-    ``later`` holds words that belong to the format but not to this version.
-    """
-
-    def __init__(  # noqa: PLR0913 - what a key states
-        self,
-        words: object,
-        default: T,
-        meaning: str = "",
-        absent: str = "-",
-        *,
-        later: Collection[str] = (),
-        remedy: str | None = None,
-    ) -> None:
-        self.read, self.default, self.meaning, self.remedy = self._word, default, meaning, remedy
-        self.absent = "required" if remedy else absent if default is None else f'"{default}"'
-        self._words = words
-        self.later = later
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """What may be written."""
-        return tuple(self._words) if isinstance(self._words, Mapping) else get_args(self._words)
-
-    def __set_name__(self, owner: type[Section], name: str) -> None:
-        self._name = name
-
-    def _word(self, value: object) -> Any:
-        if isinstance(value, str) and value in self.words:
-            return value
-        if isinstance(value, str) and value in self.later:
-            message = f"{self._name} = {show(value)} is {NOT_YET}"
-            raise Refused(message, f"use {listed(self.words)}", "E104")
-        raise no_word(value, self._name, self.words)
+    unit = Choice[Unit | None](
+        Unit,
+        None,
+        'what one protected thing is: `"row"`, one record, or `"column"`, all records with one '
+        "value of a column",
+        remedy="say what one protected thing is; there is no default",
+    )
+    unit_column = Key(
+        line, "that column, such as a patient's number; need not be declared; nulls are left out"
+    )
+    unit_description = Key(line, "what a unit stands for, in words", "warned")
+    adjacency = Choice[Neighbours | None](
+        Neighbours,
+        None,
+        "which two tables are neighbours: see Concepts",
+        remedy='say which tables count as neighbours: "add-remove" or "replace-one"',
+    )
+    epsilon = Key(budget, "the total of this release", "sum of the queries")
+    delta = Key(probability, "the total delta", "0")
+    rho = Key(budget, "a total in zCDP, instead of `epsilon`")
+    accounting = Choice[Accounting](
+        Accounting,
+        "auto",
+        "how losses add up: the least valid figure; or plain sums, zCDP, distributions alone",
+    )
+    bounding = Key(read_bounding, 'needed with `unit = "column"`')
 
 
-class Unknown(NamedTuple):
-    """The section doesn't have the key."""
+class LedgerSection(Section, header="[ledger]"):
+    WORDS = "Where spending is written down. There is always a ledger."
 
-    section: type[Section]
-
-
-class Missing(NamedTuple):
-    """A key that the section requires is absent; ``remedy`` says what to write."""
-
-    remedy: str
-
-
-class Section:
-    """A table of the spec. Its keys are the class attributes of type ``Key``, gathered in ``KEYS``.
-
-    ``HEADER`` is how it is written, ``WORDS`` what it is for (``python -OO`` has no docstrings).
-    ``REQUIRED`` holds the remedies of keys that must not be missing, ``LATER`` the names of those
-    that belong to the format but not to this version.
-    """
-
-    HEADER: ClassVar[str]
-    WORDS: ClassVar[str] = ""
-    KEYS: ClassVar[Mapping[str, Key[Any]]] = {}
-    REQUIRED: ClassVar[Mapping[str, str]] = {}
-    LATER: ClassVar[frozenset[str]] = frozenset()
-
-    def __init_subclass__(cls, header: str = "") -> None:
-        cls.HEADER = header
-        cls.KEYS = {name: key for name, key in vars(cls).items() if isinstance(key, Key)}
-        cls.REQUIRED = {name: key.remedy for name, key in cls.KEYS.items() if key.remedy}
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__}.{name} can't be changed")
-
-    @classmethod
-    def read(cls, content: Mapping[str, object]) -> tuple[Self, list[Finding]]:
-        """Read a table: the section without what could not be read, and a finding for each.
-
-        Values that were not read come first, in the order of the section's keys; then unknown
-        keys, in the order of the table; then missing ones.
-        """
-        section = cls()
-        findings: list[Finding] = []
-        for name, key in cls.KEYS.items():
-            if name not in content:
-                continue
-            try:
-                section.__dict__[name] = take(key.read, content[name])
-            except Unread as unread:
-                findings += [finding.below(name) for finding in unread.findings]
-        findings += [Finding((name,), Unknown(cls)) for name in content if name not in cls.KEYS]
-        findings += [
-            Finding((name,), Missing(remedy))
-            for name, remedy in cls.REQUIRED.items()
-            if name not in content
-        ]
-        return section, findings
+    path = Key(line, "the ledger's file", "`dprelease-ledger.sqlite` beside the spec")
+    dataset = Key(
+        line,
+        "what the budget belongs to: all specs that name it add up",
+        "file or folder name of the data",
+    )
+    epsilon_cap = Key(budget, "most that may ever be spent on the dataset", "no cap, warned")
+    delta_cap = Key(
+        probability, "the same for delta; a tenth of it is kept for composing", "no cap"
+    )
+    witness = Key(
+        line,
+        "file that keeps the ledger's last entry, to notice an older copy of it",
+        "the ledger's path with `.witness`",
+    )
+    disjoint_periods = Key(
+        flag,
+        "each protected unit has records in one period only; needs `{period}` in the path of "
+        "the data",
+        "false",
+    )
 
 
-SectionType = TypeVar("SectionType", bound=Section)
+class ColumnSection(Section, header="[columns.NAME]"):
+    WORDS = "What is publicly known of a column. Columns that no query needs may be left out."
+
+    type = Choice[TypeName | None](
+        TypeName,
+        None,
+        "how its values are read",
+        remedy="integer, float, decimal, string, boolean, date or timestamp",
+    )
+    lower = Key(scalar, "least value that counts; sums and means need both bounds")
+    upper = Key(scalar, "greatest value that counts")
+    step = Key(
+        exact,
+        "the grid; must divide both bounds; chosen: a power of ten, at least 100,000 steps",
+        "1, or chosen",
+    )
+    keys = Key(scalars, "the public list of values to group by")
+    keys_file = Key(line, "the same in a UTF-8 file below the spec's folder, one a line")
+    other = Key(line, "label of the group for values that are not declared", "dropped")
+    nulls = Key(
+        scalar,
+        "what a missing or unreadable value counts as: a value, or the label in `other`",
+        '"drop"',
+    )
+    bins = Key(scalars, "edges of ranges to group by: half-open, the last one closed")
+    expression = Key(text, "computes the column from others of the same record")
+    source = Key(text, "which public rule the bounds or keys come from", "warned")
 
 
-def nested(section: type[SectionType]) -> Callable[[object], SectionType]:
-    """Read a table within a section; one with a finding in it counts as not read."""
+class SelectionSection(Section, header="partition_selection = { ... }"):
+    WORDS = (
+        "Which groups without public keys are shown: those whose noisy count reaches a threshold. "
+        "It is one selection for the whole table, by its `count` (`count_units`, if the unit is a "
+        "column); a table without one gets `<table>_rows` or `<table>_units`."
+    )
 
-    def read_table(value: object) -> SectionType:
-        if not isinstance(value, Mapping):
-            raise Refused(f"{show(value)} is not a table", "write its keys in { }", "E103")
-        content, findings = section.read(value)
-        if findings:
-            raise Unread(*findings)
-        return content
+    delta = Key(
+        selection_delta,
+        "the chance that a group of a single unit is shown",
+        remedy="the chance that a key of one unit alone is shown, such as delta = 1e-8",
+    )
+    epsilon = Key(
+        budget, "the budget of the count that selects, if it states none itself", "the count's own"
+    )
 
-    return read_table
+
+read_selection = nested(SelectionSection)
+
+
+class PartSection(Section, header="numerator = { ... }, denominator = { ... }"):
+    WORDS = "What a `ratio` divides: the sum of a column, or without one a number of records."
+
+    column = Key(line, "what is summed; needs bounds")
+    where = Key(text, "which records count", "all records")
+    statistic = Choice[PartStatistic | None](
+        PartStatistic, None, "`sum` or `count`", "sum with a column, else count"
+    )
+
+
+class Half(NamedTuple):
+    """A numerator or denominator; ``short``: written as nothing but its condition."""
+
+    section: PartSection
+    short: bool
+
+
+def read_half(value: object) -> Half:
+    """Read a numerator or denominator: a condition, or a table."""
+    if isinstance(value, str):
+        return Half(PartSection.read({"where": text(value)})[0], short=True)
+    return Half(nested(PartSection)(value), short=False)
+
+
+class AccuracySection(Section, header="accuracy = { ... }"):
+    WORDS = "How large the noise of a query may be; the budget follows from that."
+
+    within = Key(
+        within,
+        "the largest noise, in the unit of the figure; in scores of a choice, ranks of a quantile",
+        remedy="how far the noise may move a figure, in its own unit, such as within = 10",
+    )
+    confidence = Key(confidence, "how often it must be within, 0.5 to below 1", "0.95")
+    records = Key(
+        bound,
+        "of means, shares, ratios and variances: at how many records the target holds, if "
+        "their values are spread evenly over the bounds",
+    )
+
+
+read_accuracy = nested(AccuracySection)
+
+
+class QuerySection(Section, header="[[query]]"):
+    WORDS = (
+        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight 1)."
+    )
+
+    LATER = frozenset(
+        {
+            "attributes", "consistent", "bandwidth", "points", "columns", "integer", "nonnegative",
+            "hide_below", "flag_unreliable_at",
+        }
+    )  # fmt: skip
+    name = Key(
+        safe_name,
+        "name of the published column",
+        remedy="it becomes the name of the published column",
+    )
+    statistic = Key(
+        line,
+        f"{', '.join(_FIRST)} or {_LAST}",
+        remedy="such as count, sum, mean, quantile or histogram",
+    )
+    by = Key(texts, "grouping columns; each needs keys, bins or `partition_selection`", "overall")
+    column = Key(line, "what is summed, averaged, put in order, counted or chosen by value")
+    bins = Key(scalars, "edges for a histogram, mode or top_k of its own", "those of the column")
+    where = Key(
+        text,
+        "a condition; only records for which it is true count; of a proportion: the condition "
+        "whose share of the records is published",
+        "all records",
+    )
+    q = Key(quantiles, "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99")
+    k = Key(picks, "how many values top_k names")
+    candidates = Key(
+        scalars,
+        "numbers or texts that best chooses from, at most 1,000,000; or for a quantile: the "
+        "values it may take, multiples of the step",
+    )
+    candidates_file = Key(
+        line,
+        "the same in a UTF-8 file below the spec's folder, one a line; a text that reads as a "
+        'number stands in double quotes, such as `"01"`',
+    )
+    score = Key(
+        text, "what a record adds to the score of `candidate`, a number; below 0 and null count 0"
+    )
+    score_upper = Key(exact, "the most that one record adds; more counts as this")
+    score_step = Key(exact, "the grid of scores, as `step` of a column", "1, or chosen")
+    numerator = Key(read_half, "of a ratio")
+    denominator = Key(read_half, "of a ratio")
+    partition_selection = Key(
+        read_selection, "shows groups without public keys that many units are in"
+    )
+    epsilon = Key(budget, "the query's own budget")
+    delta = Key(probability, "with `epsilon`, for Gaussian noise")
+    rho = Key(budget, "the query's own budget in zCDP")
+    weight = Key(weight, "how much its variance matters in sharing what the others leave", "1")
+    accuracy = Key(read_accuracy, "the noise that is bearable, instead of a budget")
+    mechanism = Choice[Mechanism](
+        Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
+    )
+    table = Key(safe_name, "which table it is published in", "`overall` or `by_...`")
+
+
+# What can be given by another key instead.
+INSTEAD = {"candidates": "candidates_file"}
+
+# Keys of a query that only some statistics take (``SpecKeys`` says which), with examples.
+OWN_KEYS = {
+    "q": "q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
+    "k": "how many values to name, such as k = 3",
+    "candidates": "the values to choose from: numbers or texts; or candidates_file",
+    "candidates_file": "a file with one candidate a line",
+    "score": 'score = "...": what a record adds to the score of `candidate`',
+    "score_upper": "the most that one record can add to a score",
+    "score_step": "leave it out",
+    "numerator": 'numerator = { column = "..." } for a sum, or a condition for a count',
+    "denominator": 'denominator = { column = "..." } for a sum, or a condition for a count',
+}
+
+LATER_STATISTICS = frozenset({"marginals", "density"})
+
+
+class PerturbSection(Section, header="[[perturb]]"):
+    WORDS = (
+        "A table of records in the local model: the same columns and one row for each record, "
+        "each value perturbed on its own. How many records there are is public. State `epsilon` or "
+        "`truth`; a `[[perturb]]` that is all of the spec can have the total."
+    )
+
+    name = Key(
+        safe_name, "name of the table and its file", remedy="it becomes the name of the table"
+    )
+    columns = Key(
+        texts,
+        "the columns, in order; each needs keys or bins, or bounds, or is boolean. A value "
+        "that is not declared, without `other`, is answered at random",
+        remedy="list the columns of the table, each declared in [columns.NAME]",
+    )
+    mechanism = Key(
+        mechanisms,
+        "which noise; auto takes the best for each column: of labels randomized-response or "
+        "subset-selection, of numbers laplace or piecewise; or by column: `{ region = "
+        '"randomized-response" }`',
+        '"auto"',
+    )
+    epsilon = Key(
+        budget, "what the whole table costs one unit: all columns of its rows", "the total"
+    )
+    delta = Key(probability, "with `epsilon`, the same", "0")
+    truth = Key(
+        truth, "instead of `epsilon`: the chance of the true answer in each column; labels only"
+    )
+    weights = Key(weights, "how much of epsilon each column has: `{ region = 2 }`", "1 each")
+
+
+class OutputSection(Section, header="[output]"):
+    WORDS = "Where the release is written."
+
+    path = Key(
+        line,
+        "a directory of its own, relative to the spec; may hold `{period}`",
+        remedy="name a directory for the tables and the report, relative to the spec",
+    )
+    format = Choice[Format](Format, "csv", "format of the tables")
+    interval = Key(interval, "level of the noise intervals, 0.5 to 0.999999", "0.95")
+
+
+class ReportSection(Section, header="[report]"):
+    WORDS = "Which reports are written."
+
+    formats = Key(
+        texts,
+        "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
+        '["' + '", "'.join(DEFAULT_FORMATS) + '"]',
+    )
+
+
+SECTIONS: tuple[type[Section], ...] = (
+    ReleaseSection, DataSection, PrivacySection, BoundingSection, LedgerSection, ColumnSection,
+    QuerySection, AccuracySection, SelectionSection, PartSection, PerturbSection, OutputSection,
+    ReportSection,
+)  # fmt: skip
+"""All of them, in the order of the reference."""

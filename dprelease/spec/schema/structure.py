@@ -12,7 +12,8 @@ from typing import Generic, NamedTuple, TypeVar
 from dprelease.spec.complaints.places import Path, dotted
 from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter, Spot
 from dprelease.spec.complaints.wording import nearest, show
-from dprelease.spec.schema.models import (
+from dprelease.spec.schema.section_reader import NOT_YET, Finding, Missing, SectionType, Unknown
+from dprelease.spec.schema.sections import (
     ColumnSection,
     DataSection,
     LedgerSection,
@@ -23,7 +24,6 @@ from dprelease.spec.schema.models import (
     ReleaseSection,
     ReportSection,
 )
-from dprelease.spec.schema.sections import NOT_YET, Finding, Missing, SectionType, Unknown
 
 T = TypeVar("T")
 _SECTIONS = (

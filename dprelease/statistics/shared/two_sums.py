@@ -33,7 +33,7 @@ COUNT_SUFFIXES = ("_count", "_count_noise_moe")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How a share s is published: as the value lower + s width_of_values, with ``places``.
+    """How a share s is published: as the value lower + s ``span``, with ``places``.
 
     ``width`` is K, what one record adds to both sums.
     """

@@ -18,7 +18,7 @@ from oracle.engine import get
 
 from dprelease.engines.csv import line_check as csv_scan
 from dprelease.engines.csv import reader as csv_records
-from dprelease.engines.duckdb import partitions, record_codes
+from dprelease.engines.duckdb import hash_parts, record_codes
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.engines.parquet import reader as parquet_records
 from dprelease.errors import ExitCode, Failure, InternalError
@@ -143,7 +143,7 @@ def test_units_that_never_fit_are_out_of_memory(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, honest = request(tmp_path, form, bounded=True), duckdb.connect
-    monkeypatch.setattr(partitions, "MOST_PARTS", 4)
+    monkeypatch.setattr(hash_parts, "MOST_PARTS", 4)
     error = duckdb.OutOfMemoryException
     monkeypatch.setattr(
         duckdb, "connect", lambda at: Rigged(honest(at), error, int(form == "csv"), form, True)

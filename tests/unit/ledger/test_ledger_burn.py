@@ -11,8 +11,8 @@ import pytest
 from dprelease.errors import ExitCode, Failure
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, follow
 from dprelease.ledger.entries import BURNT, State, charge_content, read_book
-from dprelease.ledger.filters import Caps, Terms, whole
 from dprelease.ledger.identity import canonical_json, run_id
+from dprelease.ledger.privacy_filter import Caps, Terms, whole
 from dprelease.ledger.reservation import Reservation, current_run
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss, Release

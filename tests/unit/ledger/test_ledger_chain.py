@@ -9,7 +9,7 @@ import pytest
 
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow, walk
 from dprelease.ledger.entries import Kind, charge_content, read_book
-from dprelease.ledger.filters import Caps, Terms, whole
+from dprelease.ledger.privacy_filter import Caps, Terms, whole
 from dprelease.ledger.store import fingerprint, packed, unpacked
 from dprelease.ledger.totals import total
 from dprelease.model import Loss

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dprelease.errors import ExitCode, Failure
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dprelease import Failure, load
-from dprelease.ledger.filters import Caps
 from dprelease.ledger.guarantee import guarantee_of
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss, Release
 

@@ -198,7 +198,7 @@ SAME = {
         ledger=LedgerSettings("/a/ledger.sqlite", "payroll", witness="/c/w", disjoint_periods=True),
     ),
     "output": replace(a_release(), output=Output("/b/out", "parquet", Fraction(1, 2))),
-    "reports": replace(a_release(), report_formats=()),
+    "reports": replace(a_release(), report_formats=("html",)),
     "list files": replace(a_release(), lists=(ListFile("keys_file", "region", "k.txt", "0"),)),
     "warnings": replace(a_release(), warnings=(Complaint("W1", "no cap"),)),
     "places": replace(a_release(), places={"release": Place("/a/spec.toml", 2, 1)}),

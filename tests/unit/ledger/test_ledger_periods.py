@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
-from dprelease.ledger.filters import Caps, Terms, whole
+from dprelease.ledger.privacy_filter import Caps, Terms, whole
 from dprelease.ledger.totals import meets, running, spent, together, total_of
 from dprelease.model import Loss
 from dprelease.model.periods import Span, nearly_a_date, span_of

@@ -12,7 +12,7 @@ import pytest
 from dprelease.errors import ExitCode, Failure, Place
 from dprelease.ledger.connection import APPLICATION_ID, VERSION
 from dprelease.ledger.entries import State
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.store import Ledger, account
 from dprelease.model import Loss

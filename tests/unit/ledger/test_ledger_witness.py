@@ -13,7 +13,7 @@ import pytest
 
 from dprelease.errors import ExitCode, Failure
 from dprelease.ledger.chain import GENESIS
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.rollback_guard import read_guard
 from dprelease.ledger.store import Ledger, account
@@ -203,7 +203,7 @@ def test_a_refused_charge_leaves_it(path: str) -> None:
 CHARGE = """
 import sys
 from fractions import Fraction
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 sys.stdin.readline()

@@ -10,7 +10,9 @@ from dprelease.local.calibrate import respond
 from dprelease.local.randomizers import piecewise as window_response
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
-from dprelease.model.local_tables import (
+from dprelease.model.plans import Loss
+from dprelease.model.queries import Group
+from dprelease.model.record_tables import (
     LaplaceLaw,
     Mechanism,
     PerturbedColumn,
@@ -18,8 +20,6 @@ from dprelease.model.local_tables import (
     SubsetLaw,
     WindowLaw,
 )
-from dprelease.model.plans import Loss
-from dprelease.model.queries import Group
 from dprelease.model.requests import Quantity
 from dprelease.privacy.zcdp import rho_of_pure
 

@@ -16,7 +16,7 @@ from dprelease.local.randomizers.piecewise import (
     window_of,
     worst_variance,
 )
-from dprelease.model.local_tables import Window, WindowLaw
+from dprelease.model.record_tables import Window, WindowLaw
 
 WIDE = 2**40  # steps of a grid so fine that all of [-1, 1] is on it
 SHAPES = [(2, 1), (3, 1), (3, 2), (5, 2), (8, 3), (6, 5), (12, 7)]

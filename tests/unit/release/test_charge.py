@@ -17,7 +17,7 @@ from dprelease.errors import Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize.engine_requests import jobs_of
 from dprelease.ledger.entries import State
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.store import Ledger
 from dprelease.local.store import Unsealed

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dprelease.ledger.entries import Account, Run, State
-from dprelease.ledger.filters import Caps
+from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation, terms_of
 from dprelease.model import Form, Loss, NoisyTable, Plan, Step
 from dprelease.planning.planner import make_plan

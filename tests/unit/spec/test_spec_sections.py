@@ -11,10 +11,10 @@ import pytest
 from dprelease.engines.registry import ENGINES
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import show
-from dprelease.spec.schema import models
+from dprelease.spec.schema import sections
 from dprelease.spec.schema.fields import flag, line
 from dprelease.spec.schema.numbers import exact
-from dprelease.spec.schema.sections import (
+from dprelease.spec.schema.section_reader import (
     Choice,
     Key,
     Missing,
@@ -144,12 +144,12 @@ def test_names_of_the_class_are_no_keys():
     assert findings({"title": "t"} | dict.fromkeys(names, 1)) == [(name, Unknown) for name in names]
 
 
-REGISTRIES = {(models.DataSection, "engine"): ENGINES}
+REGISTRIES = {(sections.DataSection, "engine"): ENGINES}
 
 
 def test_choices_in_the_table_state_the_type_of_their_words():
     checked = 0
-    for section in vars(models).values():
+    for section in vars(sections).values():
         for name, key in getattr(section, "KEYS", {}).items():
             if isinstance(key, Choice):
                 (stated,) = get_args(key.__orig_class__)

@@ -19,8 +19,8 @@ from dprelease.spec.checks.columns.domains import canonical
 from dprelease.spec.checks.paths import absolute, fixed_part, holds, reads
 from dprelease.spec.complaints.reporter import Refused, Reporter
 from dprelease.spec.complaints.wording import listed, nearest, plain, show
-from dprelease.spec.schema.models import QuerySection
 from dprelease.spec.schema.numbers import budget, exact, probability
+from dprelease.spec.schema.sections import QuerySection
 from dprelease.spec.toml.positions import find_positions
 from dprelease.statistics.registry import STATISTICS
 

@@ -25,7 +25,7 @@ from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.finite import MOST_OUTCOMES, FiniteTable, Shorts, build_finite
 from dprelease.kernel.noise.uniforms import CHANCE_BITS, parts
 from dprelease.model import Grid
-from dprelease.model.local_tables import Window, WindowLaw
+from dprelease.model.record_tables import Window, WindowLaw
 
 _CHUNK = 1 << 16
 _HALF = 1 << 63

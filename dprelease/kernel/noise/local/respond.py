@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dprelease.kernel.noise.additive.sample import prepare_sample, sample
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.model import Grid, Noise, NoiseFamily
-from dprelease.model.local_tables import (
+from dprelease.model.record_tables import (
     WIDEST_SCALE,
     WIDEST_VALUE,
     LaplaceLaw,

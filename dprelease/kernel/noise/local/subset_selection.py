@@ -26,7 +26,7 @@ from dprelease.kernel.noise.additive.inversion import Int64s
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.finite import FiniteTable, build_finite
 from dprelease.kernel.noise.uniforms import CHANCE_BITS, Bools, below, chance, draw_below
-from dprelease.model.local_tables import SubsetLaw
+from dprelease.model.record_tables import SubsetLaw
 
 Labels = npt.NDArray[Any]
 

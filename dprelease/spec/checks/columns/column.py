@@ -25,8 +25,8 @@ from dprelease.spec.checks.expressions import read_expression
 from dprelease.spec.complaints.places import dotted
 from dprelease.spec.complaints.reporter import Refused, Spot
 from dprelease.spec.complaints.wording import meant, show
-from dprelease.spec.schema.models import ColumnSection
-from dprelease.spec.schema.sections import SectionType
+from dprelease.spec.schema.section_reader import SectionType
+from dprelease.spec.schema.sections import ColumnSection
 from dprelease.spec.schema.structure import Part
 
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from dprelease.model import NUMERIC_TYPES, ColumnType, Grid
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import show_fraction
-from dprelease.spec.schema.models import ColumnSection
 from dprelease.spec.schema.numbers import exact
+from dprelease.spec.schema.sections import ColumnSection
 from dprelease.spec.schema.structure import Part
 
 _KEYS = ("lower", "upper", "step")

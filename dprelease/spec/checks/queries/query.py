@@ -11,8 +11,8 @@ from dprelease.spec.checks.queries.groups import check_picks, own_group, read_gr
 from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import QueryContext, SpecQuery
 from dprelease.spec.complaints.wording import listed, meant, show
-from dprelease.spec.schema.models import INSTEAD, LATER_STATISTICS, OWN_KEYS, QuerySection
-from dprelease.spec.schema.sections import NOT_YET
+from dprelease.spec.schema.section_reader import NOT_YET
+from dprelease.spec.schema.sections import INSTEAD, LATER_STATISTICS, OWN_KEYS, QuerySection
 from dprelease.spec.schema.structure import Part
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS

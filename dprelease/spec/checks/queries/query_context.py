@@ -11,7 +11,7 @@ from dprelease.spec.checks.columns.list_files import Lists
 from dprelease.spec.checks.expressions import read_expression
 from dprelease.spec.complaints.reporter import Reporter
 from dprelease.spec.complaints.wording import show
-from dprelease.spec.schema.models import QuerySection
+from dprelease.spec.schema.sections import QuerySection
 from dprelease.spec.schema.structure import Part
 from dprelease.statistics.base import Statistic
 from dprelease.statistics.registry import STATISTICS, statistic_of

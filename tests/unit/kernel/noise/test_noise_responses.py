@@ -12,7 +12,7 @@ import pytest
 from dprelease.kernel.noise import EntropyError, sample
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import Grid, Noise, NoiseFamily
-from dprelease.model.local_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
+from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 
 GRID = Grid(F(1, 100), -5, 94)
 HALF = F(1, 2)
@@ -151,7 +151,7 @@ import os
 from fractions import Fraction as F
 import numpy as np
 from dprelease.model import Grid
-from dprelease.model.local_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
+from dprelease.model.record_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
 from dprelease.kernel.noise import SystemEntropy
 from dprelease.kernel.noise.local.respond import respond
 entropy, codes = SystemEntropy(), np.full(200, 3)

@@ -19,7 +19,7 @@ from dprelease.kernel.noise.local.subset_selection import (
     numbers_of_sets,
     sets_of_numbers,
 )
-from dprelease.model.local_tables import SubsetLaw
+from dprelease.model.record_tables import SubsetLaw
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 HALF, MOST = F(1, 2), F(13, 16)

@@ -12,7 +12,7 @@ from record_laws import window_of_ratio
 from dprelease.kernel.noise.local.piecewise import build_windows
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import Grid
-from dprelease.model.local_tables import Window, WindowLaw
+from dprelease.model.record_tables import Window, WindowLaw
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 WIDE = 1 << 60

@@ -14,8 +14,8 @@ from dprelease.kernel.verify.local_randomizers import law_holds
 from dprelease.local.randomizers import laplace as local_laplace
 from dprelease.local.randomizers import piecewise as window_response
 from dprelease.local.randomizers import subset_selection as subset_response
-from dprelease.model.local_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 from dprelease.model.plans import Loss
+from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 from dprelease.privacy.zcdp import rho_of_pure
 
 NOTCH = F(1, 2**64)

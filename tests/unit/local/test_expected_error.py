@@ -6,11 +6,11 @@ from fractions import Fraction as F
 import pytest
 
 from dprelease.local.calibrate import respond
-from dprelease.local.errors import expected
+from dprelease.local.expected_error import expected
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
-from dprelease.model.local_tables import Mechanism, PerturbedColumn, Response, WindowLaw
 from dprelease.model.queries import Group
+from dprelease.model.record_tables import Mechanism, PerturbedColumn, Response, WindowLaw
 from dprelease.model.requests import Quantity
 
 BUDGETS = [(F("0.1"), F("0.1")), (F(1), F(0)), (F(4), F("1e-6")), (F(11), F("0.7"))]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
-from dprelease.ledger.filters import (
+from dprelease.ledger.privacy_filter import (
     MAIN,
     ORDERS,
     RESERVE,

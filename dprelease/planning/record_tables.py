@@ -19,7 +19,7 @@ from dprelease.model import (
     Release,
     Response,
 )
-from dprelease.model.local_tables import WIDEST_SCALE, WIDEST_VALUE
+from dprelease.model.record_tables import WIDEST_SCALE, WIDEST_VALUE
 from dprelease.privacy.zcdp import rho_of_pure
 
 _ZERO = Fraction(0)

@@ -57,7 +57,7 @@ class Parts:
     """A run taken apart: its steps with a zCDP bound cost ``rho`` together, the rest is a sum.
 
     Everything the run does is rho-zCDP together with (epsilon, delta)-DP. ``either`` bounds how
-    often the run's own (epsilon, delta) or that of the rest fails: see ``filters``.
+    often the run's own (epsilon, delta) or that of the rest fails: see the head of this file.
     """
 
     rho: Fraction

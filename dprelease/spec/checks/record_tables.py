@@ -21,7 +21,7 @@ from dprelease.spec.checks.queries.groups import make_group
 from dprelease.spec.checks.queries.output_tables import RESERVED
 from dprelease.spec.checks.queries.query_context import QueryContext, null_is_label
 from dprelease.spec.complaints.wording import listed, meant, show, show_fraction
-from dprelease.spec.schema.models import PerturbSection, PrivacySection
+from dprelease.spec.schema.sections import PerturbSection, PrivacySection
 from dprelease.spec.schema.structure import Part, Parts
 
 OF_NUMBERS = frozenset({Mechanism.LAPLACE, Mechanism.PIECEWISE})

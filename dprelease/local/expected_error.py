@@ -32,7 +32,7 @@ import numpy.typing as npt
 from dprelease.local.randomizers import laplace as local_laplace
 from dprelease.local.randomizers import piecewise as window_response
 from dprelease.model.columns import Grid
-from dprelease.model.local_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
+from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, round_down
 
 Floats = npt.NDArray[np.float64]
