@@ -103,7 +103,7 @@ def test_one_unit_of_very_many_rows_fits_into_little_memory(
     assert answered(request) == expected(rows, cells, bound)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.thorough
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 @pytest.mark.parametrize("very", [False, True])
 def test_looks_account_for_every_record(

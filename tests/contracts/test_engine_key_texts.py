@@ -78,6 +78,7 @@ def unknown_to_one() -> frozenset[str]:
     return frozenset(apart)
 
 
+@pytest.mark.thorough
 def test_normal_forms_differ_for_characters_alone_that_one_does_not_know() -> None:
     """What is documented: by Unicode's rules only characters that are new to one of them."""
     assert all(unicodedata.ucd_3_2_0.category(each) == "Cn" for each in unknown_to_one())

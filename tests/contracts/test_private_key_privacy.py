@@ -258,6 +258,7 @@ def steeper(step: Step, factor: int) -> Step:
     return replace(step, noise=noise, scheme=replace(step.scheme, steps=steps))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", STATISTICS)
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_the_comparison_can_fail(what: str, adjacency: str) -> None:

@@ -9,6 +9,7 @@ TOP = Path(__file__).parents[2]
 TEXT = (TOP / "ARCHITECTURE.md").read_text(encoding="utf-8")
 MOST_LINES = 150
 PATH = re.compile(r"`((?:dprelease|tests|benchmarks)/[^` ]+)`")
+NAMES = re.compile(r"((?:`\w+`(?:, | and )?)+) ?(?:others )?in `([^` ]+\.py)`")
 
 
 def test_the_map_is_short() -> None:
@@ -19,6 +20,16 @@ def test_every_path_of_the_map_is_there() -> None:
     paths = PATH.findall(TEXT)
     assert len(paths) > MOST_LINES / 2
     assert [path for path in paths if not (TOP / path).exists()] == []
+
+
+def test_every_name_that_is_said_to_be_in_a_file_is_there() -> None:
+    mapped = NAMES.findall(TEXT)
+    assert len(mapped) > 10
+    for names, path in mapped:
+        source = (TOP / path).read_text(encoding="utf-8")
+        for name in re.findall(r"\w+", names.replace(" and ", " ")):
+            defined = rf"^ *(?:def |class )?{name}\b *[(:=]"
+            assert re.search(defined, source, re.MULTILINE), f"{name} in {path}"
 
 
 def test_every_folder_of_the_package_is_on_the_map() -> None:

@@ -4,7 +4,7 @@ import pytest
 from report_picture import FIRST, PICTURES, digest, kept, page, with_digest, words
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.thorough
 @pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
 def test_the_picture_says_what_the_tool_says_now(picture):
     html = page(picture)

@@ -101,6 +101,7 @@ def test_places_that_may_not_be_written(nursery: Nursery, shared: Path, closed: 
     assert len(runs(folder)) == (0 if closed == "folder" else 1), "nothing more is charged"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("year", [2016, 2036])
 def test_a_clock_that_is_ten_years_off(nursery: Nursery, folder: Path, year: int) -> None:
     first = nursery.run(folder, "run", "small.toml", now=year)
@@ -229,6 +230,7 @@ def test_a_hot_journal_is_rolled_back(nursery: Nursery, folder: Path) -> None:
     check_recovered(nursery, folder)
 
 
+@pytest.mark.thorough
 def test_without_its_hot_journal_a_ledger_is_whole_or_refused(
     nursery: Nursery, folder: Path
 ) -> None:

@@ -89,7 +89,7 @@ def steps(nursery: Nursery, tmp_path: Path) -> list[int]:
 
 def test_killed_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) -> None:
     kept_before_the_seal = 0
-    for number in some(steps[1::6], 4):
+    for number in some(steps[1::6], 6):
         folder = filled(tmp_path / str(number))
         how = {"what": "kill", "at": number, "log": str(folder / ".log")}
         assert nursery.run(folder, "run", "small.toml", **how).code == -9
@@ -100,6 +100,7 @@ def test_killed_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) 
     assert kept_before_the_seal
 
 
+@pytest.mark.thorough
 def test_a_full_disk_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) -> None:
     codes = set()
     for number in some(steps[::12], 3):

@@ -68,7 +68,7 @@ def answers(traces: Traces) -> int:
     return traces.files["out/answers.csv"].count(b"\n")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["duckdb", "reference"])
 def test_nor_does_it_in_a_table_of_records(engine: str, tmp_path: Path) -> None:
     """Their number is public there: the same records, with or without one in the second file."""

@@ -139,6 +139,7 @@ def test_two_quantiles_follow_their_law(case: int) -> None:
     assert misfit(drawn(case), law_of_two(table, upper, SLOTS, scheme)) > PASSED
 
 
+@pytest.mark.thorough
 def test_wrong_laws_are_caught() -> None:
     """Another rate, a record more, parts that end at whole values."""
     table, upper, quantiles = TABLES[0]

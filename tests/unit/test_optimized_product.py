@@ -22,6 +22,7 @@ def test_what_the_option_changes_is_seen(source: str) -> None:
     assert compiled(source, 0) != compiled(source, 1)
 
 
+@pytest.mark.thorough
 def test_every_module_compiles_to_the_same_code_with_the_option_and_without() -> None:
     """The option acts on compilation alone, so the same code is the same product."""
     assert len(FILES) > 100

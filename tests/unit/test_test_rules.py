@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +18,9 @@ def is_private(path: str) -> bool:
     return any(part.startswith("_") and not part.startswith("__") for part in path.split("."))
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str, str]]:
     """Line, full name, and name here of all that is imported from the product."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             names = [(f"{node.module}.{alias.name}", alias) for alias in node.names]
         elif isinstance(node, ast.Import):
@@ -34,12 +34,12 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
 
 def private_names(tree: ast.AST) -> Iterator[str]:
     """Private names of the product that are imported, touched, or patched by their text."""
-    ours = set()
-    for line, full, name in imported(tree):
+    ours, every = set(), list(ast.walk(tree))
+    for line, full, name in imported(every):
         ours.add(name)
         if is_private(full):
             yield f"{line}: {full}"
-    for node in ast.walk(tree):
+    for node in every:
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             root = node.value
             while isinstance(root, ast.Attribute):

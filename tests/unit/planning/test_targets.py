@@ -194,6 +194,7 @@ def test_targets_of_quantiles_are_in_ranks(query: dict[str, Any]) -> None:
         planned(query, **less)
 
 
+@pytest.mark.thorough
 def test_a_count_that_selects_private_keys_meets_its_target() -> None:
     def selecting(**privacy: Any) -> ReleasePlan:
         query = {

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import dprelease
 from dprelease.report.formats import FORMATS
 
@@ -40,6 +42,7 @@ formats = ["toy", "json"]
 """
 
 
+@pytest.mark.thorough
 def test_a_new_format_is_one_file_and_one_line(tmp_path):
     package = tmp_path / "place" / "dprelease"
     ignored = shutil.ignore_patterns("__pycache__")

@@ -219,6 +219,7 @@ def test_a_file_without_lines_is_not_read_whole(
     assert (found.code, found.message) == ("E112", "the candidates_file has a very long line")
 
 
+@pytest.mark.thorough
 def test_remedies_for_too_many_can_be_taken(simple: str, listing: Listing, tmp_path: Path) -> None:
     listing("".join(f"{number}\n" for number in range(400_000)))
     text = simple.replace(Q1, f'{BEST}by = ["region"]\n{IN_FILE}')

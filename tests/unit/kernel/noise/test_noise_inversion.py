@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from thorough import some
 
 from dprelease.kernel.noise.additive.inversion import (
     UNDECIDED,
@@ -124,7 +125,7 @@ def test_a_tie_at_64_bits_draws_more(scripted) -> None:
     table = build_table(law)
     scale = mpmath.mpf(2) ** 128
     survivals = exact_survivals(law, 40)
-    for j, cut in enumerate(law.survivals(64)[:40], start=1):
+    for j, cut in some([*enumerate(law.survivals(64)[:40], start=1)], 4):
         truth = int(survivals[j - 1] * scale)  # floor of 2^128 S_j
         tie, rest = truth >> 64, truth & (1 << 64) - 1
         assert cut.low == tie  # lands on the cut

@@ -278,6 +278,7 @@ def test_published_deltas(event: Event, delta: float) -> None:
 # --- many different ones --------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_many_different_events() -> None:
     """The truth on a grid of 10^-4 on which all losses lie, -4 to 4 of it."""
     sizes, reach = range(50, 350), 40_000
