@@ -73,14 +73,12 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
 ) -> Result:
     """Release what the spec says, charging the ledger.
 
-    ``ledger`` and ``output`` are other places than the spec's. ``wait`` is for how many seconds to
-    wait for a ledger that another run holds. ``progress`` is called with the words of each step. A
-    period is given to ``load``.
+    ``ledger`` and ``output`` are other places than the spec's. ``wait`` is in seconds, for a ledger
+    that another run holds. ``progress`` is called with each step. A period is given to ``load``.
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
     ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
-    another ledger or output, and ``new_noise``.
-    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
-    ``entropy`` is for tests: a real run draws from the operating system.
+    another ledger or output, and ``new_noise``. ``allow_outside_lists`` is for ``load``, if the
+    spec is not loaded yet. ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
     tell = progress or (lambda _step: None)
