@@ -198,7 +198,7 @@ def answers(engine: str, request: AggregateRequest) -> Any:
 
 
 @given(data=st.data())
-@settings(SETTINGS, max_examples=examples(150, 15))
+@settings(SETTINGS, max_examples=examples(150, 25))
 def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) -> None:
     unit = data.draw(st.sampled_from(list(UNITS)))
     form = data.draw(st.sampled_from(["csv", "parquet", "parquet files"]))
@@ -212,7 +212,7 @@ def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) ->
         assert answers("duckdb", request) == answers("reference", request)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", OPAQUE)
 def test_units_of_any_type_keep_the_same_rows(tmp_path: Path, name: str) -> None:
     """Of seven rows of each of the units, two."""

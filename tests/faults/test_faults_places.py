@@ -79,6 +79,7 @@ def shared() -> Iterator[Path]:
 
 
 @needs_root
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("closed", ["folder", "ledger", "output"])
 def test_places_that_may_not_be_written(nursery: Nursery, shared: Path, closed: str) -> None:
     folder = fill(shared / "open")
@@ -175,7 +176,7 @@ SPOILT = [
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("spoil", SPOILT, ids=lambda spoil: spoil.__name__.strip("_"))
 def test_a_spoilt_ledger_is_refused(
     nursery: Nursery, folder: Path, spoil: Callable[[Path], None]

@@ -90,7 +90,7 @@ def laid_out(folder: Path, specs: dict[str, str], data: bytes) -> Path:
 
 
 def test_specs(tmp_path: Path) -> None:
-    specs = dict(some([*SPECS.items()], 4))
+    specs = dict(some([*SPECS.items()], 7))
     found, most = run_all(laid_out(tmp_path / "all", specs, lines([GOOD])))
     assert {name: code for name, (code, _) in found.items()} == dict.fromkeys(specs, 2)
     assert max(taken for _, taken in found.values()) < 20, found

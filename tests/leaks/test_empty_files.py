@@ -46,7 +46,7 @@ def neighbours(path: str, contents: Sequence[bytes]) -> Iterator[dict[str, bytes
     yield {f"data/{name}.csv": b"" for name in "abc"}
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["duckdb", "reference"])
 @pytest.mark.parametrize("path", ["data.csv", "data/*.csv", "data"])
 def test_the_only_record_of_a_file_leaves_no_trace(path: str, engine: str, tmp_path: Path) -> None:
