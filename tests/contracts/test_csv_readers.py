@@ -246,7 +246,7 @@ def careful() -> Iterator[list[str]]:
         yield taken
 
 
-@pytest.mark.one_in(16)
+@pytest.mark.thorough
 @pytest.mark.parametrize(("dialect", "bad"), PAIRS, ids=[" and ".join(pair) for pair in PAIRS])
 def test_a_bad_line_changes_no_other_record(dialect: str, bad: str, tmp_path: Path) -> None:
     form, (text, tail) = DIALECTS[dialect], BAD[bad]

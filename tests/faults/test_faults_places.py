@@ -78,8 +78,8 @@ def shared() -> Iterator[Path]:
         yield Path(made)
 
 
+@pytest.mark.thorough
 @needs_root
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("closed", ["folder", "ledger", "output"])
 def test_places_that_may_not_be_written(nursery: Nursery, shared: Path, closed: str) -> None:
     folder = fill(shared / "open")
@@ -102,7 +102,7 @@ def test_places_that_may_not_be_written(nursery: Nursery, shared: Path, closed: 
     assert len(runs(folder)) == (0 if closed == "folder" else 1), "nothing more is charged"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("year", [2016, 2036])
 def test_a_clock_that_is_ten_years_off(nursery: Nursery, folder: Path, year: int) -> None:
     first = nursery.run(folder, "run", "small.toml", now=year)

@@ -87,6 +87,7 @@ def steps(nursery: Nursery, tmp_path: Path) -> list[int]:
     return [at for at, step in enumerate(found, start=1) if not step.startswith("after")]
 
 
+@pytest.mark.thorough
 def test_killed_at_any_step(nursery: Nursery, tmp_path: Path, steps: list[int]) -> None:
     kept_before_the_seal = 0
     for number in some(steps[1::6], 6):

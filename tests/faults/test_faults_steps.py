@@ -48,6 +48,7 @@ def test_killed_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]
     assert charged > 3, "some were killed after the charge"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("what", "code"), [("interrupt", 130), ("terminate", 143)])
 def test_stopped_at_any_step(
     nursery: Nursery, places: list[tuple[int, str, Path]], what: str, code: int
@@ -64,6 +65,7 @@ def test_stopped_at_any_step(
         shutil.rmtree(folder)
 
 
+@pytest.mark.thorough
 def test_a_full_disk_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]]) -> None:
     codes = set()
     for number, step, folder in some(places[::2], 6):

@@ -218,7 +218,7 @@ def test_an_empty_table_is_released_as_any_other(engine: str, rows: Rows, tmp_pa
     assert world.run() == expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SPECS)
 def test_the_order_of_records_is_not_to_be_seen(name: str, tmp_path: Path) -> None:
     """With the same random bytes, records in another order give the same files, on any engine."""
