@@ -19,7 +19,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 if TYPE_CHECKING:
     from dprelease.local.estimates import Estimates
     from dprelease.model.record_tables import RecordStep
-    from dprelease.report.facts.record_laws import Stated
+    from dprelease.report.facts.record_level.laws import Stated
 
 SHOWN_UNASKED = 3
 MOST_CELLS = 1_000_000
@@ -161,7 +161,7 @@ def opened(path: str, code: str = "E830") -> BufferedReader:
 
 def stated(table: str, report: str | None) -> Stated:
     """What the report says of the table. Raises Failure (exit code 2)."""
-    from dprelease.report.facts.record_laws import steps_from_report
+    from dprelease.report.facts.record_level.laws import steps_from_report
 
     path = report if report is not None else os.path.join(os.path.dirname(table), REPORT)
     facts = _report(path)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dprelease.report.facts.model import ReportFacts
-from dprelease.report.facts.record_words import expected_and_floor
+from dprelease.report.facts.record_level.wording import expected_and_floor
 from dprelease.report.numbers import written
 
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")

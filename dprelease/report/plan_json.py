@@ -11,7 +11,7 @@ from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.model import PlannedLedger
 from dprelease.report.facts.queries import accounting_facts, query_facts
-from dprelease.report.facts.record_words import record_words
+from dprelease.report.facts.record_level.wording import record_words
 from dprelease.report.facts.release_facts import (
     LEFT_OPEN,
     held_facts,
@@ -87,7 +87,7 @@ def _answers(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
     """The expected error of an answer, by table and column."""
     if plan is None:
         return None
-    from dprelease.report.facts.record_tables import answer_error
+    from dprelease.report.facts.record_level.tables import answer_error
 
     interval = plan.release.output.interval
     return {

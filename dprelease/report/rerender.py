@@ -12,7 +12,7 @@ from dprelease.output.read_back import read_table
 from dprelease.output.released_tables import open_plain
 from dprelease.report.facts.json_form import SCHEMA, report_from_json, to_json
 from dprelease.report.facts.model import PublishedTable, ReportFacts
-from dprelease.report.facts.record_model import RecordTable
+from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.formats import file_of, rendered
 
 REPORT = "report.json"

@@ -27,7 +27,7 @@ from dprelease.model import (
     StoredTable,
 )
 from dprelease.report.facts.json_form import to_json
-from dprelease.report.facts.record_tables import drawn_table
+from dprelease.report.facts.record_level.tables import drawn_table
 
 ROWS = 800
 

@@ -21,7 +21,7 @@ from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
 from thorough import examples
 
 from dprelease.engines.duckdb import execute as duckdb_execute
-from dprelease.engines.duckdb.bounding_lists import MOST_ROWS, packing_of
+from dprelease.engines.duckdb.bounding.by_arrays import MOST_ROWS, packing_of
 from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql

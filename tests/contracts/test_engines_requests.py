@@ -22,7 +22,7 @@ from thorough import examples
 from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_execute
-from dprelease.engines.duckdb.bounding_lists import MOST_ROWS
+from dprelease.engines.duckdb.bounding.by_arrays import MOST_ROWS
 from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.model import (

@@ -1,4 +1,4 @@
-"""Systematic sampling in plain Python: the rule of ``bounding_rule``, where its proofs are."""
+"""Systematic sampling in plain Python: the rule of ``bounding.rule``, where its proofs are."""
 
 from __future__ import annotations
 

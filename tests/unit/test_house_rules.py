@@ -247,6 +247,16 @@ def test_modules_are_named_by_what_is_in_them() -> None:
     assert named == set()
 
 
+def test_families_of_modules_are_folders() -> None:
+    """Three modules of a folder that begin with one word are a folder; statistics have names."""
+    families = Counter(
+        (file.parent, file.stem.partition("_")[0])
+        for file in FILES
+        if file.parent != PACKAGE / "statistics"
+    )
+    assert [first for (_, first), size in families.items() if first and size > 2] == []
+
+
 def test_variables_are_named_by_what_they_hold() -> None:
     assert found(names_that_are_no_nouns, FILES) == []
 

@@ -13,7 +13,7 @@ from dprelease.cli.views.formats import counted, padded, rounded_up, ruled, shor
 from dprelease.local.estimates import Cross, Estimates, Mean, Shares
 from dprelease.local.intervals import Figure
 from dprelease.model.record_tables import RecordStep
-from dprelease.report.facts.record_laws import Stated
+from dprelease.report.facts.record_level.laws import Stated
 from dprelease.report.numbers import upward
 
 MOST_PLACES = 9

@@ -14,7 +14,7 @@ from dprelease.ledger.store import account
 from dprelease.ledger.totals import spent
 from dprelease.model import Loss, Plan
 from dprelease.report.facts.model import PlannedLedger, PlannedTotals, Spent
-from dprelease.report.facts.record_model import Number
+from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import upward
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dprelease.engines.duckdb.bounding_lists import Packing, listed, packing_for
-from dprelease.engines.duckdb.bounding_windows import CountedBounding, windowed
+from dprelease.engines.duckdb.bounding.by_arrays import Packing, listed, packing_for
+from dprelease.engines.duckdb.bounding.by_windows import CountedBounding, windowed
 from dprelease.engines.duckdb.cells import Cells, locate
 from dprelease.engines.duckdb.group_keys import put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from dprelease.engines.duckdb.bounding_lists import Packing
+from dprelease.engines.duckdb.bounding.by_arrays import Packing
 from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.session import memory_of
 from dprelease.engines.duckdb.sources import FieldReader

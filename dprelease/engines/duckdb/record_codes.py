@@ -22,7 +22,7 @@ from dprelease.engines.base import lost, out_of_memory
 from dprelease.engines.common.files import Layout, lay_out, resolve
 from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
-from dprelease.engines.duckdb.bounding_lists import packing_for
+from dprelease.engines.duckdb.bounding.by_arrays import packing_for
 from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample

@@ -8,7 +8,7 @@ from math import floor
 
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, bars, cut, linear
 from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query
-from dprelease.report.facts.record_model import RecordTable
+from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.numbers import shortened, written
 
 MOST_BARS = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dprelease.report.charts.svg import Chart, Estimate, bars, cut, estimates_across, isolated
-from dprelease.report.facts.record_model import Frequencies, RecordTable
-from dprelease.report.facts.record_words import expected_and_floor
+from dprelease.report.facts.record_level.model import Frequencies, RecordTable
+from dprelease.report.facts.record_level.wording import expected_and_floor
 
 MOST_BARS = 12
 MOST_LABELS = 40

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dprelease.report.facts.record_model import Fact, Number, RecordTable
+from dprelease.report.facts.record_level.model import Fact, Number, RecordTable
 
 Scalar = str | int | float | bool | None
 

@@ -35,8 +35,8 @@ from dprelease.report.facts.model import (
 )
 from dprelease.report.facts.model import Column as ColumnFacts
 from dprelease.report.facts.queries import accounting_facts, query_facts
-from dprelease.report.facts.record_model import RecordTable
-from dprelease.report.facts.record_words import record_words, table_words
+from dprelease.report.facts.record_level.model import RecordTable
+from dprelease.report.facts.record_level.wording import record_words, table_words
 from dprelease.report.facts.units import (
     beliefs,
     bounding_words,
@@ -123,7 +123,7 @@ def record_tables(
     if not plan.records:
         return ()
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.report.facts.record_tables import drawn_table, planned_table
+    from dprelease.report.facts.record_level.tables import drawn_table, planned_table
 
     interval = plan.release.output.interval
     tables = []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dprelease.report.charts.budget import budget_chart, ledger_chart, spending_chart
 from dprelease.report.document import Group, Paragraph, Section, Table
 from dprelease.report.facts.model import Ledger, LedgerStanding, PlanFacts
-from dprelease.report.facts.record_model import Number
+from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import shortened, written
 
 

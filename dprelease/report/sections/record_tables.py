@@ -20,7 +20,7 @@ from dprelease.report.document import (
     Table,
 )
 from dprelease.report.facts.model import PlanFacts
-from dprelease.report.facts.record_model import (
+from dprelease.report.facts.record_level.model import (
     AnswerError,
     CrossCell,
     Estimates,
@@ -30,7 +30,7 @@ from dprelease.report.facts.record_model import (
     RecordColumn,
     RecordTable,
 )
-from dprelease.report.facts.record_words import (
+from dprelease.report.facts.record_level.wording import (
     answer_of,
     expected_and_floor,
     halfwidth_head,

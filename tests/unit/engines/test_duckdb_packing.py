@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from dprelease.engines.duckdb.bounding_lists import NARROW, WIDE, Field, Packing, packing_of
+from dprelease.engines.duckdb.bounding.by_arrays import NARROW, WIDE, Field, Packing, packing_of
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql, col
 from dprelease.model import (

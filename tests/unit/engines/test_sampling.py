@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracle.sampling import Seeds, bits_of, sampled, seeds_of, text_of
 from thorough import examples
 
-from dprelease.engines.duckdb.bounding_rule import (
+from dprelease.engines.duckdb.bounding.rule import (
     Cut,
     digest_of,
     is_kept,

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from dprelease.report.facts.record_model import Asked, Fact
+from dprelease.report.facts.record_level.model import Asked, Fact
 
 
 class Alike(Fact):

@@ -31,8 +31,8 @@ from dprelease.model import (
     WindowLaw,
 )
 from dprelease.report.facts.json_form import to_json
-from dprelease.report.facts.record_laws import steps_from_report
-from dprelease.report.facts.record_tables import drawn_table
+from dprelease.report.facts.record_level.laws import steps_from_report
+from dprelease.report.facts.record_level.tables import drawn_table
 
 LOSS = Loss(Fraction(1, 3), Fraction(1, 10**9))
 KEEP = Fraction((1 << 63) + 12345, 1 << 64)

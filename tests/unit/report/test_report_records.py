@@ -17,7 +17,7 @@ from test_report_again import REGISTRY, SCHEMA
 from dprelease.errors import Failure
 from dprelease.planning.planner import make_plan
 from dprelease.report.facts.json_form import report_from_json
-from dprelease.report.facts.record_laws import steps_from_report
+from dprelease.report.facts.record_level.laws import steps_from_report
 from dprelease.report.formats import FORMATS, file_of
 from dprelease.report.opendp_registry import registry_entry
 from dprelease.report.opendp_registry import render as render_registry

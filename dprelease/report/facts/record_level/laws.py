@@ -24,7 +24,7 @@ from dprelease.model.record_tables import (
 )
 from dprelease.model.requests import Quantity
 from dprelease.report.facts.json_form import SCHEMA, from_json
-from dprelease.report.facts.record_model import (
+from dprelease.report.facts.record_level.model import (
     Labels,
     LaplaceResponse,
     NumberGrid,

@@ -1,7 +1,7 @@
 """Bounding of units by window functions: over their rows, or over counts of alike rows.
 
 ``windowed`` is for everything that can't be packed into integers. Each unit's rows are put in
-canonical order (``request_content``), and ``bounding_rule`` is applied row by row: to all of them,
+canonical order (``request_content``), and ``rule`` is applied row by row: to all of them,
 then to the cells of the sample, then to the rows in each cell.
 
 ``CountedBounding`` is for units with so many rows that those of one don't fit into memory. How many
@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, is_kept, kept_before, start_of
+from dprelease.engines.duckdb.bounding.rule import Cut, digest_of, is_kept, kept_before, start_of
 from dprelease.engines.duckdb.cells import Cells, firsts_of
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, case, col, literal
 from dprelease.model import AggregateRequest, Bound

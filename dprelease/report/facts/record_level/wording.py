@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dprelease.model import Mechanism, PerturbedColumn, Plan, RecordStep
 from dprelease.postprocess.number_text import listing
-from dprelease.report.facts.record_model import (
+from dprelease.report.facts.record_level.model import (
     Labels,
     LaplaceResponse,
     NumberGrid,

@@ -3,7 +3,7 @@
 All that is counted of a row is packed into the bits of one integer: each column is a field, the
 first ones in the highest bits, nulls as 0. So the order of the integers is the canonical order of
 the rows (``request_content``), and a sorted list is in that order. The rows of the sample are
-places that functions of lists compute by ``bounding_rule``: of the unit's rows, of the cells in
+places that functions of lists compute by ``bounding.rule``: of the unit's rows, of the cells in
 them, and of the rows in each cell.
 
 Guarantee. Units are told apart by their value itself. The lists hold nothing but the unit's own
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from dprelease.engines.common.request_content import leading_of
-from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, places, start_of
+from dprelease.engines.duckdb.bounding.rule import Cut, digest_of, places, start_of
 from dprelease.engines.duckdb.cells import Cells, firsts_of, public_cells
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import COUNT_ALL, Kind, Sql, call, case, col, lambda_of, literal

@@ -1,0 +1,1 @@
+"""Bounding of units: the rule, and two ways to follow it."""

@@ -1,0 +1,1 @@
+"""Facts of record-level tables."""
