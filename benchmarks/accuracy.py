@@ -22,7 +22,8 @@ import duckdb
 import numpy as np
 
 import dprelease
-from dprelease.kernel.noise import SystemEntropy, sample
+from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily, Plan
 from dprelease.postprocess.screened_counts import CHANCE
 

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dprelease.kernel.noise import SystemEntropy, sample
-from dprelease.kernel.noise.additive.sample import discrete_gaussian, discrete_laplace
+from dprelease.kernel.noise.additive.sample import discrete_gaussian, discrete_laplace, sample
 from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
+from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily
 
 LAWS = [

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.noise.selection.quantiles import release
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import loss, plan_levels, plan_levels_rho

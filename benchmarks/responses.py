@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import Grid
 from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw

@@ -18,7 +18,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise import SystemEntropy, sample
+from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.noise.selection.exponential import (
     Draw,
     draw_exponential,

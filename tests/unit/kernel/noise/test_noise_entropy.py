@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import dprelease.kernel.noise
-from dprelease.kernel.noise import EntropyError, SystemEntropy
-from dprelease.kernel.noise.entropy import read_bits, read_exactly
+from dprelease.kernel.noise.entropy import EntropyError, SystemEntropy, read_bits, read_exactly
 
 FORK = """
 import os, sys
 from fractions import Fraction
 from dprelease.model import Noise, NoiseFamily
-from dprelease.kernel.noise import SystemEntropy, sample
+from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.noise.entropy import SystemEntropy
 entropy = SystemEntropy()
 noise = Noise(NoiseFamily.LAPLACE, Fraction(10**9))
 sample(noise, 1000, entropy)

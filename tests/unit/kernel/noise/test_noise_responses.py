@@ -9,7 +9,8 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise import EntropyError, sample
+from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.noise.entropy import EntropyError
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import Grid, Noise, NoiseFamily
 from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
@@ -152,7 +153,7 @@ from fractions import Fraction as F
 import numpy as np
 from dprelease.model import Grid
 from dprelease.model.record_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
-from dprelease.kernel.noise import SystemEntropy
+from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.noise.local.respond import respond
 entropy, codes = SystemEntropy(), np.full(200, 3)
 laws = [SubsetLaw(50, 1, F(1, 4)), SubsetLaw(50, 20, F(1, 2)), LaplaceLaw(F(10)),

@@ -7,7 +7,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise import EntropyError
+from dprelease.kernel.noise.entropy import EntropyError
 from dprelease.kernel.noise.uniforms import below, chance, compare_digits, parts, propose
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()

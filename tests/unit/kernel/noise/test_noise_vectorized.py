@@ -6,9 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise import EntropyError, sample
+from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
 from dprelease.kernel.noise.distributions.tails import decode
+from dprelease.kernel.noise.entropy import EntropyError
 from dprelease.kernel.noise.uniforms import ONE
 from dprelease.model import Noise, NoiseFamily
 
