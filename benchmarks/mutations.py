@@ -111,7 +111,7 @@ MUTANTS = [
     Mutant("if caps.epsilon is not None and then.epsilon > caps.epsilon:", "if caps.epsilon is not None and now.epsilon > caps.epsilon:", "ledger: comparison with the cap", LEDGER),
     Mutant("if then.room is not None and then.counted > then.room:", "if False:", "ledger: the delta cap", LEDGER),
     Mutant("if charged_run.loss != loss:", "if False:", "ledger: the same run at another cost", LEDGER),
-    Mutant('"PRAGMA synchronous = EXTRA",', '"PRAGMA synchronous = OFF",', "ledger: durable commits", f"{LEDGER} faults"),
+    Mutant('"PRAGMA synchronous = EXTRA",', '"PRAGMA synchronous = OFF",', "ledger: durable commits", LEDGER),
     Mutant("os.fsync(sink.fileno())", "pass", "fsync of what is published", "unit/output unit/release faults"),
     Mutant("if expected != entry:", "if False:", "ledger: the chain", LEDGER),
     Mutant("if said.seq > book.head.seq or said.hash != book.hash_at(said.seq):", "if said.seq > book.head.seq:", "ledger: rollback guard", LEDGER),

@@ -4,13 +4,14 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dprelease.errors import ExitCode, Failure, Place
-from dprelease.ledger.connection import APPLICATION_ID, VERSION
+from dprelease.ledger.connection import APPLICATION_ID, VERSION, open_for_writing
 from dprelease.ledger.entries import State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
@@ -282,3 +283,13 @@ def test_releases_about_other_neighbours_do_not_add_up(tmp_path: Path) -> None:
         assert refused.value.exit_code is ExitCode.BUDGET
         ledger.charge("c" * 64, "other", "s", loss, Caps(), {"adjacency": "replace-one"})
         assert ledger.status("d").spent.epsilon == 1
+
+
+def test_what_is_committed_has_reached_the_disk(tmp_path: Path) -> None:
+    """EXTRA (3): the file, its journal and their directory are synchronised before a commit ends.
+
+    No crash of a process tells the levels apart, only one of the machine: so look at the level.
+    """
+    with closing(open_for_writing(str(tmp_path / "l.sqlite"), 1)) as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
