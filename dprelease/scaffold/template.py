@@ -148,7 +148,7 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
         yield f"encoding = {quoted(new_spec.written.encoding)}\n"
     yield '# null_values = [""]     # texts that stand for a missing value\n'
     yield "# strip = true           # take blanks around fields off\n"
-    yield "# One line is one record: a text with a line break in it makes records without values\n"
+    yield "# One line is one record: each line of a text with a line break in it is read as one\n"
 
 
 def _columns(columns: Sequence[Named] | None) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Bounding of units: the rule, and two ways to follow it."""
+"""Bounding of units: the rule, and the ways to follow it."""
