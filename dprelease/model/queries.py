@@ -8,7 +8,6 @@ from math import prod
 
 from dprelease.model.columns import Column, ColumnType, Expression, Grid
 
-
 HIDDEN = "(in no group)"
 """A label that is never published."""
 
