@@ -66,19 +66,23 @@ def spread_of(groups: Sequence[Group], axes: Sequence[AxisMatrix]) -> int:
 
 
 def expected(drafts: Sequence[Draft], *, concentrated: bool) -> Errors:
-    """The errors that drafts with weights come to, where these share a total of 1.
+    """The errors that drafts come to with budgets of their own, or a share of a total of 1.
 
     By the closed forms that ``budget_split`` follows: with all losses concentrated, or all pure.
     """
-    paying = [draft for draft in drafts if not draft.free]
+    paying = [draft for draft in drafts if not draft.free and not draft.demand.stated]
     roots = {draft.name: _root(draft, concentrated=concentrated) for draft in paying}
     whole = sum(roots.values())
 
     def error_of(draft: Draft) -> float:
         if draft.free:
             return 0.0
+        sensitivity, demand = draft.sensitivity, draft.demand
+        if demand.rho is not None:
+            return float(sensitivity.l2_squared / demand.rho)
+        if demand.epsilon is not None:
+            return float(2 * (sensitivity.l1 / demand.epsilon) ** 2)
         intensity = roots[draft.name] / whole
-        sensitivity = draft.sensitivity
         if concentrated:
             return float(sensitivity.l2_squared if draft.additive else 1) / intensity
         return float(2 * sensitivity.l1**2 if draft.additive else 2) / intensity**2

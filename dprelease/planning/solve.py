@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING, Choice
 from dprelease.mechanisms.registry import law_of
-from dprelease.model import Loss, Release
+from dprelease.model import Loss, Reading, Release
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
 from dprelease.planning.figure_errors import planned
@@ -38,13 +38,14 @@ BETTER = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The noise of every draft, and what it costs together."""
+    """The noise of every draft, and what it costs together; ``alone`` as in a plan."""
 
     drafts: Sequence[Draft]
     choices: Choices
     loss: Loss
     method: str
     error: float
+    alone: Mapping[str, Fraction] = field(default_factory=dict)
 
     @property
     def rank(self) -> tuple[float, Fraction, Fraction]:
@@ -95,8 +96,19 @@ def _or_together(release: Release, solution: Solution, total: Total) -> Solution
     joint = solve(release, drafts, total)
     before = planned(solution.drafts, solution.choices)
     after = planned(joint.drafts, joint.choices)
-    return joint if all(after[name] <= AS_GOOD * before[name] for name in before) else solution
+    if any(after[name] > AS_GOOD * before[name] for name in before):
+        return solution
+    combined = {
+        read.query.name
+        for draft in joint.drafts
+        for read in draft.reads
+        if read.reading is Reading.COMBINED
+    }
+    alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in combined}
+    return replace(joint, alone=alone)
 
+
+DIGITS = 6
 
 AS_GOOD = 1.0005
 """Searches for noise end where all but so much of the total is used."""

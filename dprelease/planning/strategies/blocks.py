@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dprelease.model import Expression, Group, Query
+from dprelease.planning.budget_request import Demand, demand_of
 from dprelease.planning.steps import Draft
 from dprelease.statistics.registry import statistic_of
 
@@ -37,6 +38,11 @@ class Block:
         return (*self.tables, *self.conditions)
 
     @property
+    def budget(self) -> Demand:
+        """What its drafts have together."""
+        return demand_of([read.query for draft in self.drafts for read in draft.reads])
+
+    @property
     def adds_up(self) -> bool:
         """Whether there is anything to plan together."""
         return len(self.drafts) > 1
@@ -48,12 +54,14 @@ def completed(groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
-    """Gather the drafts that may be planned together.
+    """Gather the drafts that may be planned together, for one budget.
 
     Tables over the same rows are one block. A filtered count without groups is a condition on all
     rows; filtered counts with the same groups are conditions in each of their cells.
     """
-    counts = [draft for draft in drafts if _is_plain_count(draft)]
+    counts = [draft for draft in drafts if _is_plain_count(draft) and not _family(draft)]
+    # in an order that does not depend on that of the spec: what is added up in floats depends on it
+    counts.sort(key=_canonical)
     tables: dict[tuple[Expression | None, str], list[Draft]] = {}
     conditions: dict[tuple[tuple[Group, ...], str], list[Draft]] = {}
     for draft in counts:
@@ -62,8 +70,6 @@ def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
             tables.setdefault((query.where, query.mechanism), []).append(draft)
         else:
             conditions.setdefault((query.groups, query.mechanism), []).append(draft)
-    for members in conditions.values():
-        members.sort(key=lambda draft: draft.query.where.text if draft.query.where else "")
     blocks = []
     for (groups, mechanism), members in conditions.items():
         tables.setdefault((None, mechanism), [])
@@ -74,8 +80,19 @@ def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
     for (where, mechanism), members in tables.items():
         free = conditions.get(((), mechanism), []) if where is None else []
         blocks.append(Block(where, tuple(members), tuple(free)))
-    # in an order that does not depend on that of the spec, as their names don't
+    families: dict[tuple[str, Expression | None, str], list[Draft]] = {}
+    for draft in sorted(drafts, key=_canonical):
+        if _is_plain_count(draft) and _family(draft):
+            query = draft.query
+            families.setdefault((_family(draft), query.where, query.mechanism), []).append(draft)
+    blocks += [Block(where, tuple(members)) for (_, where, _), members in families.items()]
     return sorted((block for block in blocks if block.adds_up), key=_order)
+
+
+def _canonical(draft: Draft) -> tuple[list[tuple[str, tuple[str, ...]]], str, str]:
+    query = draft.query
+    where = query.where.text if query.where is not None else ""
+    return [(group.column, group.labels) for group in query.groups], where, query.statistic
 
 
 def _order(block: Block) -> tuple[str, list[str], str]:
@@ -91,12 +108,18 @@ def _has_siblings(query: Query, counts: Sequence[Draft]) -> bool:
     )
 
 
+def _family(draft: Draft) -> str:
+    """The name of the query with a budget of its own whose table it is, one of several; or none."""
+    return draft.query.name.rpartition(":")[0] if draft.demand.stated else ""
+
+
 def _is_plain_count(draft: Draft) -> bool:
-    """Whether it counts records by public keys, and shares what is left of the total by weight."""
+    """Whether it counts records by public keys, for a share of the total or of its family's."""
     query = draft.query
     return (
         statistic_of(query.statistic).counts == "records"
-        and draft.demand.kind == "weight"
+        and draft.demand.kind in {"weight", "epsilon", "rho"}
+        and (draft.demand.kind == "weight" or _family(draft) != "")
         and draft.released.transform == ((1,),)
         and not draft.released.axes
         and not (draft.selects or query.private or query.axis or draft.neighbours.people)

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.model import Read, Reading, Release, Term
-from dprelease.planning.budget_request import Demand
+from dprelease.model import Read, Reading, Release, Sensitivity, Term
+from dprelease.planning.budget_request import Demand, root
 from dprelease.planning.figure_errors import Errors, expected
 from dprelease.planning.shared_releases import added_up, unmerged_drafts_of
 from dprelease.planning.steps import Draft
@@ -117,25 +117,47 @@ class _Search:
             for part in parts:
                 spread = candidate.pieces[part.piece].spread
                 matters[part.piece] += worth * float(part.factor**2) * part.cells * spread
+        neighbours = block.drafts[0].neighbours
+        moves = [sensitivity_of(block, piece, neighbours) for piece in candidate.pieces]
+        # rounded, so that pieces alike have equal weights, whatever the order of what was added up
+        weights = [
+            Fraction(f"{matter * change.l1**2:.{_DIGITS}g}")
+            for matter, change in zip(matters, moves, strict=True)
+        ]
         names = _names(candidate, number)
         reads = _reads(block, candidate, names)
-        made = []
-        for place, piece in enumerate(candidate.pieces):
-            neighbours = block.drafts[0].neighbours
-            sensitivity = sensitivity_of(block, piece, neighbours)
-            # so that pieces alike have equal weights, whatever the order of what was added up
-            rounded = Fraction(f"{matters[place] * sensitivity.l1**2:.{_DIGITS}g}")
-            made.append(
-                Draft(
-                    query_of(block, piece, names[place]),
-                    released_by(block, piece),
-                    sensitivity,
-                    neighbours,
-                    tuple(read for read in reads if read.step == names[place]),
-                    Demand(weight=rounded),
-                )
+        return [
+            Draft(
+                query_of(block, piece, name),
+                released_by(block, piece),
+                change,
+                neighbours,
+                tuple(read for read in reads if read.step == name),
+                demand,
             )
-        return made
+            for piece, name, change, demand in zip(
+                candidate.pieces, names, moves, _demands(block.budget, weights, moves), strict=True
+            )
+        ]
+
+
+def _demands(
+    budget: Demand, weights: Sequence[Fraction], moves: Sequence[Sensitivity]
+) -> list[Demand]:
+    """What each piece demands: a weight, or of a stated budget the share that its weight gives."""
+    if not budget.stated:
+        return [Demand(weight=weight) for weight in weights]
+    roots = [root(weight, 3) for weight in weights]
+    if budget.rho is not None:
+        # of a squared L2 norm, where weights are of the L1 norm
+        pairs = zip(weights, moves, strict=True)
+        roots = [root(weight * Fraction(m.l2_squared, m.l1**2), 2) for weight, m in pairs]
+    whole = sum(roots, Fraction(0))
+    shares = [(part / whole).limit_denominator(10**_DIGITS) for part in roots]
+    shares = [share / max(sum(shares, Fraction(0)), Fraction(1)) for share in shares]
+    if budget.rho is not None:
+        return [Demand(rho=budget.rho * share) for share in shares]
+    return [Demand(epsilon=(budget.epsilon or Fraction(0)) * share) for share in shares]
 
 
 def _names(candidate: Candidate, number: int) -> list[str]:
