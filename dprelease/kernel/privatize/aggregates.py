@@ -19,7 +19,7 @@ from operator import add, mul
 from dprelease.kernel.noise.additive.sample import prepare_sample, sample
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.privatize.engine_requests import Job
-from dprelease.kernel.privatize.mixed_cells import mixed
+from dprelease.kernel.privatize.mixed_cells import added_up, mixed
 from dprelease.kernel.privatize.partition_selection import Key, laid_out, selected
 from dprelease.model import ExactTable, Form, NoiseFamily, Step
 
@@ -45,14 +45,14 @@ def privatize(
     if job.request.private:
         return _privatize_keys(exact, job, entropy, keys)
     measures = exact.reveal()
-    return Drawn(
-        {
-            step.query.name: _released(
-                step, _asked(measures, where), range(step.query.cells), entropy
-            )
-            for step, where in zip(job.steps, job.positions, strict=True)
-        }
-    )
+    sizes = [len(group.labels) for group in job.request.groups]
+    values = {}
+    for step, where, places in zip(job.steps, job.positions, job.places, strict=True):
+        own = _asked(measures, where)
+        if len(places) < len(sizes):
+            own = [added_up(measure, sizes, places) for measure in own]
+        values[step.query.name] = _released(step, own, range(step.query.cells), entropy)
+    return Drawn(values)
 
 
 def prepare(steps: Sequence[Step]) -> None:
