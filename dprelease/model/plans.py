@@ -144,7 +144,8 @@ class Plan:
 
     ``steps`` is what is released; ``reads``, one for each query of the release in order, what is
     made of that. ``records`` are the record-level tables. ``loss`` is what is charged, composed by
-    ``method``; ``basic`` is the plain sum for comparison.
+    ``method``; ``basic`` is the plain sum for comparison, and so is ``alone``: the variance that
+    each combined figure would have had if its query had not been planned together with others.
     """
 
     release: Release
@@ -156,6 +157,7 @@ class Plan:
     advanced: Loss | None = None  # by advanced composition, for comparison
     reads: tuple[Read, ...] = ()
     records: tuple[RecordStep, ...] = ()
+    alone: Mapping[str, Fraction] = field(default_factory=dict)
 
     def step(self, read: Read) -> Step:
         """The step that a query is read from."""

@@ -64,7 +64,18 @@ def make_plan(release: Release, *, margin: Fraction | None = accounting.MARGINS[
     if plain is not None and records:
         plain = together(plain, table_loss)
     basic = Loss(basic.epsilon, basic.delta)
-    return Plan(release, steps, loss, solution.method, basic, notes, plain, reads, records)
+    return Plan(
+        release,
+        steps,
+        loss,
+        solution.method,
+        basic,
+        notes,
+        plain,
+        reads,
+        records,
+        solution.alone,
+    )
 
 
 def _not_composable(release: Release, total: Total) -> Failure:

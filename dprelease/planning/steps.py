@@ -93,4 +93,5 @@ class Draft:
             threshold=choice.threshold,
             scheme=choice.scheme,
             points=self.released.points,
+            axes=self.released.axes,
         )
