@@ -6,7 +6,8 @@ figure's cell, and 0 for any other. What one record adds to a term is a product 
 
 - what it adds to the released integer, which is a combination of filters that it passes or not;
 - of each group of the step that the figure has too, released as it is: e_g;
-- released CENTRED, n labels: n e_g - 1, as the record is in one of the cells;
+- released CENTRED, n labels: n e_g - 1, as the record is in one of the cells; centred once more, n
+  times that, as these add up to 0 over the labels;
 - of each other group of the step, whose cells are added up: 1, as the record is in one of them;
 - of each other group of the figure: 1.
 
@@ -119,7 +120,9 @@ def _cells(parts: Sequence[tuple[AxisKind, Group]], groups: Cell) -> Mapping[Cel
             continue
         labels = len(group.labels)
         factor = (
-            {Cell({group}): 1} if kind is AxisKind.EACH else {Cell({group}): labels, Cell(): -1}
+            {Cell({group}): 1}
+            if kind is AxisKind.EACH
+            else {Cell({group}): labels * labels, Cell(): -labels}
         )
         before, product = product, {}
         for cell, number in before.items():
