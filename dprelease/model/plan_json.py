@@ -131,7 +131,12 @@ def _read(read: Read) -> Json:
 
 
 def _term(term: Term) -> Json:
-    return {"step": term.step, "row": term.row, "factor": str(term.factor)}
+    return {
+        "step": term.step,
+        "row": term.row,
+        "factor": str(term.factor),
+        "groups": list(term.groups),
+    }
 
 
 def record_json(step: RecordStep) -> Json:

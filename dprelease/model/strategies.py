@@ -49,14 +49,15 @@ CENTRED = AxisMatrix(AxisKind.CENTRED)
 class Term:
     """What a step adds to a figure: ``factor`` times its released integer ``row``.
 
-    First the step's integers are centred once more along each CENTRED axis, n times each less the
-    sum of all: true ones add up to 0 there, so that of them nothing is lost, but some of the noise
-    is. Then of the step's cells the one with the labels of the figure's cell counts; over groups of
-    the step that the figure doesn't have its cells are added up. The figure's other groups change
-    nothing. A group of the step is one of the figure where it is that group, completed
-    (``Group.completed``).
+    ``groups`` are places of the step's groups: there its cells are those with the labels of the
+    figure's cell; over all other groups of the step its cells are added up. A group of the step is
+    one of the figure where it is that group, completed (``Group.completed``); what else the figure
+    is grouped by changes nothing. Before that the integers are centred once more along each CENTRED
+    axis, n times each less the sum of all: true ones add up to 0 there, so that of them nothing is
+    lost, but some of the noise is.
     """
 
     step: str
     factor: Fraction
     row: int = 0
+    groups: tuple[int, ...] = ()

@@ -12,7 +12,7 @@ from dprelease.mechanisms.registry import law_of
 from dprelease.model import Loss, Reading, Release
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
-from dprelease.planning.figure_errors import planned
+from dprelease.planning.figure_errors import errors_of, planned
 from dprelease.planning.partition_selection import selections
 from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
@@ -94,8 +94,8 @@ def _or_together(release: Release, solution: Solution, total: Total) -> Solution
     if drafts is None:
         return solution
     joint = solve(release, drafts, total)
-    before = planned(solution.drafts, solution.choices)
-    after = planned(joint.drafts, joint.choices)
+    before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
+    after = errors_of(joint.drafts, planned(joint.drafts, joint.choices))
     if any(after[name] > AS_GOOD * before[name] for name in before):
         return solution
     combined = {

@@ -5,7 +5,7 @@ records. In a table by groups let e_g be 1 for a record whose label of group g i
 figure's cell, and 0 for any other. What one record adds to a term is a product of
 
 - what it adds to the released integer, which is a combination of filters that it passes or not;
-- of each group of the step that the figure has too, released as it is: e_g;
+- of each of the term's groups, which the figure has too, released as it is: e_g;
 - released CENTRED, n labels: n e_g - 1, as the record is in one of the cells; centred once more, n
   times that, as these add up to 0 over the labels;
 - of each other group of the step, whose cells are added up: 1, as the record is in one of them;
@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.strategy_steps import is_of_strategy
@@ -78,19 +79,40 @@ def _is_of_strategies(figures: _Combined) -> bool:
     )
 
 
-def _parts(step: Step) -> list[tuple[AxisKind, Group]]:
-    """The groups of a step, and how the cells of each are released."""
+class _Part(NamedTuple):
+    """A group of a step, how its cells are released, and whether it is one of a term's groups."""
+
+    kind: AxisKind
+    group: Group
+    matched: bool
+
+
+def _parts(term: Term, step: Step) -> list[_Part]:
     groups = step.query.groups
     axes = step.axes or (EACH,) * len(groups)
-    return [(axis.kind, group) for axis, group in zip(axes, groups, strict=True)]
+    return [
+        _Part(axis.kind, group, place in term.groups)
+        for place, (axis, group) in enumerate(zip(axes, groups, strict=True))
+    ]
+
+
+def _has_matched_groups(figures: _Combined) -> bool:
+    """Whether the groups of every term are groups of its step, each once, and of the figure."""
+    for term, step in figures.released:
+        places = range(len(step.query.groups))
+        if len(set(term.groups)) != len(term.groups) or not set(term.groups) <= set(places):
+            return False
+        if any(step.query.groups[place] not in figures.groups for place in term.groups):
+            return False
+    return True
 
 
 def _is_readable(figures: _Combined) -> bool:
-    """Whether cells are released as they are, or centred along a group that the figure has."""
+    """Whether cells are released as they are, or centred along a group of the term."""
     return all(
-        kind is AxisKind.EACH or (kind is AxisKind.CENTRED and group in figures.groups)
-        for _, step in figures.released
-        for kind, group in _parts(step)
+        part.kind is AxisKind.EACH or (part.kind is AxisKind.CENTRED and part.matched)
+        for term, step in figures.released
+        for part in _parts(term, step)
     )
 
 
@@ -99,7 +121,7 @@ def _is_count_of_query(figures: _Combined) -> bool:
     counts: Counter[Expression | None]
     sums: dict[tuple[Expression | None, Cell], Fraction] = {}
     for term, step in figures.released:
-        cells = _cells(_parts(step), figures.groups)
+        cells = _cells(_parts(term, step))
         counts = Counter()
         for measure, amount in zip(step.measures, step.transform[term.row], strict=True):
             if amount:
@@ -112,11 +134,11 @@ def _is_count_of_query(figures: _Combined) -> bool:
     return {key: amount for key, amount in sums.items() if amount} == wanted
 
 
-def _cells(parts: Sequence[tuple[AxisKind, Group]], groups: Cell) -> Mapping[Cell, int]:
-    """Multiply out what a record adds to the cell of a figure with these groups."""
+def _cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
+    """Multiply out what a record adds to the cell of a figure."""
     product = {Cell(): 1}
-    for kind, group in parts:
-        if group not in groups:
+    for kind, group, matched in parts:
+        if not matched:
             continue
         labels = len(group.labels)
         factor = (
@@ -153,6 +175,7 @@ COMBINED: Rules[_Combined] = (
         lambda it: all(isinstance(term.factor, Fraction) for term in it.read.terms),
     ),
     Rule("terms count the same rows of a unit", _counts_the_same_rows),
+    Rule("the groups of terms are groups of the step and of the figures", _has_matched_groups),
     Rule("cells that are added up are released as they are", _is_readable),
     Rule("the terms add up to the count of the query", _is_count_of_query),
 )

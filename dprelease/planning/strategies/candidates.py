@@ -7,8 +7,9 @@ Sets of tables, with n_i the labels of axis i:
   each centred once more and over the product of n_i in A and in B. Pieces are orthogonal, so that
   no estimate from them has less variance (ResidualPlanner, arXiv 2305.08175).
 * *Nested*: tables each of which has the axes of the one before and one more: the cells of the
-  coarser one, and the new axis centred.
-* *Finer*: some tables as they are, the others added up from the cells of a finer one.
+  coarsest one, and of each other one the cells with its new axis centred.
+* *Plain*: some tables as they are: those of the spec, those of them that lie in no other, or a few
+  into which they are joined. Every figure is the best estimate from all of them (``estimates``).
 
 Conditions: twice the count less the total for each, and the total.
 """
@@ -16,9 +17,10 @@ Conditions: twice the count less the total for each, and the total.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, pairwise
 from math import prod
 
@@ -32,9 +34,10 @@ from dprelease.model import (
     MeasureKind,
     Query,
     Sensitivity,
+    Term,
 )
-from dprelease.planning.figure_errors import spread_of
 from dprelease.planning.strategies.blocks import MOST_CELLS, Block, completed
+from dprelease.planning.strategies.estimates import Estimates
 from dprelease.privacy import strategy_sensitivity
 from dprelease.statistics.base import Neighbours, Released
 from dprelease.statistics.registry import statistic_of
@@ -56,53 +59,70 @@ class Piece:
     conditions: tuple[int, ...] = ()
 
     @property
-    def spread(self) -> int:
-        """The variance of a cell that is centred once more, in units of that of the noise."""
-        return spread_of(self.groups, self.axes)
-
-    @property
     def title(self) -> str:
         """What it is, in a few words."""
         what = " x ".join(group.column for group in self.groups) or "total"
         return f"conditions in {what}" if self.conditions else what
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What a piece adds to a figure: a term, with the sum of ``cells`` of its cells."""
-
-    piece: int
-    factor: Fraction
-    row: int = 0
-    cells: int = 1
+Figures = Mapping[Groups, Sequence[Term]]
+"""The terms of each table's figures; steps are named by the place of their piece."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Pieces, and for each draft of a block, in order, the parts of its figure."""
+    """Pieces, and how the tables' figures are read from them, by the variances of their noise."""
 
     pieces: tuple[Piece, ...]
-    parts: tuple[tuple[Part, ...], ...]
+    figures: Callable[[Sequence[float]], Figures]
+
+    def terms(self, block: Block, variances: Sequence[float]) -> list[list[Term]]:
+        """Give the terms of the figures of each draft of a block, in order."""
+        figures = self.figures(variances)
+        made = [list(figures[frozenset(completed(d.query.groups))]) for d in block.tables]
+        own = {
+            place: Term(str(number), _HALF, row, tuple(range(len(piece.groups))))
+            for number, piece in enumerate(self.pieces)
+            for row, place in enumerate(piece.conditions)
+        }
+        for place in range(len(block.conditions)):
+            total = figures[frozenset(completed(block.groups))]
+            halved = (replace(term, factor=term.factor / 2) for term in total)
+            made.append([own[place], *halved])
+        return made
+
+
+_HALF = Fraction(1, 2)
 
 
 def candidates_of(block: Block) -> Iterator[Candidate]:
     """Give the ways to release a block, but for today's."""
-    if block.groups:
-        yield from _conditions_in_cells(block)
-        return
+    whole = completed(block.groups)
     sets = list(dict.fromkeys(frozenset(completed(d.query.groups)) for d in block.tables))
-    if block.conditions and frozenset() not in sets:
-        sets.append(frozenset())
+    if block.conditions and frozenset(whole) not in sets:
+        sets.append(frozenset(whole))
     order = sorted(frozenset().union(*sets), key=lambda group: (group.column, group.labels))
-    makers = [_centred, _nested, _finer] if len(sets) > 1 else [_finer]
-    for maker in makers:
-        made = maker(sets, order)
-        if made is not None:
-            yield _with_conditions(block, *made)
+    sets.sort(key=lambda groups: [order.index(group) for group in _sorted(groups, order)])
+    places: dict[Fraction, list[int]] = {}
+    for place, draft in enumerate(block.conditions):
+        places.setdefault(draft.demand.weight, []).append(place)
+    conditions = [Piece(whole, conditions=tuple(members)) for members in places.values()]
+    for maker in (_centred, _nested):
+        if len(sets) > 1 and (made := maker(sets, order)) is not None:
+            pieces, figures = made
+            yield Candidate((*pieces, *conditions), partial(_whatever, figures))
+    for released in _plain(sets):
+        pieces = [Piece(_sorted(groups, order)) for groups in released]
+        best = Estimates(sets, [piece.groups for piece in pieces])
+        yield Candidate((*pieces, *conditions), best.figures)
 
 
-Figures = dict[Groups, tuple[Part, ...]]
 Made = tuple[list[Piece], Figures]
+
+
+def _whatever(figures: Figures, variances: Sequence[float]) -> Figures:
+    """The same figures, whatever the variances."""
+    return figures
 
 
 def _labels(groups: Sequence[Group] | Groups) -> int:
@@ -111,6 +131,11 @@ def _labels(groups: Sequence[Group] | Groups) -> int:
 
 def _sorted(groups: Groups, order: Sequence[Group]) -> tuple[Group, ...]:
     return tuple(group for group in order if group in groups)
+
+
+def _all_of(place: int, groups: Sequence[Group], factor: Fraction) -> Term:
+    """The cells of a piece, all of whose groups the figure has."""
+    return Term(str(place), factor, 0, tuple(range(len(groups))))
 
 
 def _centred(sets: Sequence[Groups], order: Sequence[Group]) -> Made | None:
@@ -128,12 +153,14 @@ def _centred(sets: Sequence[Groups], order: Sequence[Group]) -> Made | None:
                     return None
                 closure[frozenset(inner)] = len(pieces)
                 pieces.append(Piece(inner, (CENTRED,) * size))
-    figures: Figures = {}
-    for groups in sets:
-        inside = [(inner, place) for inner, place in closure.items() if inner <= groups]
-        figures[groups] = tuple(
-            Part(place, Fraction(1, _labels(groups) * _labels(inner))) for inner, place in inside
-        )
+    figures = {
+        groups: [
+            _all_of(place, tuple(inner), Fraction(1, _labels(groups) * _labels(inner)))
+            for inner, place in closure.items()
+            if inner <= groups
+        ]
+        for groups in sets
+    }
     return pieces, figures
 
 
@@ -142,91 +169,63 @@ def _nested(sets: Sequence[Groups], order: Sequence[Group]) -> Made | None:
     if any(len(more - less) != 1 or not less < more for less, more in pairwise(chain)):
         return None
     pieces = [Piece(_sorted(chain[0], order))]
-    figures: Figures = {chain[0]: (Part(0, Fraction(1)),)}
+    figures = {chain[0]: [_all_of(0, pieces[0].groups, Fraction(1))]}
     for less, more in pairwise(chain):
         (new,) = more - less
         whole = _sorted(more, order)
         axes = tuple(CENTRED if group == new else EACH for group in whole)
         share = Fraction(1, len(new.labels))
-        coarser = [Part(part.piece, part.factor * share) for part in figures[less]]
-        figures[more] = (Part(len(pieces), share**2), *coarser)
+        coarser = [replace(term, factor=term.factor * share) for term in figures[less]]
+        figures[more] = [_all_of(len(pieces), whole, share**2), *coarser]
         pieces.append(Piece(whole, axes))
     return pieces, figures
 
 
-def _finer(sets: Sequence[Groups], order: Sequence[Group]) -> Made | None:
-    """Join the two released tables from which most is gained, as long as that errs less."""
-    if len(sets) > MOST_FINER:
-        return None
+MOST_PLAIN = 64
+"""More tables than these are not joined, nor estimated from each other as they are."""
+
+MOST_JOINED = 10**6
+"""Cells of a table into which others are joined."""
+
+
+def _plain(sets: Sequence[Groups]) -> list[list[Groups]]:
+    """Which tables may be released as they are: all, the largest ones, or a few joined ones."""
+    if len(sets) > MOST_PLAIN:
+        return []
+    options = [list(sets), _largest(sets), _joined(sets)]
+    return [option for place, option in enumerate(options) if option not in options[:place]]
+
+
+def _largest(sets: Sequence[Groups]) -> list[Groups]:
+    return [groups for groups in sets if not any(groups < other for other in sets)]
+
+
+def _joined(sets: Sequence[Groups]) -> list[Groups]:
+    """Join the two tables from which most is gained, as long as that errs less."""
     released = list(sets)
     while len(released) > 1:
-        best = min(
-            (
-                [*(other for other in released if not other <= one | two), one | two]
-                for one, two in combinations(released, 2)
-                if _labels(one | two) <= MOST_JOINED
-            ),
-            key=lambda joined: _need(sets, joined),
-            default=None,
-        )
-        if best is None or _need(sets, best) >= _need(sets, released):
+        options = [
+            [*(other for other in released if not other <= one | two), one | two]
+            for one, two in combinations(released, 2)
+            if _labels(one | two) <= MOST_JOINED
+        ]
+        best = min(options, key=lambda joined: _need(sets, joined), default=released)
+        if _need(sets, best) >= _need(sets, released):
             break
         released = best
-    figures: Figures = {}
-    for groups in sets:
-        source = _source(groups, released)
-        cells = _labels(source) // _labels(groups)
-        figures[groups] = (Part(released.index(source), Fraction(1), cells=cells),)
-    return [Piece(_sorted(groups, order)) for groups in released], figures
-
-
-MOST_FINER = 64
-MOST_JOINED = 10**6
-
-
-def _source(groups: Groups, released: Sequence[Groups]) -> Groups:
-    return min((source for source in released if groups <= source), key=_labels)
+    return released
 
 
 def _need(sets: Sequence[Groups], released: Sequence[Groups]) -> float:
-    """About the error of all figures where losses are pure: the sum of cube roots."""
+    """About the error of all figures where losses are pure: the sum of cube roots.
+
+    Each is read from the released table with the fewest cells.
+    """
     cells = dict.fromkeys(released, 0.0)
     for groups in sets:
-        source = _source(groups, released)
+        source = min((other for other in released if groups <= other), key=_labels)
         cells[source] += _labels(source) / _labels(groups)
     return sum(math.cbrt(number) for number in cells.values())
-
-
-def _with_conditions(block: Block, pieces: list[Piece], figures: Figures) -> Candidate:
-    parts = [figures[frozenset(completed(draft.query.groups))] for draft in block.tables]
-    if block.conditions:
-        more, rows = _conditions(block, (), len(pieces), figures[frozenset()])
-        pieces, parts = [*pieces, *more], [*parts, *rows]
-    return Candidate(tuple(pieces), tuple(parts))
-
-
-def _conditions_in_cells(block: Block) -> Iterator[Candidate]:
-    groups = completed(block.groups)
-    whole = (Part(0, Fraction(1)),)
-    more, rows = _conditions(block, groups, 1, whole)
-    yield Candidate((Piece(groups), *more), (*(whole for _ in block.tables), *rows))
-
-
-def _conditions(
-    block: Block, groups: tuple[Group, ...], first: int, total: Sequence[Part]
-) -> tuple[list[Piece], list[tuple[Part, ...]]]:
-    """A piece for the conditions of each weight, numbered from ``first``; and all their figures."""
-    places: dict[Fraction, list[int]] = {}
-    for place, draft in enumerate(block.conditions):
-        places.setdefault(draft.demand.weight, []).append(place)
-    halved = [replace(part, factor=part.factor / 2) for part in total]
-    pieces = [Piece(groups, conditions=tuple(members)) for members in places.values()]
-    own = {
-        place: Part(first + number, Fraction(1, 2), row)
-        for number, piece in enumerate(pieces)
-        for row, place in enumerate(piece.conditions)
-    }
-    return pieces, [(own[place], *halved) for place in range(len(block.conditions))]
 
 
 def query_of(block: Block, piece: Piece, name: str) -> Query:

@@ -8,12 +8,12 @@ that is a search in floats: what the plan loses is derived from the drafts that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dprelease.model import Read, Reading, Release, Sensitivity, Term
 from dprelease.planning.budget_request import Demand, root
-from dprelease.planning.figure_errors import Errors, expected
+from dprelease.planning.figure_errors import Errors, errors_of, expected, spread
 from dprelease.planning.shared_releases import added_up, unmerged_drafts_of
 from dprelease.planning.steps import Draft
 from dprelease.planning.strategies.blocks import Block, blocks_of
@@ -24,12 +24,17 @@ from dprelease.planning.strategies.candidates import (
     released_by,
     sensitivity_of,
 )
+from dprelease.statistics.shared.combined_terms import by_integer
 
 WORTH = 0.995
 """A strategy is taken where the weighted error is no more than this of what it was."""
 
 _ROUNDS = 12
 _CLOSE = 0.9995
+_LEAST = Fraction(1, 10**6)
+_SETTLED = 0.02
+"""Estimates are for noise that differs from what they come to by no more than this part."""
+
 _DIGITS = 12
 
 
@@ -42,7 +47,8 @@ def together(
     compared; ``concentrated``: losses compose by rho, or about so.
     """
     bases = unmerged_drafts_of(release)
-    search = _Search(release, drafts, expected(drafts, concentrated=concentrated), concentrated)
+    today = errors_of(drafts, expected(drafts, concentrated=concentrated))
+    search = _Search(release, drafts, today, concentrated)
     made: list[Draft] = []
     best: list[Draft] | None = None
     least = WORTH * search.weighted(search.today)
@@ -93,30 +99,44 @@ class _Search:
         """The pieces with weights such that no figure errs more; None if none are found."""
         today = self.today
         factors = {draft.name: 1.0 for draft in block.drafts}
-        for _ in range(_ROUNDS):
-            pieces = self.pieces(block, candidate, number, factors)
-            errors = expected(
-                self.complete(rest, [*others, *pieces]), concentrated=self.concentrated
-            )
+        variances = [1.0] * len(candidate.pieces)
+        for number_of_tries in range(_ROUNDS):
+            terms = candidate.terms(block, variances)
+            pieces = self.pieces(block, candidate, number, terms, factors)
+            weights = [piece.demand.weight for piece in pieces]
+            if min(weights) < _LEAST * max(weights):
+                return None  # another candidate does without what is hardly used
+            drafts = self.complete(rest, [*others, *pieces])
+            noise = expected(drafts, concentrated=self.concentrated)
+            errors = errors_of(drafts, noise)
+            settled = variances
+            variances = [noise[piece.name] for piece in pieces]
+            if number_of_tries == 0:
+                continue  # the estimates were for noise of one size
             ratios = {name: errors[name] / today[name] for name in errors if today[name]}
-            if max(ratios.values()) <= 1:
+            if max(ratios.values()) <= 1 and _close(variances, settled):
                 return self.weighted(errors), pieces
             above = {name: ratios[name] for name in factors if ratios[name] > _CLOSE}
-            if not above:
+            if not above and max(ratios.values()) > 1:
                 return None
             factors |= {name: factors[name] * ratio**2 * 1.01 for name, ratio in above.items()}
         return None
 
     def pieces(
-        self, block: Block, candidate: Candidate, number: int, factors: Mapping[str, float]
+        self,
+        block: Block,
+        candidate: Candidate,
+        number: int,
+        terms: Sequence[Sequence[Term]],
+        factors: Mapping[str, float],
     ) -> list[Draft]:
         """Drafts of the pieces, each weighted by what its noise does to the figures."""
         matters = [0.0] * len(candidate.pieces)
-        for draft, parts in zip(block.drafts, candidate.parts, strict=True):
+        for draft, of_figure in zip(block.drafts, terms, strict=True):
             worth = factors[draft.name] * float(draft.demand.weight) / draft.sensitivity.l1**2
-            for part in parts:
-                spread = candidate.pieces[part.piece].spread
-                matters[part.piece] += worth * float(part.factor**2) * part.cells * spread
+            for (place, _), same in by_integer(of_figure).items():
+                piece = candidate.pieces[int(place)]
+                matters[int(place)] += worth * spread(piece.groups, piece.axes, same)
         neighbours = block.drafts[0].neighbours
         moves = [sensitivity_of(block, piece, neighbours) for piece in candidate.pieces]
         # rounded, so that pieces alike have equal weights, whatever the order of what was added up
@@ -125,7 +145,7 @@ class _Search:
             for matter, change in zip(matters, moves, strict=True)
         ]
         names = _names(candidate, number)
-        reads = _reads(block, candidate, names)
+        reads = _reads(block, terms, names)
         return [
             Draft(
                 query_of(block, piece, name),
@@ -170,12 +190,17 @@ def _names(candidate: Candidate, number: int) -> list[str]:
     return names
 
 
-def _reads(block: Block, candidate: Candidate, names: Sequence[str]) -> list[Read]:
+def _reads(block: Block, terms: Sequence[Sequence[Term]], names: Sequence[str]) -> list[Read]:
     reads = []
-    for draft, parts in zip(block.drafts, candidate.parts, strict=True):
-        terms = tuple(Term(names[part.piece], part.factor, part.row) for part in parts)
+    for draft, of_figure in zip(block.drafts, terms, strict=True):
+        named = tuple(replace(term, step=names[int(term.step)]) for term in of_figure)
         reads += [
-            Read(read.query, terms[0].step, (), Reading.COMBINED, terms=terms)
+            Read(read.query, named[0].step, (), Reading.COMBINED, terms=named)
             for read in draft.reads
         ]
     return reads
+
+
+def _close(variances: Sequence[float], others: Sequence[float]) -> bool:
+    pairs = zip(variances, others, strict=True)
+    return all(abs(one - other) <= _SETTLED * other for one, other in pairs)

@@ -69,7 +69,8 @@ def solution_of(release: Release) -> Solution:
 
 def errors(solution: Solution) -> dict[str, float]:
     """The variance of every figure."""
-    return dict(figure_errors.planned(solution.drafts, solution.choices))
+    noise = figure_errors.planned(solution.drafts, solution.choices)
+    return dict(figure_errors.errors_of(solution.drafts, noise))
 
 
 def rmse(variances: Iterable[float]) -> float:
