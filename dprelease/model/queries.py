@@ -98,9 +98,17 @@ class Accuracy:
     records: int | None = None
 
 
+def column_name(query: str) -> str:
+    """Give the name of the column that a query of this name publishes in its table.
+
+    A query of several tables has the same in each. No name in a spec holds a colon.
+    """
+    return query.partition(":")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One ``[[query]]``.
+    """One ``[[query]]``, or one of its tables: then its name is that of both, ``name:table``.
 
     Budget: ``epsilon`` (and ``delta``), ``rho``, what ``accuracy`` takes, or else by ``weight``.
     """
@@ -127,6 +135,11 @@ class Query:
     key_selection: KeySelection | None = None
     accuracy: Accuracy | None = None
     implied: bool = False  # not in the spec: it selects private keys, or is of a strategy
+
+    @property
+    def column_name(self) -> str:
+        """The name of its published column; see ``column_name``."""
+        return column_name(self.name)
 
     @property
     def cells(self) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.model import OutputColumn, OutputTable
+from dprelease.model.queries import column_name
 from dprelease.postprocess.number_text import percent
 
 UNRELIABLE_AT = Fraction(3, 10)
@@ -19,7 +20,7 @@ UNRELIABLE_AT = Fraction(3, 10)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How an estimate is published: column name, decimal places, meaning, interval level."""
+    """How an estimate is published: name of the query, decimal places, meaning, interval level."""
 
     name: str
     places: int
@@ -36,7 +37,7 @@ def estimate_columns(
     ``halves`` is a single one where all cells have the same. None, in both at once, says that
     nothing can be told from noise. Raises ValueError where there are more of one than of the other.
     """
-    name, places = layout.name, layout.places
+    name, places = column_name(layout.name), layout.places
     kind = "number" if places else "integer"
     if isinstance(halves, int):
         halves = [halves] * len(values)
@@ -49,7 +50,7 @@ def estimate_columns(
     ]
     level = percent(layout.interval)
     return [
-        OutputColumn(name, kind, values, layout.meaning, places, name),
+        OutputColumn(name, kind, values, layout.meaning, places, layout.name),
         OutputColumn(
             f"{name}_noise_moe",
             kind,
@@ -57,7 +58,7 @@ def estimate_columns(
             f"half-width of the {level} noise interval of {name}: "
             "the noise alone, no sampling or measurement error",
             places,
-            name,
+            layout.name,
         ),
         OutputColumn(
             f"{name}_flag",
@@ -66,7 +67,7 @@ def estimate_columns(
             f"ok, or low_reliability where the noise half-width exceeds "
             f"{percent(UNRELIABLE_AT)} of {name}",
             0,
-            name,
+            layout.name,
         ),
     ]
 

@@ -169,6 +169,7 @@ class Query(Fact):
     expected_error: str
     meaningful_from: int | None
     explained: tuple[str, ...]
+    stairs: tuple[int, ...] | None = None
 
     @property
     def title(self) -> str:
