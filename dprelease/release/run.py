@@ -31,7 +31,7 @@ from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_target, publish
 from dprelease.release.bundle import Publication, assemble, file_names
-from dprelease.release.payload import Sealed, from_bytes, to_bytes, versions
+from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
 from dprelease.release.plan import certified_plan
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
@@ -103,6 +103,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         reservation = _charge(book, certified, name)
         with _charged():
             payload = book.sealed(name) if reservation.state is State.SEALED else None
+            if payload is not None and not is_of(certified.plan, payload):
+                certified = certified_plan(release, plain=True)  # of an earlier version
             charged = ChargedRun(book, certified.plan, reservation, engine, tell)
             if payload is None:
                 sealed = draw_once(charged, entropy or SystemEntropy())
