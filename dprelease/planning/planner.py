@@ -64,9 +64,9 @@ def make_plan(
     by_name = {read.query.name: read for draft in drafts for read in draft.reads}
     reads = tuple(by_name[query.name] for query in release.queries)
     notes = _notes(release, total, loss)
-    plain = advanced(losses, remaining.delta) if remaining.delta else None
-    if plain is not None and records:
-        plain = together(plain, table_loss)
+    compared = advanced(losses, remaining.delta) if remaining.delta else None
+    if compared is not None and records:
+        compared = together(compared, table_loss)
     basic = Loss(basic.epsilon, basic.delta)
     return Plan(
         release,
@@ -75,7 +75,7 @@ def make_plan(
         solution.method,
         basic,
         notes,
-        plain,
+        compared,
         reads,
         records,
         solution.alone,
