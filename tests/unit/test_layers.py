@@ -49,10 +49,20 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess",
         "dprelease.privacy.sensitivity",
     ),
+    # Noisy figures made fit to be published.
+    "dprelease.finishing": (
+        *VOCABULARY,
+        "dprelease.expressions",
+        "dprelease.postprocess",
+        "dprelease.statistics.shared.read_release",
+    ),
     "dprelease.spec": (
         *VOCABULARY,
         "dprelease.engines.registry",
         "dprelease.expressions",
+        "dprelease.finishing.conditions",
+        "dprelease.finishing.lattice",
+        "dprelease.postprocess.number_text",
         "dprelease.report.formats",  # their names
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
@@ -93,6 +103,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.report": (
         *VOCABULARY,
+        "dprelease.finishing",
         "dprelease.local",
         "dprelease.planning.planner",
         "dprelease.postprocess",
@@ -112,6 +123,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The plans of two specs side by side.
     "dprelease.diff": (
         *VOCABULARY,
+        "dprelease.finishing.tables",
         "dprelease.ledger.guarantee",
         "dprelease.report",
         "dprelease.statistics.registry",
@@ -136,6 +148,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.result": (*VOCABULARY, "dprelease.local", "dprelease.output"),
     "dprelease.release.bundle": (
         *VOCABULARY,
+        "dprelease.finishing.tables",
         "dprelease.ledger",
         "dprelease.local.cells",
         "dprelease.output",
