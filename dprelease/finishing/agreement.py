@@ -64,7 +64,7 @@ def agreed(tables: Sequence[Counts], sizes: Sequence[int], wanted: Wanted) -> li
         if node in scheme.sums:
             finer = scheme.sums[node]
             exact[node] = _margin(exact[finer], finer, node)
-    return [_as_given(exact[frozenset(table.axes)] // unit, table.axes) for table in tables]
+    return [_as_given(exact[frozenset(table.axes)], table.axes, unit) for table in tables]
 
 
 def disagreement(tables: Sequence[Counts], sizes: Sequence[int]) -> float:
@@ -151,16 +151,19 @@ def _estimates(
     for node in scheme.nodes:
         holding = [i for i, table in enumerate(tables) if node <= frozenset(table.axes)]
         weights = _parts([_weight(tables[i], sizes) for i in holding])
-        mean: Cells = np.zeros([sizes[i] for i in sorted(node)], dtype=tensors[0].dtype)
+        kind = tensors[0].dtype
+        mean: Cells = np.zeros([sizes[i] for i in sorted(node)], dtype=kind)
         for i, weight in zip(holding, weights, strict=True):
-            mean = mean + weight * factor * _margin(tensors[i], frozenset(tables[i].axes), node)
-        mean //= WEIGHTS
-        estimates[node] = mean
+            part = _margin(tensors[i], frozenset(tables[i].axes), node)
+            mean = np.asarray(mean + weight * factor * part, dtype=kind)
+        mean = np.asarray(mean // WEIGHTS, dtype=kind)
+        moves: Cells = np.zeros_like(mean)
         for other, count in corrections(node, scheme.nodes).items():
             if count:
                 share = prod(sizes[i] for i in node - other)
-                off = estimates[other] - _margin(mean, node, other)
-                estimates[node] = estimates[node] + count * _widened(off, other, node) // share
+                off = np.asarray(estimates[other] - _margin(mean, node, other), dtype=kind)
+                moves = moves + count * _widened(off, other, node) // share
+        estimates[node] = np.asarray(mean + moves, dtype=kind)
     return estimates
 
 
@@ -175,7 +178,7 @@ def _parts(weights: Sequence[Fraction]) -> list[int]:
 def _margin(cells: Cells, axes: Axes, node: Axes) -> Cells:
     """Add up over the axes that the coarser node has not."""
     over = tuple(place for place, axis in enumerate(sorted(axes)) if axis not in node)
-    return np.asarray(cells.sum(axis=over)) if over else cells
+    return np.asarray(cells.sum(axis=over), dtype=cells.dtype) if over else cells
 
 
 def _widened(cells: Cells, node: Axes, axes: Axes) -> Cells:
@@ -197,8 +200,8 @@ def _settled(  # noqa: PLR0913, PLR0917 - a node with all that decides it
 ) -> Cells:
     """A node that adds up to its parents, in multiples of ``unit``."""
     if not parents:
-        total = (2 * estimate + unit) // (2 * unit) * unit
-        return np.asarray(np.maximum(total, 0) if nonnegative else total)
+        total = (2 * int(estimate) + unit) // (2 * unit) * unit
+        return np.asarray(max(total, 0) if nonnegative else total, dtype=estimate.dtype)
     union, cells = parents[0], exact[parents[0]]
     for parent in parents[1:]:
         joint, common = union | parent, union & parent
@@ -238,8 +241,9 @@ def _put_back(cells: Cells, like: Cells, axes: Axes, order: Sequence[Sequence[in
     return cells.reshape(lengths).transpose(np.argsort(places))
 
 
-def _as_given(cells: Cells, axes: Sequence[int]) -> list[int]:
-    """Row-major, with the axes in the order of the table."""
+def _as_given(cells: Cells, axes: Sequence[int], unit: int) -> list[int]:
+    """In units, row-major, with the axes in the order of the table."""
     place = {axis: at for at, axis in enumerate(sorted(axes))}
-    values: list[int] = cells.transpose([place[axis] for axis in axes]).reshape(-1).tolist()
+    row_major = cells.transpose([place[axis] for axis in axes]).reshape(-1)
+    values: list[int] = (row_major // unit).tolist()
     return values

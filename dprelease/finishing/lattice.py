@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dprelease.model import Query
+from dprelease.statistics.registry import statistic_of
 
 Axes = frozenset[int]
 NONE: Axes = frozenset()
@@ -42,28 +43,48 @@ class Scheme(NamedTuple):
 
 
 def scheme_of(tables: Collection[Axes]) -> Scheme:
-    """Say how the tables are made to agree. Raises Circle where no order of them does."""
+    """Say how the tables are made to agree.
+
+    Where they run in a circle, all are added up from the one that has all axes. Raises Circle where
+    there is none.
+    """
     nodes = _ordered(_closed(tables))
+    finest = nodes[-1]
+    try:
+        return _built_up(nodes)
+    except Circle:
+        if not all(node <= finest for node in nodes):
+            raise
+    sums = dict.fromkeys(nodes[1:-1], finest)
+    return Scheme(nodes, {NONE: (), finest: (NONE,)}, sums)
+
+
+def _built_up(nodes: Sequence[Axes]) -> Scheme:
     sums: dict[Axes, Axes] = {}
     parents: dict[Axes, tuple[Axes, ...]] = {}
     for node in nodes:
-        below = [other for other in nodes if other < node]
-        while True:
-            candidates = [other for other in below if other not in sums]
-            highest = [n for n in candidates if not any(n < other for other in candidates)]
+        while node not in sums:
+            settled = [other for other in nodes if other not in sums]
+            below = [other for other in settled if other < node]
+            highest = [n for n in below if not any(n < other for other in below)]
             chain, rest = _chained(highest)
             if not rest:
+                parents[node] = chain
                 break
-            free = [
-                one
-                for one in (*rest, *chain)
-                if all(node <= other for other in nodes if one < other)
-            ]
-            if not free:
+            # one of those below that nothing but this needs, or else this one, is added up
+            follows = ((one, _needed_by(one, settled)) for one in (*rest, *chain, node))
+            pair = next(((one, finer) for one, finer in follows if finer is not None), None)
+            if pair is None:
                 raise Circle(_ordered(highest))
-            sums[free[0]] = node
-        parents[node] = chain
-    return Scheme(nodes, {node: parents[node] for node in nodes if node not in sums}, sums)
+            sums[pair[0]] = pair[1]
+    return Scheme(tuple(nodes), {node: parents[node] for node in nodes if node not in sums}, sums)
+
+
+def _needed_by(node: Axes, settled: Iterable[Axes]) -> Axes | None:
+    """The one finer node that is part of all finer ones, if there is one."""
+    finer = [other for other in settled if node < other]
+    least = min(finer, key=len, default=NONE)
+    return least if finer and all(least <= other for other in finer) else None
 
 
 def _closed(tables: Iterable[Axes]) -> set[Axes]:
@@ -119,10 +140,9 @@ class Rows(NamedTuple):
 
 def rows_of(query: Query) -> Rows:
     """Say which records a figure that adds up over cells is of, and what it is of them."""
+    counted, column = statistic_of(query.statistic).counts, query.column
     where = None if query.where is None else query.where.text
-    if query.statistic == "sum" and query.column is not None:
-        return Rows("sum", query.column.name, where)
-    return Rows("count", None, where)
+    return Rows(counted, None if counted or column is None else column.name, where)
 
 
 Axis = tuple[str, tuple[str, ...]]

@@ -54,6 +54,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.expressions",
         "dprelease.postprocess",
+        "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
     "dprelease.spec": (

@@ -150,7 +150,7 @@ def record_tables(
 def table_facts(
     table: OutputTable,
     file: str,
-    raw: Mapping[tuple[str, str], tuple[Sequence[str | int | None], int]],
+    raw: Mapping[tuple[str, str], tuple[Sequence[str | int | None], int]] | None = None,
 ) -> PublishedTable:
     """Describe a released table so that its file can be read again to the letter.
 
@@ -169,16 +169,19 @@ def table_facts(
                 type=None if column.type is None else str(column.type),
                 query=column.query,
                 description=column.description,
-                raw=_raw(*raw[table.name, column.name])
-                if (table.name, column.name) in raw
-                else None,
+                raw=_raw((raw or {}).get((table.name, column.name))),
             )
             for column in table.columns
         ),
     )
 
 
-def _raw(values: Sequence[str | int | None], decimals: int) -> tuple[int | float | None, ...]:
+def _raw(
+    figures: tuple[Sequence[str | int | None], int] | None,
+) -> tuple[int | float | None, ...] | None:
+    if figures is None:
+        return None
+    values, decimals = figures
     whole = (value if isinstance(value, int) else None for value in values)
     scale: int = 10**decimals
     return tuple(whole if not decimals else (v if v is None else v / scale for v in whole))
