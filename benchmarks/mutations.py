@@ -66,6 +66,7 @@ MUTANTS = [
     Mutant('yield from total_loss_breaches(plan)', 'pass', "certify: the composed total", PLANNING),
     # --- verify: independent numbers
     Mutant("return Fraction(l1 * scale.denominator, scale.numerator)", "return Fraction(l1 * scale.denominator, 2 * scale.numerator)", "verify: epsilon of Laplace noise", VERIFY),
+    Mutant("sum(1 + (size - 1) // noise.stair for size in shape if size) for shape in shift.shapes", "sum(size // noise.stair for size in shape if size) for shape in shift.shapes", "verify: stairs that a change crosses", VERIFY),
     Mutant("return epsilon * (1 - shrunk) / (1 + shrunk)", "return epsilon * (1 - shrunk) / (2 + shrunk)", "verify: rho of a pure loss", VERIFY),
     Mutant("return Fraction(l2_squared * sigma2.denominator, 2 * sigma2.numerator)", "return Fraction(l2_squared * sigma2.denominator, 4 * sigma2.numerator)", "verify: rho of Gaussian noise", VERIFY),
     Mutant("exponent = above * (alpha * rho - epsilon)", "exponent = above * (rho - epsilon)", "verify: delta of zCDP", VERIFY),
@@ -97,6 +98,7 @@ MUTANTS = [
     Mutant("accepted = bounded & (draws >= above - (square >> np.uint64(33)) + sixth)", "accepted = bounded & (draws >= above - (square >> np.uint64(32)))", "noise: rounding direction of acceptance", NOISE),
     Mutant('least = count - np.searchsorted(self.lows, largest, side="right")', 'least = count - np.searchsorted(self.lows, largest, side="left")', "noise: a tie at 64 bits", NOISE),
     Mutant("again = np.flatnonzero(product.astype(half) < half((1 << bits) % bound))", "again = np.flatnonzero(product.astype(half) < half(0))", "noise: uniform integers are biased", NOISE),
+    Mutant("starts = noise.first + sign.astype(kind) + (level.astype(kind) - 1) * noise.stair", "starts = noise.first + (level.astype(kind) - 1) * noise.stair", "noise: stairs below 0 begin one too far", NOISE),
     # --- privatize
     Mutant("if count >= threshold]", "if count >= threshold - 1]", "threshold: keys one below it are shown", "unit/release statistical/test_private_keys_law.py"),
     Mutant("order = sorted(range(len(occurring)), key=occurring.__getitem__)", "order = list(range(len(occurring)))", "key order: that of the engine", RELEASE),

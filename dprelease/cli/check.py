@@ -111,7 +111,7 @@ def _summary(plan: Plan) -> str:
 
     tables = len({query.table for query in plan.release.queries}) + len(plan.records)
     delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
-    queries = sum(not query.implied for query in plan.release.queries)
+    queries = len({query.number for query in plan.release.queries if not query.implied})
     parts = [_counted(queries, "query", "queries")] if queries or not plan.records else []
     if plan.records:
         columns = sum(len(step.responses) for step in plan.records)

@@ -111,7 +111,7 @@ def figures_of(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[st
     """The columns of a query by its figures: several of several quantiles, else one for all."""
     table = next(table for table in tables if table.name == query.table)
     names = [column.name for column in table.columns if column.query == query.name]
-    figures = [name for name in names if f"{name}{FLAG}" in names] or [query.name]
+    figures = [name for name in names if f"{name}{FLAG}" in names] or [query.column_name]
     if len(figures) == 1:
         return {figures[0]: names}
     return {figure: [name for name in names if name in _about(figure)] for figure in figures}
@@ -148,7 +148,7 @@ def _adjust(
     from dprelease.finishing.agreement import Counts, Wanted, agreed, disagreement
 
     queries = [noisy.query for noisy in members]
-    places = [(query.table, query.name) for query in queries]
+    places = [(query.table, query.column_name) for query in queries]
     before = [columns[place] for place in places]
     if not all(column.values for column in before):
         return []

@@ -58,6 +58,10 @@ class Target(Protocol):
     def stays(self) -> bool:
         """Whether a replaced row stays in its one cell for certain."""
 
+    @property
+    def one_draw(self) -> bool:
+        """Whether all that is read of it is the truth and one draw of noise, without a target."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -80,7 +84,8 @@ class Mechanism(ABC):
     ``family``: the law by which the kernel draws it; ``words``: what reports call that law;
     ``form``: what it releases; ``keyword``: what ``mechanism`` in a spec asks for it.
     ``concentrated``: made for losses that compose by rho or by their distributions;
-    ``needs_delta``: no epsilon holds for it without a delta.
+    ``needs_delta``: no epsilon holds for it without a delta. ``offered``: it is planned with; else
+    it only refines what others have chosen.
 
     An *intensity* is sensitivity over scale, in L1 or for Gaussian noise in L2: of a pure mechanism
     it is epsilon. All noise is rounded upwards.
@@ -92,6 +97,7 @@ class Mechanism(ABC):
     keyword: ClassVar[str]
     concentrated: ClassVar[bool] = False
     needs_delta: ClassVar[bool] = False
+    offered: ClassVar[bool] = True
 
     @abstractmethod
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
@@ -108,6 +114,10 @@ class Mechanism(ABC):
     def event_at(self, target: Target, intensity: Fraction) -> Event | None:
         """The event of noise on integers at an intensity, without the noise; None for choices."""
         return None
+
+    def refine(self, target: Target, choice: Choice) -> Choice:
+        """A choice of the same epsilon and rho that errs less, if this mechanism has one."""
+        return choice
 
     def stated(self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool) -> Choice:
         """The choice with its loss stated at a delta, if it needs one.

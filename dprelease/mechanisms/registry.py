@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.mechanisms import Mechanism, Target
+from dprelease.mechanisms import Choice, Mechanism, Target
 from dprelease.mechanisms.exponential import EXPONENTIAL
 from dprelease.mechanisms.gaussian import GAUSSIAN
 from dprelease.mechanisms.laplace import LAPLACE
 from dprelease.mechanisms.permute_and_flip import PERMUTE_AND_FLIP
 from dprelease.mechanisms.quantiles import QUANTILES
+from dprelease.mechanisms.staircase import STAIRCASE
 from dprelease.model import NoiseFamily
 
 MECHANISMS: list[Mechanism] = [
@@ -19,6 +20,7 @@ MECHANISMS: list[Mechanism] = [
     EXPONENTIAL,
     PERMUTE_AND_FLIP,
     QUANTILES,
+    STAIRCASE,
 ]
 
 NO_NOISE = "no noise: the same in all neighbouring tables"
@@ -32,6 +34,13 @@ def law_of(family: NoiseFamily) -> Mechanism:
 def words_of(family: NoiseFamily) -> str:
     """What reports call the mechanism of a noise family."""
     return NO_NOISE if family is NoiseFamily.NONE else law_of(family).words
+
+
+def refined(target: Target, choice: Choice) -> Choice:
+    """The choice, or one of the same epsilon and rho that errs less; its events may lose more."""
+    for mechanism in MECHANISMS:
+        choice = mechanism.refine(target, choice)
+    return choice
 
 
 class Options(NamedTuple):
@@ -49,7 +58,9 @@ def options_of(target: Target, wanted: str) -> Options:
     fitting = [
         mechanism
         for mechanism in MECHANISMS
-        if mechanism.form is target.form and wanted in {"auto", mechanism.keyword}
+        if mechanism.offered
+        and mechanism.form is target.form
+        and wanted in {"auto", mechanism.keyword}
     ]
 
     def best(*, concentrated: bool) -> Mechanism:

@@ -30,6 +30,7 @@ class NoiseFamily(StrEnum):
 
     NONE = "none"
     LAPLACE = "laplace"
+    STAIRCASE = "staircase"
     GAUSSIAN = "gaussian"
     EXPONENTIAL = "exponential"
     PERMUTE_AND_FLIP = "permute-and-flip"
@@ -40,6 +41,8 @@ class Noise:
     """A discrete law on the integers, independent for each released integer; or of a choice.
 
     LAPLACE: ``parameter`` is the scale s, P(k) proportional to exp(-abs(k)/s).
+    STAIRCASE: P(k) proportional to exp(-level * stair/s). The level of k is abs(k) + stair - first
+    over stair, rounded down: 0 for abs(k) < first, and 1 more with every ``stair`` further.
     GAUSSIAN: ``parameter`` is sigma squared, P(k) proportional to exp(-k^2/(2 sigma^2)).
     NONE: ``parameter`` is 0.
     EXPONENTIAL: ``parameter`` is the rate r of a choice, P(candidate) proportional to
@@ -49,6 +52,8 @@ class Noise:
 
     family: NoiseFamily
     parameter: Fraction
+    stair: int = 0
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def step_json(step: Step) -> Json:
     """State a step: its mechanism, sensitivity and loss, and how the integers are made.
 
     ``cells`` is None where the keys are private. ``form`` and what belongs to it are there only of
-    choices and quantiles, ``threshold`` only of private keys.
+    choices and quantiles, ``threshold`` only of private keys, ``stairs`` only of a staircase.
     """
     loss, sensitivity = step.loss, step.sensitivity
     return {
@@ -71,6 +71,7 @@ def step_json(step: Step) -> Json:
         "epsilon": exact(loss.epsilon),
         "delta": exact(loss.delta),
         "rho": None if loss.rho is None else exact(loss.rho),
+        **({"stairs": [step.noise.stair, step.noise.first]} if step.noise.stair else {}),
         **_selection(step),
         "transform": list(map(list, step.transform)),
         "cells": None if step.query.private else step.query.cells,

@@ -75,6 +75,14 @@ class Accuracy:
     records: int | None = None
 
 
+def column_name(query: str) -> str:
+    """Give the name of the column that a query of this name publishes in its table.
+
+    A query of several tables has the same in each. No name in a spec holds a colon.
+    """
+    return query.partition(":")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Finish:
     """What is done to noisy figures before they are published: post-processing, at no cost.
@@ -99,7 +107,7 @@ AS_RELEASED = Finish()
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One ``[[query]]``.
+    """One ``[[query]]``, or one of its tables: then its name is that of both, ``name:table``.
 
     Budget: ``epsilon`` (and ``delta``), ``rho``, what ``accuracy`` takes, or else by ``weight``.
     """
@@ -127,6 +135,11 @@ class Query:
     accuracy: Accuracy | None = None
     implied: bool = False  # not in the spec: the count that selects a table's private keys
     finish: Finish = AS_RELEASED
+
+    @property
+    def column_name(self) -> str:
+        """The name of its published column; see ``column_name``."""
+        return column_name(self.name)
 
     @property
     def cells(self) -> int:

@@ -17,12 +17,13 @@ weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import log, sqrt, tanh
 
 from dprelease.mechanisms import Choice, Mechanism
+from dprelease.mechanisms.registry import law_of, refined
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
 from dprelease.planning.budget_request import root
@@ -61,7 +62,19 @@ def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
     if remaining_epsilon <= 0:
         return None
     factor = remaining_epsilon / sum(roots.values(), Fraction(0))
-    return _plan(drafts, mix, {name: factor * draft_root for name, draft_root in roots.items()})
+    intensities = {name: factor * draft_root for name, draft_root in roots.items()}
+    outcome = _plan(drafts, mix, intensities)
+    spared = sum(_spared(draft, outcome.choices[draft.name]) for draft in drafts)
+    return replace(outcome, error=outcome.error - spared)
+
+
+def _spared(draft: Draft, choice: Choice) -> float:
+    """What noise that is refined, as it is where losses are added up, takes off a draft's error."""
+    fine = refined(draft, choice)
+    if fine is choice:
+        return 0.0
+    before, after = (float(law_of(it.noise.family).variance(it.noise)) for it in (choice, fine))
+    return float(draft.demand.weight) * (before - after) / draft.sensitivity.l1**2
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING, Choice
-from dprelease.mechanisms.registry import law_of
+from dprelease.mechanisms.registry import law_of, refined
 from dprelease.model import Loss, Release
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
@@ -19,7 +19,7 @@ from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import Total
 from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp
-from dprelease.privacy.composition import Cost
+from dprelease.privacy.composition import PLD, Cost
 
 FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
@@ -221,6 +221,12 @@ class _Solver:
                 mechanism = law_of(choice.noise.family)
                 stated[draft.name] = mechanism.stated(draft, choice, delta, roughly=many)
         loss, method = self.total.loss_of(costs_of(self.drafts, stated))
+        if method != PLD:
+            stated |= {
+                draft.name: refined(draft, stated[draft.name])
+                for draft in self.drafts
+                if draft.name in stated
+            }
         return Solution(self.drafts, stated, loss, method, error)
 
     def nothing_left(self, draft: Draft) -> Failure:

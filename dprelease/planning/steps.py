@@ -75,6 +75,18 @@ class Draft:
         )
 
     @property
+    def one_draw(self) -> bool:
+        """Whether all that is read of it is the truth and one draw of noise, without a target."""
+        return (
+            self.additive
+            and not self.selects
+            and not self.demand.targeted
+            and len(self.released.transform) == 1
+            and self.query.axis is None
+            and not any(read.merged for read in self.reads)
+        )
+
+    @property
     def mechanisms(self) -> Options:
         """The mechanisms that the spec leaves to choose from."""
         return options_of(self, self.query.mechanism)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
+from dprelease.model.queries import column_name
 from dprelease.postprocess.number_text import percent
 
 UNRELIABLE_AT = AS_RELEASED.flag_unreliable_at
@@ -19,7 +20,7 @@ UNRELIABLE_AT = AS_RELEASED.flag_unreliable_at
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How an estimate is published: column name, decimal places, meaning, interval level."""
+    """How an estimate is published: name of the query, decimal places, meaning, interval level."""
 
     name: str
     places: int
@@ -36,14 +37,14 @@ def estimate_columns(
     ``halves`` is a single one where all cells have the same. None, in both at once, says that
     nothing can be told from noise. Raises ValueError where there are more of one than of the other.
     """
-    name, places = layout.name, layout.places
+    name, places = column_name(layout.name), layout.places
     kind = "number" if places else "integer"
     if isinstance(halves, int):
         halves = [halves] * len(values)
     flags = flags_of(values, halves, UNRELIABLE_AT)
     level = percent(layout.interval)
     return [
-        OutputColumn(name, kind, values, layout.meaning, places, name),
+        OutputColumn(name, kind, values, layout.meaning, places, layout.name),
         OutputColumn(
             f"{name}_noise_moe",
             kind,
@@ -51,7 +52,7 @@ def estimate_columns(
             f"half-width of the {level} noise interval of {name}: "
             "the noise alone, no sampling or measurement error",
             places,
-            name,
+            layout.name,
         ),
         OutputColumn(
             f"{name}_flag",
@@ -59,7 +60,7 @@ def estimate_columns(
             flags,
             flag_meaning(name, UNRELIABLE_AT),
             0,
-            name,
+            layout.name,
         ),
     ]
 

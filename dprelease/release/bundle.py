@@ -162,7 +162,9 @@ def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
 
 def _counts(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
     """Name the columns that hold counts, as far as queries have any."""
-    figures = [read.query.name for read in plan.reads if statistic_of(read.query.statistic).counts]
+    figures = [
+        read.query.column_name for read in plan.reads if statistic_of(read.query.statistic).counts
+    ]
     beside = [
         column.name
         for table in tables

@@ -110,6 +110,8 @@ def sealed_laws(plan: Plan) -> list[list[object]]:
 def _law(step: Step) -> list[object]:
     stated = step_json(step)
     law = [stated[name] for name in ("query", "mechanism", "parameter", "transform", "cells")]
+    if "stairs" in stated:
+        law.append(stated["stairs"])
     if "form" in stated or "threshold" in stated:
         rates = [exact(selection.rate) for selection in step.scheme.steps] if step.scheme else []
         law += [stated.get("form", str(Form.NUMBERS)), step.threshold, rates]

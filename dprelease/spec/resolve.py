@@ -76,7 +76,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     queries, paid = _queries(parts, context)
     _check_names(parts)
     check_tables(queries, parts)
-    if len(queries) >= len(parts.queries):  # none was refused, which others might be held against
+    if len({query.number for query in queries}) == len(parts.queries):  # none was refused
         queries = with_finishes(queries, parts)
     check_budgets(parts, paid)
     perturbs = _perturbs(parts, context, queries)
@@ -121,8 +121,9 @@ def _queries(parts: Parts, context: QueryContext) -> tuple[tuple[Query, ...], fr
 
     Also says which have a budget that the query itself does not state, by their numbers.
     """
-    queries = [query for part in parts.queries if (query := resolve_query(part, context))]
-    if len(queries) < len(parts.queries):
+    by_part = [resolve_query(part, context) for part in parts.queries]
+    queries = [query for made in by_part for query in made]
+    if not all(by_part):
         # One that is missing could be the count that selects.
         unsure = [part for part in parts.queries if part.model.partition_selection is not None]
         return tuple(queries), frozenset(int(part.path[1]) for part in unsure)

@@ -85,8 +85,9 @@ class SpecKeys(NamedTuple):
 
     ``column``: it needs one; ``numeric``: with bounds; ``squares``: so few steps that their squares
     add up; ``groups``: its column is a group; ``chooses``: among the public values of its column;
-    ``where_is_numerator``: the condition is what it asks for, not a filter. Of the keys that only
-    some statistics have it ``needs`` some and ``may`` take others.
+    ``where_is_numerator``: the condition is what it asks for, not a filter; ``tables_of``: it makes
+    several tables, each of that statistic, and has no `by`. Of the keys that only some statistics
+    have it ``needs`` some and ``may`` take others.
     """
 
     column: bool = False
@@ -95,6 +96,7 @@ class SpecKeys(NamedTuple):
     groups: bool = False
     chooses: bool = False
     where_is_numerator: bool = False
+    tables_of: str = ""
     needs: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     mechanisms: tuple[str, ...] = ("auto", "laplace", "gaussian")

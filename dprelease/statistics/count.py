@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import COUNT, Scalar
-from dprelease.statistics.base import Released, SharedSums, Sharing
+from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys
 from dprelease.statistics.shared.one_integer import Single
 
 
@@ -15,6 +15,7 @@ class Count(Single):
 
     name = "count"
     what = "number of records"
+    keys = SpecKeys(may=("levels",))
     sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
     counts = "records"
     compared_with = ("the count of records", Fraction(1))

@@ -8,6 +8,7 @@ from dprelease.statistics.count import Count
 from dprelease.statistics.count_distinct import CountDistinct
 from dprelease.statistics.count_units import CountUnits
 from dprelease.statistics.histogram import Histogram
+from dprelease.statistics.marginals import Marginals
 from dprelease.statistics.max import Max
 from dprelease.statistics.mean import Mean
 from dprelease.statistics.median import Median
@@ -32,6 +33,7 @@ _ALL: tuple[Statistic, ...] = (
     Ratio(),
     Proportion(),
     Histogram(),
+    Marginals(),
     Quantile(),
     Median(),
     Min(),

@@ -27,6 +27,27 @@ def test_a_pipe_gets_no_colour_and_no_cut_names(cli, spec, environment):
     assert "…" not in answer.out
 
 
+def test_a_query_of_several_tables_has_a_line_in_each_and_one_reason(cli, spec):
+    crossed = """
+[[query]]
+name = "crossed"
+statistic = "marginals"
+attributes = [[], ["region"]]
+epsilon = 0.1
+where = "days > 2"
+
+[output]"""
+    spec(("[output]", crossed), ("epsilon = 1.0", "epsilon = 1.2"))
+    answer = cli("plan", "small.toml")
+    assert answer.code == 0
+    published, rest = answer.out.split("How it is protected\n")
+    assert published.count("\n  crossed ") == 2
+    assert "crossed:overall" in rest
+    assert "crossed:by_region" in rest
+    assert "\ncrossed (2 tables): one record more or less changes one count by 1\n" in rest
+    assert "ok (3 queries, 2 tables, epsilon 1.1)" in cli("check", "small.toml").out
+
+
 PEOPLE = (
     'unit = "row"',
     'unit = "column"\nunit_column = "patient"\n'

@@ -370,7 +370,10 @@ LIMITS: dict[str, dict[str, str]] = {
         "squares are summed",
     },
     "Queries": {
-        "spec.checks.queries.query:MAX_CELLS": "cells of a query: all combinations of its groups",
+        "spec.checks.queries.groups:MAX_CELLS": "cells of a table: all combinations of its groups",
+        "spec.checks.queries.several_tables:MAX_TABLES": "tables of a query",
+        "spec.checks.queries.several_tables:MAX_ALL_CELLS": "cells of a query's tables together",
+        "spec.schema.fields:MAX_WAYS": "columns of a table that `ways` can say",
         "cli.estimate:MOST_CELLS": "cells of a cross table of `dprelease estimate --cross`",
     },
     "Expressions": {

@@ -36,6 +36,9 @@ KINDS: dict[Callable[[object], object], str] = {
     sections.read_selection: "table, see below",
     sections.read_half: "condition, or table, see below",
     fields.texts: "list of texts",
+    fields.names: "list of texts",
+    fields.sets: "list of lists of texts",
+    fields.ways: "whole number from 1, or list from 0",
     fields.scalars: "list of values",
     fields.scalar: "value",
 }

@@ -10,7 +10,7 @@ from doc_pages import FIRST, PAGES, Page, page
 import dprelease
 from dprelease.errors import ExitCode
 from dprelease.expressions.whitelist import ALLOWED
-from dprelease.spec.checks.queries.query import MAX_CELLS
+from dprelease.spec.checks.queries.groups import MAX_CELLS
 from dprelease.spec.schema import sections
 from dprelease.spec.schema.section_reader import Key, Section
 from dprelease.statistics.registry import STATISTICS

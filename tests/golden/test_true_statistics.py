@@ -6,6 +6,7 @@ import csv
 import statistics
 from collections import Counter, defaultdict
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,28 @@ def test_shares_spreads_and_different_values(tmp_path: Path, rows: Any) -> None:
         assert abs(table["urgent_share"][at] - len(urgent) / len(inside)) < 1e-5
         assert table["patients"][at] == len({row["patient_id"] for row in inside} - {None})
         assert abs(table["price"][at] - sum(clamped(urgent, "cost", 2000)) / len(urgent)) < 0.01
+
+
+def test_several_tables_of_one_query(tmp_path: Path, rows: Any) -> None:
+    sets = [["region"], ["urgent", "region"], [], ["region", "diagnosis"]]
+    found = published(
+        tmp_path,
+        {"name": "n", "statistic": "marginals", "attributes": sets[:3]},
+        {"name": "m", "statistic": "count", "by": ["region"], "levels": ["diagnosis"]},
+    )
+    for columns, name in zip(sets, "nnnm", strict=True):
+        table = found["_".join(["by", *columns]) if columns else "overall"]
+        keys = {"region": REGIONS, "diagnosis": DIAGNOSES, "urgent": [False, True]}
+        cells = list(product(*(keys[column] for column in columns)))
+        for place, column in enumerate(columns):
+            assert table[column] == [cell[place] for cell in cells]
+        true = Counter(
+            tuple(row[one] == "true" if one == "urgent" else row[one] for one in columns)
+            for row in rows
+            if "urgent" not in columns or row["urgent"] in {"true", "false"}
+        )
+        broken = 0 if columns else 1  # a line that is no record counts as one without values
+        assert table[name] == [true[cell] + broken for cell in cells]
 
 
 def test_quantiles(tmp_path: Path, rows: Any) -> None:

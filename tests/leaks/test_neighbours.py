@@ -130,8 +130,10 @@ def same_but_for_noise(one: Traces, other: Traces) -> None:
     assert shapes[0] == shapes[1]
 
 
-KEYS = ("region", "department", "age")
-SUMS = ("visits", "patients", "units", "cost", "visits_by_age", "days_with_visits")
+KEYS = ("region", "department", "age", "urgent")
+SUMS = (
+    "visits", "patients", "units", "cost", "visits_by_age", "days_with_visits", "visits_crossed",
+)  # fmt: skip
 EXACT_WIDTHS = [f"{each}_noise_moe" for each in SUMS]
 
 
@@ -163,7 +165,7 @@ def test_the_same_noised_figures_leave_the_same_traces(name: str, tmp_path: Path
     world.write(ROWS)
     expected = world.run()
     assert expected.code == 0
-    assert len(expected.files) == 9
+    assert len(expected.files) == 11
     drawn = world.drawn
     exact = set()
     all_neighbours = {**NEIGHBOURS, "a crowd": CROWD}

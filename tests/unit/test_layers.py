@@ -40,7 +40,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # What never sees a row, an exact figure or randomness.
     "dprelease.expressions": VOCABULARY,
     "dprelease.privacy": VOCABULARY,
-    "dprelease.mechanisms": (*VOCABULARY, "dprelease.privacy"),
+    "dprelease.mechanisms": (
+        *VOCABULARY,
+        "dprelease.kernel.noise.distributions",
+        "dprelease.privacy",
+    ),
     "dprelease.postprocess": VOCABULARY,
     "dprelease.statistics": (
         *VOCABULARY,

@@ -9,11 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from dprelease.cli.console import answer, folded
 from dprelease.cli.views.formats import counted, new_table, rendered, rounded_up
 from dprelease.cli.views.ledger import ledger_lines
+from dprelease.model.queries import column_name
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.record_level.model import RecordColumn, RecordTable
 
@@ -80,7 +82,7 @@ def _what(steps: Sequence[Facts]) -> Table:
         cells = members[0]["cells"]
         table.add_row(name, "private keys" if cells is None else counted(cells, "cell"), "")
         for step in members:
-            table.add_row(f"  {step['name']}", _statistic(step), _error(step))
+            table.add_row(f"  {column_name(step['name'])}", _statistic(step), _error(step))
     return table
 
 
@@ -141,10 +143,16 @@ def _what_if(
 
 def _why(steps: Sequence[Facts]) -> list[str]:
     """How the sensitivities follow from the spec: each derivation once."""
-    queries: dict[str, list[str]] = {}
+    queries: dict[str, dict[str, list[str]]] = {}
     for step in steps:
-        queries.setdefault(step["sensitivity"]["derivation"], []).append(step["name"])
-    return [f"{', '.join(names)}: {text}" for text, names in queries.items()]
+        names = queries.setdefault(step["sensitivity"]["derivation"], {})
+        names.setdefault(column_name(step["name"]), []).append(step["name"])
+    return [f"{', '.join(starmap(_named, names.items()))}: {why}" for why, names in queries.items()]
+
+
+def _named(query: str, tables: Sequence[str]) -> str:
+    """A query by its name; one of many tables with their number."""
+    return tables[0] if len(tables) == 1 else f"{query} ({len(tables)} tables)"
 
 
 def _finished(steps: Sequence[Facts]) -> list[str]:

@@ -32,7 +32,9 @@ EXACT = 2**53 - 1
 FINEST = 10**6
 """Targets of quantiles with larger denominators would not fit the integers they are drawn with."""
 
-ADDITIVE = {NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN}
+ADDITIVE = {
+    NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN
+}  # fmt: skip
 SELECTING = {NoiseFamily.EXPONENTIAL, NoiseFamily.PERMUTE_AND_FLIP}
 SCORES = {MeasureKind.RECORDS, MeasureKind.VALUES, MeasureKind.UNITS}
 OF_A_QUANTITY = {MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES}
@@ -48,6 +50,8 @@ def form_breaches(step: Step, name: str) -> Iterator[Breach]:
     yield from breaches(NO_SCHEME, step, name)
     if step.form is Form.NUMBERS:
         yield from breaches(NUMBERS, step, name)
+        if step.noise.family is NoiseFamily.STAIRCASE:
+            yield from breaches(STAIRCASE, step, name)
         if step.query.axis is not None:
             yield from breaches(AXIS, step.query, name)
     else:
@@ -157,6 +161,13 @@ MEASURES: Rules[Step] = (
 # --- numbers and choices -------------------------------------------------------------------------
 
 
+def _are_stairs(step: Step) -> bool:
+    """Integers that can be drawn, in levels so few that they can be tabulated."""
+    stair, first = step.noise.stair, step.noise.first
+    whole = type(stair) is int and type(first) is int and 1 <= first <= stair < 2**62
+    return whole and step.noise.parameter <= 32 * stair
+
+
 NO_SCHEME: Rules[Step] = (
     Rule("only quantiles have a scheme", lambda step: step.scheme is None),
     Rule("only quantiles have points", lambda step: step.points is None),
@@ -167,6 +178,13 @@ NUMBERS: Rules[Step] = (
     Rule(
         "by the labels of an axis one integer is released",
         lambda step: step.query.axis is None or len(step.transform) == 1,
+    ),
+)
+STAIRCASE: Rules[Step] = (
+    Rule("stairs are whole, with a first part, and no shorter than 1/32 of the scale", _are_stairs),
+    Rule(
+        "a staircase is the noise of one integer for each cell, and selects no keys",
+        lambda it: len(it.transform) == 1 and it.query.axis is None and it.threshold is None,
     ),
 )
 AXIS: Rules[Query] = (

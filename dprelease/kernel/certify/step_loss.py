@@ -16,7 +16,7 @@ from dprelease.kernel.certify.unit_limits import Limits, coarse_limits, corners,
 from dprelease.kernel.certify.worst_change import Worst, worst_change
 from dprelease.kernel.verify import additive, quantiles
 from dprelease.kernel.verify.partition_selection import Selection, confirms
-from dprelease.model import Adjacency, Form, Loss, MeasureKind, NoiseFamily, Privacy, Step
+from dprelease.model import Adjacency, Form, Loss, MeasureKind, Noise, NoiseFamily, Privacy, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def step_loss_breaches(step: Step, privacy: Privacy, name: str) -> Iterator[Brea
         yield from breaches(KEYS, priced, name)
     elif step.noise.family is NoiseFamily.NONE:
         yield from breaches(NOISELESS, priced, name)
-    elif step.noise.family is NoiseFamily.LAPLACE:
-        epsilon = additive.laplace_epsilon(step.noise.parameter, priced.worst.l1)
+    elif step.noise.family is not NoiseFamily.GAUSSIAN:
+        epsilon = pure_epsilon(step.noise, priced.worst)
         cost = Loss(epsilon, Fraction(0), additive.pure_rho(epsilon))
         yield from breaches(COVERED, (cost, step.loss), name)
     else:
@@ -66,6 +66,13 @@ COVERED: Rules[Cost] = (
 )
 
 # --- noisy numbers -------------------------------------------------------------------------------
+
+
+def pure_epsilon(noise: Noise, worst: Worst) -> Fraction:
+    """Give the epsilon of Laplace noise, or that of a staircase, which counts stairs."""
+    if noise.family is NoiseFamily.STAIRCASE:
+        return additive.staircase_epsilon(noise, worst.l1, worst.shift)
+    return additive.laplace_epsilon(noise.parameter, worst.l1)
 
 
 def _gaussian_rho(priced: _Priced) -> tuple[Fraction, Fraction]:

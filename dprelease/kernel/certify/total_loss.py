@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dprelease.kernel.certify.record_tables import added
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
-from dprelease.kernel.certify.step_loss import span_of_scores, spans_of_quantiles
+from dprelease.kernel.certify.step_loss import pure_epsilon, span_of_scores, spans_of_quantiles
 from dprelease.kernel.certify.worst_change import worst_change
 from dprelease.kernel.verify import additive
 from dprelease.kernel.verify.composition.confirm import confirms
@@ -137,6 +137,8 @@ def _events(step: Step, privacy: Privacy) -> Iterator[Counted]:
         worst = worst_change(step, privacy)
         if noise.family is NoiseFamily.GAUSSIAN:
             yield Gaussian(noise.parameter, worst.shift), 1
+        elif noise.family is NoiseFamily.STAIRCASE:
+            yield Pure(pure_epsilon(noise, worst)), 1
         else:
             yield Laplace(noise.parameter, worst.l1), 1
     elif step.form is Form.CHOICE:

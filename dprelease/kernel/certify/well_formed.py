@@ -45,6 +45,7 @@ def meaning_breaches(plan: Plan) -> Iterator[Breach]:
         yield from breaches(MEASURED, (step, plan.release), name)
         yield from form_breaches(step, name)
         yield from breaches(LOSS, step.loss, name)
+        yield from breaches(STAIRS, step, name)
         noisy = step.noise.family is not NoiseFamily.NONE
         yield from breaches(NOISY if noisy else NOISELESS, step, name)
     yield from _key_breaches(plan)
@@ -130,6 +131,15 @@ STEP: Rules[Step] = (
 )
 MEASURED: Rules[tuple[Step, Release]] = (
     Rule("all columns that are counted are declared", _measures_declared_columns),
+)
+STAIRS: Rules[Step] = (
+    Rule(
+        "only a staircase has stairs",
+        lambda step: (
+            step.noise.family is NoiseFamily.STAIRCASE
+            or (step.noise.stair, step.noise.first) == (0, 0)
+        ),
+    ),
 )
 NOISELESS: Rules[Step] = (
     Rule("it claims no loss, as it has no noise", lambda step: step.loss == NOTHING),

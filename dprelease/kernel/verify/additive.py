@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dprelease.kernel.verify import numerics as numbers
+from dprelease.model import Noise
 from dprelease.model.shift import Shift
 
 _ONE = Fraction(1)
@@ -32,6 +33,28 @@ def laplace_epsilon(scale: Fraction, l1: int) -> Fraction:
     if scale <= 0 or l1 < 0:
         raise ValueError("noise needs a positive scale, a sensitivity can't be negative")
     return Fraction(l1 * scale.denominator, scale.numerator)
+
+
+def staircase_epsilon(noise: Noise, l1: int, shift: Shift) -> Fraction:
+    """The epsilon of staircase noise under every shift described: its stairs, each of stair/s.
+
+    The level of k rises by 1 at abs(k) = first and with every ``stair`` further. Magnitudes of
+    integers t apart are at most t apart, and among t integers in a row no more than
+    1 + (t - 1) // stair are such a rise: levels differ by no more. They do where one magnitude is
+    first - 1, so that one entry costs exactly that, and independent entries add up. It rises with
+    t, so that shapes are enough. Without shapes, c entries that are l1 in all cross at most
+    (l1 + c (stair - 1)) // stair.
+    """
+    if l1 == 0:
+        return Fraction(0)
+    if noise.parameter <= 0 or l1 < 0 or noise.stair < 1:
+        raise ValueError("noise needs a positive scale and stair, a sensitivity can't be negative")
+    stairs = (l1 + shift.coordinates * (noise.stair - 1)) // noise.stair
+    if shift.shapes:
+        stairs = max(
+            sum(1 + (size - 1) // noise.stair for size in shape if size) for shape in shift.shapes
+        )
+    return stairs * noise.stair / noise.parameter
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
@@ -23,7 +24,7 @@ def has_dots(query: Query) -> bool:
         statistic_of(query.statistic).one_number
         and query.shares is None
         and query.threshold is None
-        and query.mechanism in {"laplace", "gaussian"}
+        and query.mechanism in {"laplace", "staircase", "gaussian"}
         and query.scale > 0
     )
 
@@ -34,7 +35,12 @@ def twenty(query: Query) -> list[float]:
     A value is a multiple of the query's granularity, and the quantile of the discrete law.
     """
     unit, scale = float(query.granularity), float(query.scale) / float(query.granularity)
-    upper = [_quantile(query.mechanism, scale, (2 * i + 1) / (2 * DOTS)) for i in range(10, DOTS)]
+    upper = [
+        _on_stairs(query.stairs, scale, (2 * i + 1) / (2 * DOTS))
+        if query.stairs
+        else _quantile(query.mechanism, scale, (2 * i + 1) / (2 * DOTS))
+        for i in range(10, DOTS)
+    ]
     return [-steps * unit for steps in reversed(upper)] + [steps * unit for steps in upper]
 
 
@@ -53,6 +59,24 @@ def _quantile(mechanism: str, scale: float, share: float) -> int:
         k += 1
         reached += weights[k] / whole
     return k
+
+
+def _on_stairs(stairs: Sequence[int], scale: float, share: float) -> int:
+    """Find the same of a staircase; b is the ratio of its levels, W (1 - b) the sum of all weights.
+
+    P(X > k) = b^n (m (1 - b) + D b)/W, if the level n of k + 1 goes on for m integers from there.
+    """
+    stair, first = stairs
+    ratio = math.exp(-stair / scale)
+    whole = (2 * first - 1) * (1 - ratio) + 2 * stair * ratio
+
+    def reached(k: int) -> bool:
+        level = (k + 1 + stair - first) // stair
+        rest = first + level * stair - k - 1
+        outside = ratio**level * (rest * (1 - ratio) + stair * ratio) / whole
+        return outside <= (1 - share) * (1 + 1e-9)
+
+    return bisect_left(range(math.ceil(50 * scale) + stair), True, key=reached)
 
 
 def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:

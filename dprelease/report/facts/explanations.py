@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.errors import Complaint
+from dprelease.mechanisms.registry import law_of
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.number_text import number, percent
 from dprelease.report.facts.model import Threshold
-from dprelease.report.numbers import text, upward, written
+from dprelease.report.numbers import root, shortened, text, upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views
 
@@ -31,9 +32,24 @@ def explained(step: Step, interval: Fraction) -> list[str]:
         said.append(_quantiles(step, interval))
     elif step.query.axis is not None:
         said.append(_largest(step, interval))
+    if step.noise.family is NoiseFamily.STAIRCASE:
+        said.append(_stairs(step))
     if words := statistic_of(step.query.statistic).explained:
         said.append(words)
     return said
+
+
+def _stairs(step: Step) -> str:
+    """Flat in the middle, and on every stair."""
+    noise, unit = step.noise, step.unit[0]
+    error = root(law_of(noise.family).variance(noise) * unit**2)
+    rms = written(shortened(error))
+    return (
+        f"Staircase noise: all values within ± {number((noise.first - 1) * unit, 6)} are equally "
+        f"likely. From there on the chance falls in stairs of {number(noise.stair * unit, 6)}, "
+        f"each by the factor e^{number(noise.stair / noise.parameter)}. The root mean square of "
+        f"this noise is {rms}: at this epsilon less than that of Laplace noise."
+    )
 
 
 def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:

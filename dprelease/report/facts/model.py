@@ -181,6 +181,7 @@ class Query(Fact):
     expected_error: str
     meaningful_from: int | None
     explained: tuple[str, ...]
+    stairs: tuple[int, ...] | None = None
     finishing: Finishing | None = None
 
     @property

@@ -106,6 +106,7 @@ def query_facts(plan: Plan, read: Read) -> Query:
         expected_error=reading.expected_error(read, released, interval),
         meaningful_from=statistic.meaningful_from(step, interval),
         explained=(*explained(step, interval), *_shared_words(plan, read, others)),
+        stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
         finishing=finishing_of(plan, read),
     )
 

@@ -23,9 +23,11 @@ from dprelease.statistics.registry import statistic_of
 
 KEYS = tuple(PostprocessSection.KEYS)
 SHOWING = ("publish_if", "hide_below")
-OWN_NAMES = ("value", "noise_moe", "count")
+COUNTED, OWN_COUNT = "_count", "count"
 
 Home = Part[QuerySection] | Part[PostprocessSection]
+Wrong = tuple[Home, str, str, str]
+"""Where a complaint goes, its code, what is wrong, and what to do."""
 
 
 class Rule(NamedTuple):
@@ -70,8 +72,12 @@ def with_finishes(queries: Sequence[Query], parts: Parts) -> tuple[Query, ...]:
     _check_both(parts)
     _check_used(queries, parts)
     finished = [replace(query, finish=_finish(query, parts)) for query in queries]
+    found_wrong = {}
     for query in finished:
-        _check_condition(query, finished, parts)
+        if wrong := _wrong_condition(query, finished, _home(query, parts, "publish_if")):
+            found_wrong.setdefault(wrong[0].path, wrong)
+    for home, code, message, hint in found_wrong.values():
+        home.complain(code, message, hint, "publish_if")
     return tuple(_agreeing(finished, parts))
 
 
@@ -98,7 +104,13 @@ def _check_both(parts: Parts) -> None:
 
 
 def _check_used(queries: Sequence[Query], parts: Parts) -> None:
-    """Complain of a key of `[postprocess]` that is for no query."""
+    """Complain of a key that its query can't take, and one of `[postprocess]` that none can."""
+    for number, part in enumerate(parts.queries):
+        tables = [query for query in queries if query.number == number and not query.implied]
+        for key in part.given(*KEYS):
+            if getattr(part.model, key) and not any(_fits(RULES[key], query) for query in tables):
+                message = f"{key} of a {part.model.statistic}: {RULES[key].reason}"
+                part.complain("E260", message, "leave it out", key)
     for key in parts.postprocess.given(*KEYS):
         rule = RULES[key]
         if queries and not any(_fits(rule, query) for query in queries):
@@ -114,9 +126,6 @@ def _finish(query: Query, parts: Parts) -> Finish:
     own, stated = _own(query, parts), {}
     for key, rule in RULES.items():
         value = None if own is None else getattr(own.model, key)
-        if own is not None and value and not _fits(rule, query):
-            message = f"{key} of a {query.statistic}: {rule.reason}"
-            own.complain("E260", message, "leave it out", key)
         if value is None and _fits(rule, query):
             value = getattr(parts.postprocess.model, key)
         if value is not None and _fits(rule, query):
@@ -145,49 +154,45 @@ def _figures(query: Query) -> Iterator[str]:
     for suffix in statistic.suffixes_of(query):
         chosen = statistic.names and not suffix.endswith("_noise_moe")
         if not suffix.endswith("_flag") and not chosen:
-            yield query.name + suffix
+            yield query.column_name + suffix
 
 
-def _check_condition(query: Query, queries: Sequence[Query], parts: Parts) -> None:
-    """Complain of a condition that can't be read, names no figure, or never holds."""
+def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wrong | None:
+    """Say what is wrong with a condition: it can't be read, names no figure, or never holds."""
     if query.finish.publish_if is None:
-        return
+        return None
     # Imported here for start-up: the parser is large.
     from dprelease.expressions import ExpressionError
     from dprelease.finishing.conditions import never, read
 
-    home = _home(query, parts, "publish_if")
     mates = [other for other in queries if other.table == query.table]
     names = {name for other in mates for name in _figures(other)}
     suffixes = statistic_of(query.statistic).suffixes_of(query)
     if not _names_only(query):
         names |= {"value"}
         if any(suffix.endswith("_rank_moe") for suffix in suffixes):
-            names -= {name for name in names if name == query.name + "_noise_moe"}
+            names -= {name for name in names if name == query.column_name + "_noise_moe"}
         else:
             names |= {"noise_moe"}
-    if "_count" in suffixes or statistic_of(query.statistic).counts:
-        names |= {"count"}
+    if COUNTED in suffixes or statistic_of(query.statistic).counts:
+        names |= {OWN_COUNT}
     try:
         node = read(query.finish.publish_if.text, sorted(names))
     except ExpressionError as error:
         hint = error.hint
         if "under [columns]" in hint:
-            hint = f"in the rows of {query.name} there are {listing(sorted(names))}"
+            hint = f"in the rows of {query.column_name} there are {listing(sorted(names))}"
         message = error.message.replace("unknown column", "no figure")
-        home.complain("E215", f"{message}, for query {show(query.name)}", hint, "publish_if")
-        return
+        return home, "E215", f"{message}, for query {show(query.column_name)}", hint
     least = {"noise_moe": Fraction(0)}
     if query.finish.nonnegative:
-        least |= {"value": Fraction(0), query.name: Fraction(0)}
+        least |= {"value": Fraction(0), query.column_name: Fraction(0)}
     if not node.columns():
-        message, hint = "publish_if names no figure", "such as value >= 20"
-    elif never(node, least):
-        message = f"publish_if never holds, so that {show(query.name)} would be empty"
-        hint = "correct the condition, or leave the query out"
-    else:
-        return
-    home.complain("E261", message, hint, "publish_if")
+        return home, "E261", "publish_if names no figure", "such as value >= 20"
+    if never(node, least):
+        message = f"publish_if never holds, so that {show(query.column_name)} would be empty"
+        return home, "E261", message, "correct the condition, or leave the query out"
+    return None
 
 
 # --- agreement ------------------------------------------------------------------------------------

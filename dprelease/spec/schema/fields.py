@@ -71,6 +71,47 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def names(value: object) -> tuple[str, ...]:
+    """Read a list of texts that holds at least one."""
+    if value == []:
+        raise Refused("the list is empty", 'write ["...", "..."], or leave the key out', "E110")
+    return texts(value)
+
+
+def sets(value: object) -> tuple[tuple[str, ...], ...]:
+    """Read a list of at least one list of texts; these may be empty."""
+    hint = 'write [["...", "..."], ["..."]]'
+    if not isinstance(value, list) or not all(isinstance(element, list) for element in value):
+        raise Refused(f"{show(value)} is not a list of lists", hint, "E103")
+    if not value:
+        raise Refused("the list is empty", f"{hint}, or leave the key out", "E110")
+    return list_of(texts)(value)
+
+
+MAX_WAYS = 100
+
+
+def ways(value: object) -> tuple[int, ...]:
+    """Read how many columns tables have: each number of a list, or all from 1 to a number."""
+    if isinstance(value, list) and value:
+        numbers = list_of(_way)(value)
+        if len(set(numbers)) < len(numbers):
+            raise Refused("a number of columns is listed twice", "keep one", "E233")
+        return tuple(sorted(numbers))
+    most = _way(value)
+    if not most:
+        hint = "ways = 2 makes all tables of one and of two columns; ways = [0] the total alone"
+        raise Refused("ways is 0", hint, "E233")
+    return tuple(range(1, most + 1))
+
+
+def _way(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_WAYS:
+        hint = "ways = 2 makes all tables of one and of two columns, ways = [2] those of two"
+        raise Refused(f"{show(value)} is not how many columns a table has", hint, "E233")
+    return value
+
+
 def scalars(value: object) -> tuple[object, ...]:
     """Read a list of single values; their types are checked against the column's later."""
     if not isinstance(value, list):

@@ -30,6 +30,8 @@ _NUMBER: Fragment = {
 }
 _REFUSED: Fragment = {"not": {}}
 _VALUE: Fragment = {"type": ["string", "number", "boolean"]}
+_NAMES: Fragment = {"type": "array", "items": {"type": "string"}}
+_WAY: Fragment = {"type": "integer", "minimum": 0, "maximum": fields.MAX_WAYS}
 _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 
 _WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON}
@@ -56,6 +58,14 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.option: {"type": "string"},
     fields.flag: {"type": "boolean"},
     fields.texts: {"type": "array", "items": {"type": "string"}},
+    fields.names: _NAMES | {"minItems": 1},
+    fields.sets: {"type": "array", "items": _NAMES, "minItems": 1},
+    fields.ways: {
+        "oneOf": [
+            _WAY | {"minimum": 1},
+            {"type": "array", "items": _WAY, "minItems": 1, "uniqueItems": True},
+        ]
+    },
     fields.scalars: {"type": "array", "items": _VALUE},
     fields.scalar: _VALUE,
     numbers.exact: _NUMBER,
@@ -193,19 +203,25 @@ def _plain(text: str) -> str:
     return re.sub(r"`([^`]*)`", r"\1", text)
 
 
+_OF_ONE_TABLE = ("table", "partition_selection")
+_TOGETHER = (("columns", "ways"), ("ways", "columns"))
+
+
 def _takes(keys: SpecKeys) -> Fragment:
     needed = [*(["column"] if keys.column else []), *keys.needs]
     made: Fragment = {}
     if plain := [name for name in needed if name not in INSTEAD]:
         made["required"] = plain
-    either = [{"required": [name]} for pair in INSTEAD.items() for name in pair]
-    if any(name in INSTEAD for name in needed):
-        made["anyOf"] = either
+    either = [pair for pair in INSTEAD.items() if pair[0] in needed]
+    if either:
+        made["anyOf"] = [{"required": [name]} for name in either[0]]
     refused = [key for key in OWN_KEYS if key not in keys.needs + keys.may]
     if not keys.column:
         refused.append("column")
     if not (keys.groups or keys.chooses):
         refused.append("bins")
+    if keys.tables_of:
+        refused += ["by", *_OF_ONE_TABLE]
     properties: Fragment = dict.fromkeys(refused, _REFUSED)
     properties["mechanism"] = {"enum": list(keys.mechanisms)}
     return {**made, "properties": properties}
@@ -223,9 +239,15 @@ def _rules(section: type[Section]) -> list[Fragment]:
             _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
         ]
     if section is sections.QuerySection:
+        of_several = {"properties": dict.fromkeys(_OF_ONE_TABLE, _REFUSED)}
         return [
-            _when({"statistic": {"const": name}}, _takes(statistic.keys))
-            for name, statistic in STATISTICS.items()
+            *(
+                _when({"statistic": {"const": name}}, _takes(statistic.keys))
+                for name, statistic in STATISTICS.items()
+            ),
+            {"if": {"required": ["levels"]}, "then": of_several},
+            *({"if": {"required": [a]}, "then": {"required": [b]}} for a, b in _TOGETHER),
+            {"if": {"required": ["attributes"]}, "then": {"properties": {"columns": _REFUSED}}},
         ]
     if section is sections.PerturbSection:
         refused = dict.fromkeys(("epsilon", "weights"), _REFUSED)

@@ -16,14 +16,17 @@ from dprelease.spec.schema.fields import (
     flag,
     line,
     mechanisms,
+    names,
     option,
     quantiles,
     safe_name,
     scalar,
     scalars,
+    sets,
     text,
     texts,
     truth,
+    ways,
     weights,
 )
 from dprelease.spec.schema.numbers import (
@@ -307,7 +310,7 @@ class QuerySection(Section, header="[[query]]"):
 
     LATER = frozenset(
         {
-            "attributes", "bandwidth", "points", "columns",
+            "bandwidth", "points",
         }
     )  # fmt: skip
     name = Key(
@@ -328,6 +331,18 @@ class QuerySection(Section, header="[[query]]"):
         "a condition; only records for which it is true count; of a proportion: the condition "
         "whose share of the records is published",
         "all records",
+    )
+    levels = Key(
+        names,
+        "of a count: columns from coarse to fine; a table for each, of it and all before it, with "
+        "those of `by` first",
+    )
+    attributes = Key(sets, "of marginals: sets of columns, a table for each; `[]` is the total")
+    columns = Key(names, "of marginals instead of `attributes`: the columns to combine")
+    ways = Key(
+        ways,
+        "how many of `columns` a table has: 2 stands for all tables of one and of two columns, "
+        "`[2]` for those of two",
     )
     q = Key(quantiles, "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99")
     k = Key(picks, "how many values top_k names")
@@ -370,10 +385,14 @@ class QuerySection(Section, header="[[query]]"):
 
 
 # What can be given by another key instead.
-INSTEAD = {"candidates": "candidates_file"}
+INSTEAD = {"candidates": "candidates_file", "attributes": "columns"}
 
 # Keys of a query that only some statistics take (``SpecKeys`` says which), with examples.
 OWN_KEYS = {
+    "levels": 'columns from coarse to fine, such as levels = ["state", "county"]',
+    "attributes": 'sets of columns, such as attributes = [["sex", "age"], ["region"]]; or columns',
+    "columns": 'the columns to combine, such as columns = ["sex", "age"], and ways',
+    "ways": "how many columns a table has, such as ways = 2",
     "q": "q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
     "k": "how many values to name, such as k = 3",
     "candidates": "the values to choose from: numbers or texts; or candidates_file",
@@ -385,7 +404,7 @@ OWN_KEYS = {
     "denominator": 'denominator = { column = "..." } for a sum, or a condition for a count',
 }
 
-LATER_STATISTICS = frozenset({"marginals", "density"})
+LATER_STATISTICS = frozenset({"density"})
 
 
 class PerturbSection(Section, header="[[perturb]]"):

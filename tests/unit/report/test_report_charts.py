@@ -258,6 +258,23 @@ def test_twenty_results_of_gaussian_noise(scale):
     assert NormalDist().inv_cdf(0.975) * scale == pytest.approx(values[-1] / 0.5, abs=1)
 
 
+@pytest.mark.parametrize(("scale", "stair", "first"), [(25, 100, 20), (2, 3, 1), (20, 7, 7)])
+def test_twenty_results_on_stairs(scale, stair, first):
+    values = twenty(
+        query(mechanism="staircase", scale=scale * 0.5, granularity=0.5, stairs=(stair, first))
+    )
+    levels = [(abs(k) + stair - first) // stair for k in range(-9000, 9001)]
+    weights = [math.exp(-stair / scale) ** level for level in levels]
+    whole, reached, expected = math.fsum(weights), 0.0, []
+    for k, weight in zip(range(-9000, 9001), weights, strict=True):
+        reached += weight / whole
+        while len(expected) < 20 and reached >= (2 * len(expected) + 1) / 40 - 1e-12:
+            expected.append(k * 0.5)
+    assert values[10:] == expected[10:]
+    assert values == [-value for value in reversed(values)]
+    assert has_dots(query(mechanism="staircase", scale=scale, stairs=(stair, first)))
+
+
 def test_dots_stand_where_the_results_are_and_nowhere_else():
     plain = query(mechanism="laplace", scale=5)
     chart = dots_chart([plain, query(mechanism="exponential", scale=5)], 95)

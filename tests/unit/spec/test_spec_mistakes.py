@@ -56,8 +56,6 @@ STRUCTURE = [
      "duckdb"),
     ('statistic = "count"', 'statistic = "cont"', "E101", 31, 13, 'unknown statistic "cont"',
      'did you mean "count"?'),
-    ('statistic = "count"', 'statistic = "marginals"', "E104", 31, 13,
-     '"marginals" is not available', '"mean"'),
     ('statistic = "count"', 'statistic = "density"', "E104", 31, 13, "not available", ""),
     ("epsilon = 0.4", "accuracy = { within = 10 }\nepsilon = 0.4", "E224", 33, 12,
      "both epsilon and accuracy", "a query states"),

@@ -1,4 +1,4 @@
-"""Discrete Laplace and Gaussian noise: the published samplers, and an array for one release.
+"""Discrete Laplace and Gaussian noise: the published samplers; an array of any additive noise.
 
 One draw at a time, with any rational parameter, is by algorithms 1 to 3 of Canonne, Kamath,
 Steinke, "The Discrete Gaussian for Differential Privacy" (arXiv 2004.00010), step by step as
@@ -117,7 +117,8 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
 
     Shape (size,), in grid integers: int64, or dtype object (Python integers) for laws wide enough
     that a draw might leave 64 bits. NONE gives zeros and reads no entropy. The law is exact for
-    both samplers: one by one for a few draws (above), on arrays for many (``vectorized``).
+    both samplers: one by one for a few draws (above), on arrays for many (``vectorized``) and for
+    any number of draws of a staircase (``staircase``).
     Raises ValueError for a negative size or a parameter that isn't positive, EntropyError if the
     source fails.
     """
@@ -127,6 +128,10 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
         raise ValueError("the number of draws must not be negative")
     if noise.family is NoiseFamily.NONE:
         return np.zeros(size, dtype=np.int64)
+    if noise.family is NoiseFamily.STAIRCASE:
+        from dprelease.kernel.noise.additive.staircase import draw_stairs
+
+        return draw_stairs(noise, size, entropy)
     if size > _FEW:
         from dprelease.kernel.noise.additive.vectorized import draw_lanes
 
@@ -142,7 +147,11 @@ def prepare_sample(noise: Noise, size: int) -> None:
     """Import and tabulate what ``sample`` will need for these draws; draws nothing."""
     import numpy as np  # noqa: F401
 
-    if noise.family is not NoiseFamily.NONE and size > _FEW:
+    if noise.family is NoiseFamily.STAIRCASE:
+        from dprelease.kernel.noise.additive.staircase import stair_table
+
+        stair_table(noise)
+    elif noise.family is not NoiseFamily.NONE and size > _FEW:
         from dprelease.kernel.noise.additive.vectorized import build_sampler
 
         build_sampler(noise)

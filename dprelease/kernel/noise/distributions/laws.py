@@ -36,14 +36,16 @@ def tail(noise: Noise, value: int, bits: int = 128) -> tuple[Fraction, Fraction]
 def variance(noise: Noise) -> float:
     """The variance in squared grid steps, as a float for display.
 
-    Laplace: 2a/(1-a)^2 = 1/(2 sinh(1/(2s))^2). Gaussian: just below sigma^2; the difference is
-    beyond the precision of a float from sigma^2 = 3 on.
+    Laplace: 2a/(1-a)^2 = 1/(2 sinh(1/(2s))^2). Staircase: sums of squares. Gaussian: just below
+    sigma^2; the difference is beyond the precision of a float from sigma^2 = 3 on.
     """
     if noise.family is NoiseFamily.NONE:
         return 0.0
     if noise.family is NoiseFamily.LAPLACE:
         half = 1 / (2 * noise.parameter)
         return 0.0 if half > 350 else 0.5 / sinh(half) ** 2
+    if noise.family is NoiseFamily.STAIRCASE:
+        return _stairs_variance(noise)
     sigma2 = float(noise.parameter)
     if sigma2 > 3:
         return sigma2
@@ -51,12 +53,28 @@ def variance(noise: Noise) -> float:
     return 2 * fsum(k * w for k, w in weights) / (1 + 2 * fsum(w for _, w in weights))
 
 
+def _stairs_variance(noise: Noise) -> float:
+    """Level n >= 1 holds r + (n-1) D + j, 0 <= j < D, with squares D^3 (n-1)^2 + 2 A D (n-1) + B.
+
+    A and B are the sums of r + j and of its square. The sums over n of b^n times a power of n - 1
+    are b/(1-b), b^2/(1-b)^2 and b^2 (1+b)/(1-b)^3. All of it over D^2, as floats have an end.
+    """
+    length, near = float(noise.stair), noise.first / noise.stair
+    chance, last = exp(-noise.stair / noise.parameter), 1 / length
+    weight, ahead = chance / (1 - chance), near + (1 - last) / 2
+    squares = near**2 + near * (1 - last) + (1 - last) * (2 - last) / 6
+    squares += weight * (2 * ahead + (1 + chance) / (1 - chance))
+    squares = weight * squares + near * (near - last) * (2 * near - last) / 6
+    return 2 * length**2 * squares / (2 * near - last + 2 * weight)
+
+
 @lru_cache(maxsize=256)
 def halfwidth(noise: Noise, alpha: Fraction) -> int:
     """The smallest h >= 0 with P(|X| > h) <= alpha, in grid steps.
 
-    For Laplace, and Gaussian with sigma^2 up to 2500, the smallest; for wider Gaussians it comes
-    from a bound by the normal law and may be larger by one. 0 < alpha, else ValueError.
+    For Laplace, a staircase, and Gaussian with sigma^2 up to 2500, the smallest; for wider
+    Gaussians it comes from a bound by the normal law and may be larger by one. 0 < alpha, else
+    ValueError.
     """
     if _is_trivial(noise, alpha):
         return 0
@@ -70,6 +88,8 @@ def halfwidth(noise: Noise, alpha: Fraction) -> int:
 def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
     """An h with P(|X_1 + ... + X_count| > h) <= alpha, for independent draws; count >= 1.
 
+    None is known of several draws of a staircase: ValueError.
+
     The smallest one for a single draw and for two or three Laplace draws; a Chernoff bound for
     more Laplace draws; for Gaussian ones the better of two bounds, see ``_gaussian_sum``.
     """
@@ -77,6 +97,8 @@ def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
         raise ValueError("a sum needs at least one draw")
     if count == 1 or _is_trivial(noise, alpha):
         return halfwidth(noise, alpha)
+    if noise.family is NoiseFamily.STAIRCASE:
+        raise ValueError("sums of draws of a staircase are not bounded")
     if noise.family is NoiseFamily.GAUSSIAN:
         return _gaussian_sum(noise.parameter, count, alpha)
     if count > 3:
@@ -151,7 +173,7 @@ def _find_least(holds: Callable[[int], bool], guess: int) -> int:
 
 def _guess(noise: Noise, alpha: Fraction) -> int:
     """Where to start looking; any number is valid, a close one is quick."""
-    if noise.family is NoiseFamily.LAPLACE:
+    if noise.family in {NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE}:
         ratio = exp(-1 / noise.parameter) if noise.parameter * 700 > 1 else 0.0
         logs = log(2) - _log(alpha) - log1p(ratio)
         return int(noise.parameter * Fraction(logs))

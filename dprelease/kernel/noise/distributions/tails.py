@@ -86,6 +86,44 @@ class SignedGeometric:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedStairs:
+    """Sign and stair of a variable of a staircase, whose noise this is.
+
+    With b = exp(-stair/s) and D = stair: of the integers t >= 0 ``first`` have level 0, of the
+    integers t < 0 one fewer, and of either D have each level from 1 on. Integer t >= 0 stands for
+    level t of the former, t < 0 for level -1-t of the latter. With W = (2 first - 1)(1-b) + 2Db
+    the index is at least 1 with probability ((first - 1)(1-b) + 2Db)/W, at least 2m with
+    2D b^m/W, and at least 2m+1 with D b^m (1+b)/W, for m >= 1.
+    """
+
+    noise: Noise
+
+    def survivals(self, bits: int) -> list[Interval]:
+        """See the module."""
+        work = bits + _GUARD + self.noise.stair.bit_length()
+        one, spare = 1 << work, work - bits
+        ratio = exp_negative(self.noise.stair / self.noise.parameter, work)
+        whole = _stairs(2 * self.noise.first - 1, ratio, self.noise, work)
+        power = divide(_stairs(0, ratio, self.noise, work), whole, work)
+        odd = divide(_stairs(self.noise.first - 1, ratio, self.noise, work), whole, work)
+        half = Interval(one + ratio.low, one + ratio.high).shifted(1)
+        enclosures: list[Interval] = []
+        while not enclosures or enclosures[-1].high > 1:
+            enclosures += [odd.shifted(spare), power.shifted(spare)]
+            odd, power = multiply(power, half, work), multiply(power, ratio, work)
+        return enclosures
+
+
+def _stairs(number: int, ratio: Interval, noise: Noise, bits: int) -> Interval:
+    """``number`` (1-b) + 2Db, b being the ratio from one stair to the next, D its length."""
+    one, both = 1 << bits, 2 * noise.stair
+    return Interval(
+        number * (one - ratio.high) + both * ratio.low,
+        number * (one - ratio.low) + both * ratio.high,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class SignedGaussian:
     """Sign and magnitude m with weight exp(-m^2/(2 sigma2)).
 
@@ -157,10 +195,26 @@ def enclose_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
         power = exp_negative((halfwidth + 1) / noise.parameter, bits)
         below = Interval(one + ratio.low, one + ratio.high)
         return divide(Interval(2 * power.low, 2 * power.high), below, bits)
+    if noise.family is NoiseFamily.STAIRCASE:
+        return _stairs_outside(noise, halfwidth, bits)
     if noise.parameter > SUMMED:
         return _compare_normal(noise.parameter, halfwidth, bits)
     tails = _sum_outside(noise.parameter, bits)
     return tails[halfwidth] if halfwidth < len(tails) else Interval(0, tails[-1].high)
+
+
+def _stairs_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
+    """With t = h + 1 on level n, e where that ends: b^n (2 (e - t)(1-b) + 2Db)/W, as above."""
+    start = halfwidth + 1
+    level = (start + noise.stair - noise.first) // noise.stair
+    rest = noise.first + level * noise.stair - start
+    spare = noise.stair.bit_length()
+    work = bits + spare
+    ratio = exp_negative(noise.stair / noise.parameter, work)
+    power = exp_negative(level * noise.stair / noise.parameter, work)
+    beyond = multiply(power, _stairs(2 * rest, ratio, noise, work), work)
+    whole = _stairs(2 * noise.first - 1, ratio, noise, work)
+    return divide(beyond, whole, work).shifted(spare)
 
 
 def enclose_pair_outside(scale: Fraction, halfwidth: int, bits: int) -> Interval:

@@ -9,6 +9,8 @@ from dprelease.spec.checks.columns.domains import bin_label, bin_labels, read_bi
 from dprelease.spec.checks.queries.query_context import SpecQuery
 from dprelease.spec.complaints.wording import counted, show
 
+MAX_CELLS = 10**6
+
 
 def make_group(column: Column, edges: tuple[str, ...] | None = None) -> Group | None:
     """Make the group of a column, or of a column with other bins; None without a public domain.

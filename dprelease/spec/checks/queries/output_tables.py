@@ -14,6 +14,7 @@ from dprelease.statistics.registry import statistic_of
 OVERALL = "overall"
 RESERVED = frozenset({"report", "datapackage"})
 _LONGEST = 100
+_APART = 'leave the table out here, and add a query of its own for it, with table = "..."'
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -24,13 +25,18 @@ def default_table(groups: Sequence[Group]) -> str:
     return "by_" + "_".join(_UNSAFE.sub("_", group.column) for group in groups)
 
 
+def several(query: Query) -> bool:
+    """Say whether the query is one table of several."""
+    return query.name != query.column_name
+
+
 def check_tables(queries: Sequence[Query], parts: Parts) -> None:
     """Check the names of tables, their groups and their columns over all queries together."""
     first: dict[str, Query] = {}
     columns: dict[str, dict[str, str]] = {}
     for query in queries:
         part, folded = parts.queries[query.number], query.table.casefold()
-        key = "table" if part.model.table else "name"
+        key = next(iter(part.given("table", "levels", "attributes", "columns")), "name")
         try:
             _check_name(query)
             _check_groups(query, first.setdefault(folded, query))
@@ -51,7 +57,8 @@ def _check_name(query: Query) -> None:
         raise Refused(message, "choose another name for the table", "E220")
     if len(query.table) > _LONGEST:
         message = f"the table's name would be longer than {_LONGEST} characters"
-        raise Refused(message, 'name it: table = "..."', "E220")
+        hint = 'name it: table = "..."'
+        raise Refused(message, _APART if several(query) else hint, "E220")
 
 
 def _check_groups(query: Query, before: Query) -> None:
@@ -63,7 +70,8 @@ def _check_groups(query: Query, before: Query) -> None:
             f"queries {show(before.name)} and {show(query.name)} share the table "
             f"{show(query.table)}, but not the same groups in the same order"
         )
-        raise Refused(message, 'give one of them a table of its own: table = "..."', "E221")
+        hint = 'give one of them a table of its own: table = "..."'
+        raise Refused(message, _APART if several(query) and several(before) else hint, "E221")
 
 
 def _shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -74,7 +82,9 @@ def _shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def _check_columns(query: Query, taken: dict[str, str]) -> None:
     for group in query.groups:
         taken.setdefault(group.column.casefold(), f"the groups of {show(group.column)}")
-    wanted = [query.name + suffix for suffix in statistic_of(query.statistic).suffixes_of(query)]
+    wanted = [
+        query.column_name + suffix for suffix in statistic_of(query.statistic).suffixes_of(query)
+    ]
     for column in wanted:
         if owner := taken.get(column.casefold()):
             message = f"its column {show(column)} is already that of {owner}"

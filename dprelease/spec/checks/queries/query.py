@@ -7,9 +7,16 @@ from math import prod
 
 from dprelease.model import Column, Group, Query
 from dprelease.spec.checks.queries.details import Details, read_details, read_target
-from dprelease.spec.checks.queries.groups import check_picks, own_group, read_groups, read_selection
+from dprelease.spec.checks.queries.groups import (
+    MAX_CELLS,
+    check_picks,
+    own_group,
+    read_groups,
+    read_selection,
+)
 from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import QueryContext, SpecQuery
+from dprelease.spec.checks.queries.several_tables import one_for_each, read_sets
 from dprelease.spec.complaints.wording import listed, meant, show
 from dprelease.spec.schema.section_reader import NOT_YET
 from dprelease.spec.schema.sections import INSTEAD, LATER_STATISTICS, OWN_KEYS, QuerySection
@@ -17,11 +24,12 @@ from dprelease.spec.schema.structure import Part
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
 
-MAX_CELLS = 10**6
 
+def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Query, ...]:
+    """Make a query, one for each of its tables; none when it lacks a part that others need.
 
-def resolve_query(part: Part[QuerySection], context: QueryContext) -> Query | None:
-    """Make a query; None when it lacks a part that others need (each with a complaint)."""
+    Each part that is missing has a complaint.
+    """
     query, model = SpecQuery(part, context), part.model
     statistic = query.statistic
     takes = statistic.keys if statistic is not None else SpecKeys()
@@ -38,19 +46,24 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> Query | No
         groups = None if groups is None or own is None else (*groups, own)
     where = query.condition(model.where, "where") if not takes.where_is_numerator else None
     details = read_details(query, column)
+    several = None
+    if groups is not None and (takes.tables_of or model.levels is not None):
+        several = read_sets(query, groups)
+        if several is None:
+            return ()
     if takes.column and column is None:
-        return None
+        return ()
     if groups is None or not _few_cells(part, groups, details):
-        return None
+        return ()
     if own is not None and takes.chooses:
         check_picks(query, own)
         groups = groups[:-1]
         details = details._replace(axis=own) if details is not None else None
     if statistic is None or details is None or model.name is None:
-        return None
-    return Query(
+        return ()
+    made = Query(
         model.name,
-        statistic.name,
+        takes.tables_of or statistic.name,
         model.table if model.table is not None else default_table(groups),
         groups,
         column,
@@ -65,6 +78,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> Query | No
         read_selection(query),
         read_target(query),
     )
+    return (made,) if several is None else one_for_each(made, several)
 
 
 def _no_statistic(part: Part[QuerySection]) -> None:

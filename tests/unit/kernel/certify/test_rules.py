@@ -579,6 +579,18 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: step(plan("count"), noise=Noise(NoiseFamily.EXPONENTIAL, ONE)),
     ),
+    "only a staircase has stairs": (
+        'step 1, "q"',
+        lambda: step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ONE, 1, 1)),
+    ),
+    "stairs are whole, with a first part, and no shorter than 1/32 of the scale": (
+        'step 1, "q"',
+        lambda: step(plan("count"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 4, 5)),
+    ),
+    "a staircase is the noise of one integer for each cell, and selects no keys": (
+        'step 1, "q"',
+        lambda: step(plan("mean"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 10, 4)),
+    ),
     "by the labels of an axis one integer is released": (
         'step 1, "q"',
         lambda: step(plan("top"), transform=((1,), (1,)), unit=(ONE, ONE)),

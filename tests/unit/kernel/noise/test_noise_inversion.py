@@ -20,9 +20,11 @@ from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
 from dprelease.kernel.noise.distributions.tails import (
     SignedGaussian,
     SignedGeometric,
+    SignedStairs,
     decode,
     gaussian_weights,
 )
+from dprelease.model import Noise, NoiseFamily
 
 LAWS = [
     SignedGeometric(Fraction(1, 1000), 1),
@@ -33,6 +35,8 @@ LAWS = [
     SignedGaussian(Fraction(1), False),
     SignedGaussian(Fraction(25), False),
     SignedGaussian(Fraction(2000), True),
+    SignedStairs(Noise(NoiseFamily.STAIRCASE, Fraction(25), 100, 20)),
+    SignedStairs(Noise(NoiseFamily.STAIRCASE, Fraction(8), 3, 1)),
 ]
 
 
@@ -44,6 +48,16 @@ def exact_survivals(law, count: int) -> list[mpmath.mpf]:
         total = (1 + fine) / (1 - ratio)
         weights = [
             ratio ** (t if t >= 0 else -1 - t) * (1 if t >= 0 else fine)
+            for t in (decode(index) for index in range(count))
+        ]
+    elif isinstance(law, SignedStairs):
+        noise = law.noise
+        scale = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
+        ratio = mpmath.exp(-noise.stair / scale)
+        total = 2 * noise.first - 1 + 2 * noise.stair * ratio / (1 - ratio)
+        shares = {0: mpmath.mpf(noise.first), -1: mpmath.mpf(noise.first - 1)}
+        weights = [
+            shares.get(t, noise.stair * ratio ** (t if t >= 0 else -1 - t))
             for t in (decode(index) for index in range(count))
         ]
     else:

@@ -39,6 +39,11 @@ SUMMABLE = [
     gaussian("2500"),
     gaussian("2501"),
     gaussian("4000"),
+    *(
+        Noise(NoiseFamily.STAIRCASE, *law)
+        for law in ((Fraction(1, 2), 2, 1), (Fraction(25), 100, 20))
+    ),
+    Noise(NoiseFamily.STAIRCASE, Fraction(20), 7, 7),
 ]
 
 
@@ -53,6 +58,11 @@ def masses(noise: Noise) -> list[mpmath.mpf]:
     parameter = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
     if noise.family is NoiseFamily.LAPLACE:
         weights = [mpmath.exp(-k / parameter) for k in range(1500)]
+    elif noise.family is NoiseFamily.STAIRCASE:
+        ratio, levels = mpmath.exp(-noise.stair / parameter), [0] * noise.first
+        while len(levels) < 4000:
+            levels += [levels[-1] + 1] * noise.stair
+        weights = [ratio**level for level in levels]
     else:
         weights = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * parameter)) for k in range(1500)]
     total = 2 * sum(weights) - 1
@@ -85,6 +95,22 @@ def test_bounds_hold_the_truth(noise: Noise) -> None:
         assert high - low <= (Fraction(2, 50) if wide else Fraction(1, 2**120))
 
 
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("noise", SUMMABLE, ids=repr)
+def test_the_variance_is_that_of_the_definition(noise: Noise) -> None:
+    truth = 2 * sum(k * k * mass for k, mass in enumerate(masses(noise)))
+    near = 1e-6 if noise.family is NoiseFamily.GAUSSIAN else 1e-12
+    if noise.family is not NoiseFamily.GAUSSIAN or noise.parameter < 2600:
+        assert variance(noise) == pytest.approx(float(truth), rel=near)
+
+
+def test_sums_of_draws_of_a_staircase_are_refused() -> None:
+    noise = Noise(NoiseFamily.STAIRCASE, Fraction(25), 100, 20)
+    assert sum_halfwidth(noise, 1, FIVE) == halfwidth(noise, FIVE) == 63
+    with pytest.raises(ValueError, match="staircase"):
+        sum_halfwidth(noise, 2, FIVE)
+
+
 @pytest.mark.one_in(28)
 @pytest.mark.parametrize("noise", SUMMABLE, ids=repr)
 @pytest.mark.parametrize("text", ["1/2", "1/10", "5/100", "1/1000", "1e-9"])
@@ -101,7 +127,9 @@ def test_halfwidth_is_the_smallest(noise: Noise, text: str) -> None:
 
 @pytest.mark.one_in(11)
 @pytest.mark.parametrize("count", [2, 3, 4])
-@pytest.mark.parametrize("noise", [each for each in SUMMABLE if each.parameter < 100], ids=repr)
+@pytest.mark.parametrize(
+    "noise", [each for each in SUMMABLE if each.parameter < 100 and not each.stair], ids=repr
+)
 @pytest.mark.parametrize("text", ["1/2", "5/100", "1e-4"])
 def test_sum_halfwidth_covers(noise: Noise, text: str, count: int) -> None:
     alpha = Fraction(text)

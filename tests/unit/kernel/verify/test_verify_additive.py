@@ -1,12 +1,14 @@
 """The verifier: shares no code, accepts what is true, refuses what is too good."""
 
 from fractions import Fraction as F
+from itertools import product
 
 import mpmath
 import pytest
 
 from dprelease.kernel.verify import additive as verifier
 from dprelease.mechanisms import gaussian, laplace
+from dprelease.model import Noise, NoiseFamily
 from dprelease.model import shift as shifts
 from dprelease.privacy import discrete_gaussian, zcdp
 
@@ -54,6 +56,46 @@ def test_laplace_claims() -> None:
     assert verifier.laplace_epsilon(F(0), 0) == 0
     with pytest.raises(ValueError, match="positive scale"):
         verifier.laplace_epsilon(F(0), 1)
+
+
+def crossed(noise: Noise, move: int) -> int:
+    """The most levels that lie between k and k + move, by trying every k there is to try."""
+    reach = 3 * noise.stair + abs(move)
+    levels = {
+        k: (abs(k) + noise.stair - noise.first) // noise.stair for k in range(-2 * reach, 2 * reach)
+    }
+    return max(abs(levels[k] - levels[k + move]) for k in range(-reach, reach))
+
+
+@pytest.mark.parametrize(("stair", "first"), [(1, 1), (2, 1), (5, 1), (5, 3), (5, 5), (8, 2)])
+def test_staircase_loss_is_the_largest_log_ratio_over_all_shifts(stair: int, first: int) -> None:
+    """Of every shift that shapes or norms allow, and attained by one of those of the shapes."""
+    noise = Noise(NoiseFamily.STAIRCASE, F(7, 3), stair, first)
+    one = stair / noise.parameter
+    levels = [crossed(noise, move) for move in range(18)]
+    for size in range(1, 18):
+        assert verifier.staircase_epsilon(noise, size, shifts.single(size)) == one * levels[size]
+        assert crossed(noise, -size) == levels[size]
+    for first_size, second in product(range(1, 9), repeat=2):
+        shift = shifts.pair(first_size, second)
+        claimed = verifier.staircase_epsilon(noise, first_size + second, shift)
+        worst = max(levels[x] + levels[y] for x in range(first_size + 1) for y in range(second + 1))
+        assert claimed == one * worst
+        free = shifts.general(shift.l2_squared, 2)
+        known = verifier.staircase_epsilon(noise, first_size + second, free)
+        most = first_size + second
+        assert known >= one * max(levels[x] + levels[most - x] for x in range(most + 1))
+    assert verifier.staircase_epsilon(noise, 0, shifts.zero()) == 0
+
+
+def test_a_staircase_costs_no_more_only_for_shifts_of_its_stair() -> None:
+    noise = Noise(NoiseFamily.STAIRCASE, F(25), 100, 20)
+    assert verifier.staircase_epsilon(noise, 100, shifts.single(100)) == 4
+    assert verifier.staircase_epsilon(noise, 101, shifts.single(101)) == 8
+    assert verifier.staircase_epsilon(noise, 100, shifts.pair(60, 40)) == 8
+    for wrong in (Noise(noise.family, F(0), 100, 20), Noise(noise.family, F(25), 0, 0)):
+        with pytest.raises(ValueError, match="positive scale and stair"):
+            verifier.staircase_epsilon(wrong, 1, shifts.single(1))
 
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.01", "1", "17", "1e5"])

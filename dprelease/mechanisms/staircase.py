@@ -1,0 +1,111 @@
+"""Staircase noise on integers: the optimal noise of a pure epsilon for one number.
+
+Geng and Viswanath, "The Optimal Mechanism in Differential Privacy" (arXiv 1212.1186), and on
+integers its section on discrete queries. P(k) is flat on stairs of D integers, the middle one from
+1 - r to r - 1, and falls by e^-eps0 from one to the next. A shift by t crosses at most ceil(t/D) of
+their edges, and as many somewhere. So neighbours whose integers differ by (t_1, t_2, ...) have a
+log-ratio of at most eps0 times the sum of ceil(t_i/D), exactly that somewhere. Where D times this
+sum is no more than the L1 sensitivity for every change, eps0 = D/s loses what Laplace noise of
+scale s does: one release at epsilon = L1/s. So it is with D = M for a sum whose values are at most
+M: its one row moves one cell by M, or two by M each.
+
+Of the same scale s, it errs less: with one stair in each change, by 2 % in root mean square at
+epsilon 1, 8 % at 2 and 28 % at 4. The first part r is what errs least. What is known is epsilon
+(and so rho); Laplace noise has a better curve of its losses. It takes the place of that only where
+losses compose by these two.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+
+from dprelease.mechanisms import Choice, Mechanism, Target
+from dprelease.mechanisms.laplace import LAPLACE
+from dprelease.model import Noise, NoiseFamily, Sensitivity
+from dprelease.model.privacy_events import Pure
+
+WORTH = Fraction(99, 100) ** 2
+"""It is taken where it has no more than this part of the variance of Laplace noise."""
+
+_LONGEST = 1 << 62
+
+
+class Staircase(Mechanism):
+    """Staircase noise on single integers; Laplace noise where that is about as good."""
+
+    family = NoiseFamily.STAIRCASE
+    words = "discrete staircase noise on every released integer"
+    keyword = "staircase"
+    offered = False
+
+    def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
+        """Of the scale of Laplace noise."""
+        return self.refine(target, LAPLACE.calibrate(target, epsilon, delta))
+
+    def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
+        """Of the scale of Laplace noise."""
+        return self.refine(target, LAPLACE.calibrate_rho(target, rho, delta))
+
+    def refine(self, target: Target, choice: Choice) -> Choice:
+        """In the place of Laplace noise on single integers that nobody has asked for by name."""
+        if (
+            choice.noise.family is not NoiseFamily.LAPLACE
+            or target.query.mechanism != "auto"
+            or not target.one_draw
+        ):
+            return choice
+        noise = least(choice.noise, target.sensitivity)
+        if noise == choice.noise:
+            return choice
+        return replace(choice, noise=noise, events=((Pure(choice.loss.epsilon), 1),))
+
+    def variance(self, noise: Noise) -> Fraction:
+        """That of the law itself."""
+        return Fraction(_variance(noise))
+
+    def error(self, target: Target, intensity: Fraction) -> Fraction:
+        """At most that of Laplace noise."""
+        return LAPLACE.error(target, intensity)
+
+
+def least(laplace: Noise, sensitivity: Sensitivity) -> Noise:
+    """The staircase that errs least of those that lose no more; or Laplace noise, if it is so."""
+    options = [
+        _of_stair(laplace.parameter, stair) for stair in stairs(sensitivity) if stair < _LONGEST
+    ]
+    noise = min(options, key=_variance, default=laplace)
+    return noise if _variance(noise) <= WORTH * _variance(laplace) else laplace
+
+
+def stairs(sensitivity: Sensitivity) -> Iterator[int]:
+    """Stairs at which every change crosses no more than the L1 sensitivity in all."""
+    for stair in {size for shape in sensitivity.shapes for size in shape if size}:
+        crossed = (sum(-(-size // stair) for size in shape) for shape in sensitivity.shapes)
+        if max(crossed) * stair <= sensitivity.l1:
+            yield stair
+
+
+@lru_cache(maxsize=1024)
+def _of_stair(scale: Fraction, stair: int) -> Noise:
+    """With the first part that errs least: variance falls in it, then rises."""
+
+    def rises(first: int) -> bool:
+        shorter, longer = (_variance(replace(noise, first=first + more)) for more in (0, 1))
+        return longer >= shorter
+
+    noise = Noise(NoiseFamily.STAIRCASE, scale, stair, 1)
+    return replace(noise, first=1 + bisect_left(range(1, stair), True, key=rises))
+
+
+def _variance(noise: Noise) -> float:
+    # Imported here for start-up: to load a spec needs no law.
+    from dprelease.kernel.noise.distributions.laws import variance
+
+    return variance(noise)
+
+
+STAIRCASE = Staircase()

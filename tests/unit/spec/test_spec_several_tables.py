@@ -1,0 +1,219 @@
+"""One query, several tables: which ones it makes, what each may cost, and every mistake in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import chain, combinations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dprelease.errors import Failure
+from dprelease.model import Query, Release
+from dprelease.planning.planner import make_plan
+from dprelease.spec import load
+
+COLUMNS = ("a", "b", "c", "d")
+DELTA = Fraction(1, 10**6)
+
+
+def loaded(*queries: dict[str, Any], labels: int = 2, **privacy: Any) -> Release:
+    return load(
+        {
+            "release": {"name": "r"},
+            "data": {"path": "d.csv"},
+            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1} | privacy,
+            "columns": {name: {"type": "integer", "keys": list(range(labels))} for name in COLUMNS}
+            | {"free": {"type": "string"}},
+            "query": list(queries),
+            "output": {"path": "o"},
+        }
+    )
+
+
+def tables(labels: int = 2, **query: Any) -> tuple[Query, ...]:
+    """The queries that one becomes."""
+    return loaded({"name": "n", "statistic": "marginals"} | query, labels=labels).queries
+
+
+def sets(queries: Sequence[Query]) -> list[tuple[str, ...]]:
+    return [tuple(group.column for group in query.groups) for query in queries]
+
+
+def test_a_number_of_ways_stands_for_all_sizes_up_to_it() -> None:
+    queries = tables(columns=["c", "a", "b"], ways=2)
+    assert sets(queries) == [("c",), ("a",), ("b",), ("c", "a"), ("c", "b"), ("a", "b")]
+    assert [query.table for query in queries][2:] == ["by_b", "by_c_a", "by_c_b", "by_a_b"]
+    assert [query.name for query in queries][5] == "n:by_a_b"
+    assert {query.column_name for query in queries} == {"n"}
+    assert {query.statistic for query in queries} == {"count"}
+    assert {query.number for query in queries} == {0}
+
+
+def test_sets_are_those_that_are_listed_in_their_order() -> None:
+    queries = tables(attributes=[["d", "a"], [], ["b"]], where="a > 0", mechanism="gaussian",
+                     rho=1)  # fmt: skip
+    assert sets(queries) == [("d", "a"), (), ("b",)]
+    assert [query.table for query in queries] == ["by_d_a", "overall", "by_b"]
+    assert all(query.where is not None and query.mechanism == "gaussian" for query in queries)
+
+
+def test_levels_come_behind_by_and_each_has_those_before_it() -> None:
+    queries = tables(statistic="count", by=["d"], levels=["b", "a"])
+    assert sets(queries) == [("d", "b"), ("d", "b", "a")]
+    assert sets(tables(statistic="count", levels=["c"])) == [("c",)]
+
+
+@given(
+    columns=st.lists(st.sampled_from(COLUMNS), min_size=1, unique=True),
+    sizes=st.lists(st.integers(0, 4), min_size=1, unique=True),
+    data=st.data(),
+)
+def test_ways_give_every_set_of_that_size_once_and_share_what_is_stated(
+    columns: list[str], sizes: list[int], data: st.DataObject
+) -> None:
+    amount = Fraction(data.draw(st.integers(1, 10**6)), 1000)
+    key = data.draw(st.sampled_from(["epsilon", "rho", "weight"]))
+    stated = {key: amount} | ({"delta": DELTA} if key == "epsilon" else {})
+    if max(sizes) > len(columns):
+        with pytest.raises(Failure, match="E233"):
+            tables(columns=columns, ways=sizes, **stated)
+        return
+    queries = tables(columns=columns, ways=sizes, **stated)
+    subsets = chain.from_iterable(combinations(columns, size) for size in range(5))
+    assert sets(queries) == [one for one in subsets if len(one) in sizes]
+    assert sum(getattr(query, key) for query in queries) == amount
+    assert len({getattr(query, key) for query in queries}) == 1
+    if key == "epsilon":
+        assert sum(query.delta or 0 for query in queries) == DELTA
+
+
+def test_a_query_of_several_tables_costs_what_it_states_and_weighs_as_much_as_another() -> None:
+    crossed = {"name": "n", "statistic": "marginals", "columns": ["a", "b", "c"], "ways": 2}
+    plan = make_plan(loaded(crossed | {"epsilon": Fraction(1, 2)}))
+    assert plan.loss.epsilon == Fraction(1, 2)
+    assert {step.loss.epsilon for step in plan.steps} == {Fraction(1, 12)}
+    weighed = loaded(crossed, {"name": "m", "statistic": "count", "where": "a > 0"}).queries
+    assert [query.weight for query in weighed] == [*[Fraction(1, 6)] * 6, 1]
+
+
+def test_an_accuracy_holds_in_each_table() -> None:
+    target = {"within": 10, "confidence": Fraction(9, 10)}
+    queries = tables(attributes=[["a"], ["b"]], accuracy=target)
+    assert [query.accuracy and query.accuracy.within for query in queries] == [10, 10]
+
+
+M, C = {"statistic": "marginals"}, {"statistic": "count"}
+MISTAKES: list[tuple[dict[str, Any], str, str, str, str]] = [
+    (M, "E110", "query[0]", "marginals has no `attributes`", "or columns"),
+    (M | {"attributes": []}, "E110", "query[0].attributes", "empty", ""),
+    (M | {"attributes": ["a"]}, "E103", "query[0].attributes", "not a list of lists", "[["),
+    (M | {"attributes": [["a"], [1]]}, "E103", "query[0].attributes[1]", "not a list of texts", ""),
+    (M | {"attributes": [["a"], ["aa"]]}, "E216", "query[0].attributes[1][0]", "not declared", ""),
+    (M | {"attributes": [["a", "b", "a"]]}, "E231", "query[0].attributes[0][2]",
+     '"a" is named twice', "keep one"),
+    (M | {"attributes": [["a", "b"], ["c"], ["b", "a"]]}, "E231", "query[0].attributes[2]",
+     'the table of "b" and "a" is named twice', "keep one"),
+    (M | {"attributes": [[], ["a"], []]}, "E231", "query[0].attributes[2]", "the total", ""),
+    (M | {"attributes": [["a"], ["free"]]}, "E202", "query[0].attributes[1][0]",
+     '"free" has no public keys', "several tables can't have them selected"),
+    (M | {"attributes": [["a"]], "partition_selection": {"delta": DELTA}}, "E111",
+     "query[0].partition_selection", "no group has private keys", "leave it out"),
+    (C | {"by": ["free"], "levels": ["a"], "partition_selection": {"delta": DELTA}}, "E202",
+     "query[0].by", 'several tables, and "free" has no public keys', "can't have them selected"),
+    (M | {"attributes": [["a"]], "by": ["b"]}, "E111", "query[0].by", "takes no by", "each set"),
+    (M | {"attributes": [["a"]], "table": "t"}, "E111", "query[0].table", "takes no table", "by_"),
+    (M | {"attributes": [["a"]], "ways": 1}, "E111", "query[0].ways", "both attributes and ways",
+     "leave them out"),
+    (M | {"attributes": [["a"]], "column": "a"}, "E217", "query[0].column", "takes no column",
+     "name it in attributes"),
+    (M | {"attributes": [["a"]], "levels": ["b"]}, "E111", "query[0].levels", "takes no levels",
+     '"count"'),
+    (M | {"columns": ["a"]}, "E110", "query[0].columns", "columns without `ways`", "ways = 2"),
+    (M | {"ways": 2}, "E110", "query[0]", "marginals has no `attributes`", ""),
+    (M | {"columns": ["a", "a"], "ways": 1}, "E231", "query[0].columns[1]", "named twice", ""),
+    (M | {"columns": [], "ways": 1}, "E110", "query[0].columns", "empty", ""),
+    (M | {"columns": ["a", "b"], "ways": 3}, "E233", "query[0].ways",
+     "ways is 3, but there are 2 columns", "at most ways = 2"),
+    (M | {"columns": ["a"], "ways": 0}, "E233", "query[0].ways", "ways is 0", "ways = [0]"),
+    (M | {"columns": ["a"], "ways": [1, 1]}, "E233", "query[0].ways", "listed twice", "keep one"),
+    (M | {"columns": ["a"], "ways": [-1]}, "E233", "query[0].ways[0]", "-1 is not how many", ""),
+    (M | {"columns": ["a"], "ways": True}, "E233", "query[0].ways", "true is not how many", ""),
+    (C | {"levels": []}, "E110", "query[0].levels", "empty", ""),
+    (C | {"levels": ["a", "b", "a"]}, "E231", "query[0].levels[2]", "named twice", ""),
+    (C | {"by": ["a"], "levels": ["b", "a"]}, "E231", "query[0].levels[1]", "named twice", ""),
+    (C | {"levels": ["a"], "table": "t"}, "E111", "query[0].table", "count with levels", ""),
+    (C | {"levels": ["free"]}, "E202", "query[0].levels[0]", "no public keys", "bins"),
+    (C | {"columns": ["a"], "ways": 1}, "E111", "query[0].columns", "count takes no", "marginals"),
+    ({"statistic": "sum", "column": "a", "levels": ["b"]}, "E111", "query[0].levels",
+     "sum takes no levels", '"count"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("query", "code", "key", "said", "hint"), MISTAKES)
+def test_a_mistake(query: dict[str, Any], code: str, key: str, said: str, hint: str) -> None:
+    with pytest.raises(Failure) as caught:
+        loaded({"name": "n"} | query)
+    first = next(one for one in caught.value.complaints if one.key == key)
+    assert first.code == code
+    assert said in first.message
+    assert hint in first.hint
+
+
+def test_a_misspelt_column_is_guessed_at_its_place(spoilt: Any) -> None:
+    text = 'statistic = "marginals"\nattributes = [["region"],\n  ["regoin"]]'
+    (complaint,) = spoilt(('statistic = "count"\nby = ["region"]', text))
+    assert (complaint.place.line, complaint.place.column) == (33, 4)
+    assert complaint.code == "E216"
+    assert '"region"' in complaint.hint
+
+
+def test_a_number_needs_bins(spoilt: Any) -> None:
+    text = 'statistic = "marginals"\ncolumns = ["region", "salary"]\nways = 2'
+    (complaint,) = spoilt(('statistic = "count"\nby = ["region"]', text))
+    assert (complaint.code, complaint.place.line, complaint.place.column) == ("E202", 32, 22)
+    assert "bins" in complaint.hint
+
+
+@pytest.mark.parametrize(
+    ("labels", "ways", "said", "hint"),
+    [
+        (101, 3, "the table by_a_b_c has 1,030,301 cells, more than 1,000,000",
+         'leave "a" out of it, which has 101 labels'),
+        (32, 4, "the table by_a_b_c_d has 1,048,576 cells", "32 labels"),
+    ],
+)  # fmt: skip
+def test_a_table_too_large_is_named(labels: int, ways: int, said: str, hint: str) -> None:
+    with pytest.raises(Failure) as caught:
+        tables(labels, columns=list(COLUMNS), ways=ways)
+    (complaint,) = caught.value.complaints
+    assert complaint.code == "E222"
+    assert said in complaint.message
+    assert hint in complaint.hint
+
+
+def test_the_largest_tables_that_are_allowed_are_too_many_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    several = "dprelease.spec.checks.queries.several_tables"
+    monkeypatch.setattr(f"{several}.MAX_ALL_CELLS", 4 * 10 + 6 * 100 - 1)
+    with pytest.raises(Failure, match="10 tables with 640 cells; the most are 1,000 with 639"):
+        tables(10, columns=list(COLUMNS), ways=2)
+    monkeypatch.setattr(f"{several}.MAX_TABLES", 9)
+    with pytest.raises(Failure, match="these are 10 tables, more than 9"):
+        tables(10, columns=list(COLUMNS), ways=2)
+    monkeypatch.setattr(f"{several}.MAX_TABLES", 2)
+    with pytest.raises(Failure, match="3 tables with 6 cells"):
+        tables(attributes=[["a"], ["b"], ["c"]])
+
+
+def test_a_table_has_one_column_of_each_name() -> None:
+    crossed = {"name": "n", "statistic": "marginals", "attributes": [["a"], ["b"]]}
+    loaded(crossed, {"name": "m", "statistic": "count", "by": ["b"]})
+    with pytest.raises(Failure, match="E219"):
+        loaded(crossed, {"name": "n_flag", "statistic": "count", "by": ["b"]})
+    with pytest.raises(Failure, match="E218"):
+        loaded(crossed, {"name": "N", "statistic": "count"})
