@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import pi, sqrt
 
 from dprelease.finishing.tables import SUPPRESSED, Noisy, forms_of, group_of, noisy_figures
-from dprelease.model import AS_RELEASED, Finish, Plan, Query, Read
+from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.postprocess.number_text import listing, number, percent
 from dprelease.report.facts.model import Finishing
 from dprelease.report.numbers import text
@@ -33,7 +33,7 @@ def finishing_of(plan: Plan, read: Read) -> Finishing | None:
         publish_if=condition_of(finish),
         round_to=None if finish.round_to is None else text(finish.round_to),
         flag_unreliable_at=None if usual else text(finish.flag_unreliable_at),
-        explained=tuple(_words(query, group)),
+        explained=tuple(_words(query, group, plan.step(read).noise.family)),
     )
 
 
@@ -52,7 +52,7 @@ def _group(plan: Plan, query: Query) -> Sequence[Noisy]:
     return noisy_figures(plan, [read for read in plan.reads if group_of(read.query) == group])
 
 
-def _words(query: Query, group: Sequence[Noisy]) -> Iterator[str]:
+def _words(query: Query, group: Sequence[Noisy], family: NoiseFamily) -> Iterator[str]:
     finish = query.finish
     noisy = next((noisy for noisy in group if noisy.query == query), None)
     deviation = 0.0
@@ -72,7 +72,7 @@ def _words(query: Query, group: Sequence[Noisy]) -> Iterator[str]:
         )
         deviation = after
     if finish.nonnegative:
-        yield _nonnegative(query, deviation, alone=len(group) < 2)
+        yield _nonnegative(query, deviation * UPWARD.get(family, 0.5), alone=len(group) < 2)
     if finish.integer:
         yield (
             "Rounded to whole numbers so that totals are kept: the largest remainders are rounded "
@@ -98,12 +98,16 @@ def _words(query: Query, group: Sequence[Noisy]) -> Iterator[str]:
         yield f"Flagged low_reliability where the half-width exceeds {share} of the figure."
 
 
-def _nonnegative(query: Query, deviation: float, *, alone: bool) -> str:
-    """The mean of max(0, X) is at most s / sqrt(2 pi) for Gaussian noise and mixtures of it.
+UPWARD = dict.fromkeys((NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN), 1 / sqrt(2 * pi))
+"""The mean of max(0, X), X the noise, is at most so much of its standard deviation.
 
-    Laplace noise is one, with 0.354 s. What all cells of a table are lowered by makes it only less.
-    """
-    bias = f"{'at most' if alone else 'about'} {_size(deviation / sqrt(2 * pi))} on average"
+1 / sqrt(2 pi) for Gaussian noise and mixtures of it, of which Laplace noise is one; else 1/2.
+"""
+
+
+def _nonnegative(query: Query, upward: float, *, alone: bool) -> str:
+    """Say how cells are biased; what all cells of a table are lowered by makes it only less."""
+    bias = f"{'at most' if alone else 'about'} {_size(upward)} on average"
     if not query.groups:
         return (
             "Set to 0 if noise made it less. That biases a figure near 0 upward, one that is "

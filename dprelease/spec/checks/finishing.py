@@ -72,11 +72,11 @@ def with_finishes(queries: Sequence[Query], parts: Parts) -> tuple[Query, ...]:
     _check_both(parts)
     _check_used(queries, parts)
     finished = [replace(query, finish=_finish(query, parts)) for query in queries]
-    found_wrong = {}
+    wrongs: dict[object, Wrong] = {}
     for query in finished:
         if wrong := _wrong_condition(query, finished, _home(query, parts, "publish_if")):
-            found_wrong.setdefault(wrong[0].path, wrong)
-    for home, code, message, hint in found_wrong.values():
+            wrongs.setdefault(wrong[0].path, wrong)
+    for home, code, message, hint in wrongs.values():
         home.complain(code, message, hint, "publish_if")
     return tuple(_agreeing(finished, parts))
 
