@@ -23,6 +23,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
+from dprelease.postprocess.fixed_point import decimal
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.privacy.sensitivity import Contribution, Row, added, replaced
 
@@ -86,8 +87,9 @@ class SpecKeys(NamedTuple):
     ``column``: it needs one; ``numeric``: with bounds; ``squares``: so few steps that their squares
     add up; ``groups``: its column is a group; ``chooses``: among the public values of its column;
     ``where_is_numerator``: the condition is what it asks for, not a filter; ``tables_of``: it makes
-    several tables, each of that statistic, and has no `by`. Of the keys that only some statistics
-    have it ``needs`` some and ``may`` take others.
+    several tables, each of that statistic, and has no `by`; ``ordered``: the values of its column
+    are in order, and `other` is none of them. Of the keys that only some statistics have it
+    ``needs`` some and ``may`` take others.
     """
 
     column: bool = False
@@ -97,6 +99,7 @@ class SpecKeys(NamedTuple):
     chooses: bool = False
     where_is_numerator: bool = False
     tables_of: str = ""
+    ordered: bool = False
     needs: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     mechanisms: tuple[str, ...] = ("auto", "laplace", "gaussian")
@@ -314,6 +317,11 @@ def both(first: Expression | None, second: Expression | None) -> Expression | No
         return first or second
     columns = tuple(dict.fromkeys(first.columns + second.columns))
     return Expression(f"({first.text}) AND ({second.text})", columns)
+
+
+def quantile_endings(query: Query) -> tuple[str, ...]:
+    """Give what follows the query's name for each quantile: _q12_5 for 0.125."""
+    return tuple(f"_q{decimal(100 * q).replace('.', '_')}" for q in query.quantiles)
 
 
 UNKNOWN_CELLS = 1 << 62

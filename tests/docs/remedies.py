@@ -159,6 +159,7 @@ REMEDIES = {
     "E248": "Write a chance between that of a guess and 1.",
     "E249": "Name at least one column.",
     "E250": "Choose another name.",
+    "E252": "List the keys in order, from the smallest to the largest.",
     "E251": "Move the list below the spec's folder, or say `--allow-outside-lists`: "
     "[Lists](columns.md#lists-in-files).",
     "E260": "Leave the key out, or write it in the queries that it fits.",

@@ -196,6 +196,7 @@ SPEC_CODES: tuple[tuple[str, str], ...] = (
     ("E249", "a record-level table without columns"),
     ("E250", "a record-level table whose name is taken"),
     ("E251", "a keys_file or candidates_file that lies outside of the spec's folder, or may"),
+    ("E252", "keys in no order, where the order counts"),
     ("E260", "a key of finishing that a figure can't take"),
     ("E261", "a condition that names no figure, or never holds"),
     ("E262", "tables that can't be made to agree"),

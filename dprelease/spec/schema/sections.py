@@ -344,7 +344,11 @@ class QuerySection(Section, header="[[query]]"):
         "how many of `columns` a table has: 2 stands for all tables of one and of two columns, "
         "`[2]` for those of two",
     )
-    q = Key(quantiles, "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99")
+    q = Key(
+        quantiles,
+        "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99; of cumulative: which to "
+        "read from it",
+    )
     k = Key(picks, "how many values top_k names")
     candidates = Key(
         scalars,
