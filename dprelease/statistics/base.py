@@ -201,6 +201,8 @@ class Statistic(ABC):
     """Whether the figures of cells add up to that of the cells together."""
     names = False
     """Whether its figures are names that are chosen."""
+    in_ranks = False
+    """Whether its error is known in ranks alone, so that it has no half-width and no flag."""
     error_by_records = False
     """Whether its error depends on how many records are behind a figure."""
     example_records = "values"
