@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
+from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
 from dprelease.model import (
     Adjacency,
     Form,
@@ -78,6 +78,19 @@ def constant_half(read: Read, plan: Plan, interval: Fraction) -> Fraction | None
     if read.reading is Reading.COMBINED:
         return combined.half_of(read, plan, interval)
     return _constant_half(read, plan.step(read), interval)
+
+
+def figure_variance(read: Read, plan: Plan) -> Fraction | None:
+    """The variance of a figure's noise, if it is the same for every cell."""
+    if read.reading is Reading.COMBINED:
+        return combined.variance_of(read, plan)
+    step = plan.step(read)
+    one = Fraction(variance(step.noise))
+    if read.reading is Reading.LINEAR:
+        return one * _added_up(read, step) * sum((f * f for f in read.factors), Fraction(0))
+    if not statistic_of(read.query.statistic).one_number:
+        return None
+    return one * _view(read, step).unit[0] ** 2
 
 
 def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int] | None:
