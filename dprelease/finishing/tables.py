@@ -42,8 +42,7 @@ class Noisy(NamedTuple):
 
 def noisy_figures(plan: Plan, reads: Sequence[Read]) -> list[Noisy]:
     """Queries of a plan with what is known of their noise."""
-    steps = {step.query.name: step for step in plan.steps}
-    return [Noisy(read.query, read.step, figure_variance(read, steps[read.step])) for read in reads]
+    return [Noisy(read.query, read.step, figure_variance(read, plan)) for read in reads]
 
 
 @dataclass(frozen=True, slots=True)

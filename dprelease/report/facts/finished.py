@@ -67,12 +67,13 @@ def _words(query: Query, group: Sequence[Noisy], family: NoiseFamily) -> Iterato
             "That is the weighted least squares of all noisy figures of the same records. It "
             "biases nothing, if all records count in each of these tables."
         )
-        yield (
-            f"The standard deviation of a cell's noise goes from {_size(deviation)} to "
-            f"{_size(after)} by that."
-        )
+        if deviation:
+            yield (
+                f"The standard deviation of a cell's noise goes from {_size(deviation)} to "
+                f"{_size(after)} by that."
+            )
         deviation = after
-    if finish.nonnegative:
+    if finish.nonnegative and deviation:
         yield from _nonnegative(query, deviation * UPWARD.get(family, 0.5), alone=len(group) < 2)
     if finish.integer:
         yield (

@@ -68,8 +68,9 @@ def constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None
     return statistic_of(read.query.statistic).halfwidth(view(read, step), interval)
 
 
-def figure_variance(read: Read, step: Step) -> Fraction | None:
+def figure_variance(read: Read, plan: Plan) -> Fraction | None:
     """The variance of a figure's noise, if it is the same for every cell."""
+    step = plan.step(read)
     one = Fraction(variance(step.noise))
     if read.reading is Reading.LINEAR:
         return one * _added_up(read, step) * sum((f * f for f in read.factors), Fraction(0))
