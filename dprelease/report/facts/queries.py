@@ -53,12 +53,16 @@ def query_facts(plan: Plan, read: Read) -> Query:
     """State a query: mechanism, loss, sensitivity, scale, expected error.
 
     Of a query that shares a release with others, loss, sensitivity and scale are those of that
-    release: it is paid for once, for all of ``shares.with``. ``cells`` is None where keys are
-    private.
+    release: it is paid for once, for all of ``shares.with``. Of queries planned together the loss
+    is that of all their steps, ``together`` the first of them, and the scale that of noise with the
+    figures' standard deviation. ``cells`` is None where keys are private.
     """
     interval = plan.release.output.interval
     released = plan.step(read)
     others = [other.name for other in plan.shared_by(released) if other != read.query]
+    strategy = next((one for one in plan.strategies if read.query.name in one.queries), None)
+    if strategy is not None:
+        others = []
     step, query = reading.view(read, plan), read.query
     loss, statistic, target = step.loss, statistic_of(query.statistic), query.accuracy
     linear = read.reading is Reading.LINEAR
@@ -105,9 +109,23 @@ def query_facts(plan: Plan, read: Read) -> Query:
         example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
         expected_error=reading.expected_error(read, plan, interval),
         meaningful_from=statistic.meaningful_from(step, interval),
-        explained=(*explained(step, interval), *_shared_words(plan, read, others)),
+        explained=(
+            *explained(step, interval),
+            *(_together_words(step) if strategy else ()),
+            *_shared_words(plan, read, others),
+        ),
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
         finishing=finishing_of(plan, read),
+        together=strategy.queries[0] if strategy else None,
+    )
+
+
+def _together_words(step: Step) -> Iterator[str]:
+    """Explain the numbers of a figure that is combined of several released ones."""
+    yield (
+        "Planned together with other queries: the figure is combined of several released integers. "
+        "Loss is that of all that is released for these queries, and is paid for once. The scale "
+        f"is that of {step.noise.family} noise with the standard deviation of the figure's noise."
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from dprelease.report.charts.noises import dots_chart, error_chart
 from dprelease.report.document import (
@@ -16,9 +17,12 @@ from dprelease.report.document import (
     Table,
 )
 from dprelease.report.facts.model import PlanFacts, Query, Sensitivity
+from dprelease.report.facts.strategy_model import StrategyFacts, StrategyStep
 from dprelease.report.numbers import shortened, written
 
 HEAD = ("query", "statistic", "by", "cells", "noise", "expected error", "epsilon", "delta")
+
+MOST_ROWS = 4
 
 
 def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
@@ -36,6 +40,7 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     parts: tuple[Part, ...] = (
         Paragraph(f"The expected error is the half-width of the {level:g}% noise interval."),
         Table("queries", "Queries", HEAD, tuple(map(_row, facts.queries)), (3, 6, 7)),
+        *_together(facts.strategies),
         *((Group("pair", charts),) if charts else ()),
         Heading("Sensitivity, mechanism and scale of each query"),
         Paragraph(
@@ -52,6 +57,49 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
         ),
     )
     return Section("noise", f"How the noise {'was' if released else 'is'} made", "Noise", parts)
+
+
+def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
+    """Say what is planned together, what is released for it, and how much less that errs."""
+    if strategies:
+        yield Heading("Planned together")
+    for number, strategy in enumerate(strategies, start=1):
+        yield Paragraph(" ".join(strategy.explained))
+        rows = tuple(
+            (query.name, *(written(shortened(size)) for size in sizes), query.saved)
+            for query in strategy.queries
+            for sizes in [(query.deviation, query.alone)]
+        )
+        yield Table(
+            f"together-{number}",
+            "Standard deviation of the noise",
+            ("query", "planned together", "alone", "less"),
+            rows,
+            (1, 2, 3),
+        )
+        yield Details(
+            f"released for strategy {number}",
+            (
+                Table(
+                    f"together-{number}-released",
+                    "What is released in their place",
+                    ("released", "each cell", "noise", "epsilon", "delta"),
+                    tuple(map(_released, strategy.steps)),
+                    (3, 4),
+                ),
+            ),
+        )
+
+
+def _released(step: StrategyStep) -> tuple[str, ...]:
+    """Name what a strategy releases, how its cells are mixed, and its noise and cost."""
+    kinds = [axis.kind for axis in step.axes]
+    what = "; ".join(step.rows) if len(step.rows) < MOST_ROWS else f"{len(step.rows)} integers"
+    mixed = "" if set(kinds) <= {"each"} else f", along the axes {', '.join(kinds)}"
+    parameter = written(shortened(float(Fraction(step.parameter))))
+    law = "variance" if step.family == "gaussian" else "scale"
+    losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
+    return step.name, f"{what}{mixed}", f"{step.family}, {law} {parameter}", *losses
 
 
 def _sentences(query: Query) -> tuple[str, ...]:
@@ -74,8 +122,8 @@ def _row(query: Query) -> tuple[str, ...]:
 
 def _paid(query: Query) -> tuple[str, str]:
     """Epsilon and delta; of a shared release that is told once, with the query that lends it."""
-    if query.shares is not None and query.shares.release != query.name:
-        return f"as {query.shares.release}", ""
+    if query.lender not in {None, query.name}:
+        return f"as {query.lender}", ""
     return written(shortened(query.epsilon)), written(shortened(query.delta))
 
 
