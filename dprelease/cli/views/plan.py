@@ -39,7 +39,7 @@ def write_plan(plan: Facts, ledger: PlannedLedger) -> None:
     if perturbs:
         tables += _record_tables(perturbs, percent)
     if plan.get("strategies"):
-        tables.append((_together(plan["strategies"]), _RELEASED_INSTEAD))
+        tables.append((_together(plan["strategies"]), _DEVIATIONS))
     if plan.get("what_if"):
         tables.append((_what_if(plan["what_if"], steps, perturbs), ""))
     answer(rendered(tables))
@@ -122,7 +122,7 @@ def _how(steps: Sequence[Facts]) -> Table:
     return table
 
 
-_RELEASED_INSTEAD = "Standard deviations of the noise of a figure."
+_DEVIATIONS = "Standard deviations of the noise of a figure."
 
 
 def _together(strategies: Sequence[Facts]) -> Table:

@@ -96,7 +96,7 @@ def _words(
 ) -> Iterator[str]:
     names = _few(list(dict.fromkeys(read.query.column_name for read in reads)))
     together = "Planned together" if len(queries) > 1 else "Read from other counts"
-    yield f"{together}: {names}. In their place {listing(list(_released(steps)))} are released."
+    yield f"{together}: {names}. Released in their place: {listing(list(_released(steps)))}."
     yield "The figures are the best linear unbiased estimates from all of these."
     percents = sorted(int(query.saved.removesuffix("%")) for query in queries)
     least, most = percents[0], percents[-1]
@@ -105,7 +105,7 @@ def _words(
     cost = f"epsilon {loss_text(loss.epsilon)}"
     cost += f", delta {loss_text(loss.delta)}" if loss.delta else ""
     cost += f" (rho {loss_text(loss.rho)})" if loss.rho is not None else ""
-    yield f"All of it costs {cost}, and is paid for once."
+    yield f"All of it costs at most {cost}, and is paid for once."
     if sum(read.query.where == steps[0].query.where for read in reads) > 1:
         yield "Their tables add up to each other exactly, records in no published group included."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from dprelease.postprocess.number_text import listing
 from dprelease.report.charts.noises import dots_chart, error_chart
 from dprelease.report.document import (
     Definitions,
@@ -17,7 +18,7 @@ from dprelease.report.document import (
     Table,
 )
 from dprelease.report.facts.model import PlanFacts, Query, Sensitivity
-from dprelease.report.facts.strategy_model import StrategyFacts, StrategyStep
+from dprelease.report.facts.strategy_model import StrategyFacts, StrategyGroup, StrategyStep
 from dprelease.report.numbers import shortened, written
 
 HEAD = ("query", "statistic", "by", "cells", "noise", "expected error", "epsilon", "delta")
@@ -84,22 +85,26 @@ def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
                     f"together-{number}-released",
                     "What is released in their place",
                     ("released", "each cell", "noise", "epsilon", "delta"),
-                    tuple(map(_released, strategy.steps)),
+                    tuple(_released(step, strategy.groups) for step in strategy.steps),
                     (3, 4),
                 ),
             ),
         )
 
 
-def _released(step: StrategyStep) -> tuple[str, ...]:
+def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str, ...]:
     """Name what a strategy releases, how its cells are mixed, and its noise and cost."""
-    kinds = [axis.kind for axis in step.axes]
+    columns = [groups[place].column for place in step.groups]
+    mixed: dict[str, list[str]] = {}
+    for axis, column in zip(step.axes, columns, strict=True):
+        if axis.kind != "each":
+            mixed.setdefault(axis.kind, []).append(column)
     what = "; ".join(step.rows) if len(step.rows) < MOST_ROWS else f"{len(step.rows)} integers"
-    mixed = "" if set(kinds) <= {"each"} else f", along the axes {', '.join(kinds)}"
+    what += "".join(f", {kind} along {listing(names)}" for kind, names in mixed.items())
     parameter = written(shortened(float(Fraction(step.parameter))))
     law = "variance" if step.family == "gaussian" else "scale"
     losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
-    return step.name, f"{what}{mixed}", f"{step.family}, {law} {parameter}", *losses
+    return step.name, what, f"{step.family}, {law} {parameter}", *losses
 
 
 def _sentences(query: Query) -> tuple[str, ...]:
