@@ -33,6 +33,7 @@ from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.queries import query_facts
 from dprelease.report.numbers import text
 from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.read_release import view
 
 
 def figure_changes(pair: Pair) -> Iterator[Change]:
@@ -120,7 +121,7 @@ def _queries(plan: Plan) -> dict[str, Item]:
     items = {}
     for read in plan.reads:
         query, stated = read.query, to_json(query_facts(plan, read))
-        facts = _query(stated, plan.step(read).loss.epsilon, query, plan.release.columns)
+        facts = _query(stated, view(read, plan).loss.epsilon, query, plan.release.columns)
         of = f" of {stated['column']}" if stated["column"] else ""
         by = f" by {facts['by']}" if facts["by"] else ""
         summary = f"{query.statistic}{of}{by}, expected error {stated['expected_error']}"
@@ -161,6 +162,7 @@ def _query(
             else {"partition_selection": _amounts(delta=selection.delta, epsilon=selection.epsilon)}
         ),
         "number of groups": "private" if stated["cells"] is None else stated["cells"],
+        "planned together with": stated.get("together"),
         "mechanism": stated["mechanism"],
         "epsilon": epsilon,
         "delta": Fraction(str(stated["delta"])),
