@@ -58,7 +58,9 @@ def query_facts(plan: Plan, read: Read) -> Query:
     """
     interval = plan.release.output.interval
     released = plan.step(read)
-    others = [other.name for other in plan.shared_by(released) if other != read.query]
+    # what is planned together is told once, for all of it
+    together = () if read.reading is Reading.COMBINED else plan.shared_by(released)
+    others = [other.name for other in together if other != read.query]
     step, query = reading.view(read, plan), read.query
     loss, statistic, target = step.loss, statistic_of(query.statistic), query.accuracy
     linear = read.reading is Reading.LINEAR
