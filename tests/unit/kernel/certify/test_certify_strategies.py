@@ -35,7 +35,10 @@ def nested() -> Plan:
     made = plans.release((("g",), None), (("g", "h"), None))
     g, h = (group.completed() for group in made.queries[1].groups)
     steps = [plans.step("g", 1, 1, [g]), plans.step("h", 6, 12, [g, h], (EACH, CENTRED))]
-    terms = [[Term("g", ONE)], [Term("h", Fraction(1, 16)), Term("g", Fraction(1, 4))]]
+    terms = [
+        [Term("g", ONE, groups=(0,))],
+        [Term("h", Fraction(1, 16), groups=(0, 1)), Term("g", Fraction(1, 4), groups=(0,))],
+    ]
     return plans.combined(made, steps, terms)
 
 
@@ -47,7 +50,10 @@ def filtered() -> Plan:
         plans.step("g", 4, 6, [g], (CENTRED,), [where]),
         plans.step("n", 1, 1, (), (), [where]),
     ]
-    terms = [[Term("g", Fraction(1, 9)), Term("n", Fraction(1, 3))], [Term("n", ONE)]]
+    terms = [
+        [Term("g", Fraction(1, 9), groups=(0,)), Term("n", Fraction(1, 3))],
+        [Term("n", ONE)],
+    ]
     return plans.combined(made, steps, terms)
 
 
@@ -128,6 +134,12 @@ ADD_UP = "the terms add up to the count of the query"
 FILTER, OTHER = (plans.conditions().reads[at].query.where for at in (1, 2))
 BY_H = plans.centred().reads[2].query.groups
 READABLE = "cells that are added up are released as they are"
+MATCHED = "the groups of terms are groups of the step and of the figures"
+
+
+def without_the_table_by_g() -> tuple[Term, ...]:
+    total, _, *others = plans.centred().reads[3].terms
+    return (total, *others)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +147,15 @@ READABLE = "cells that are added up are released as they are"
     [
         (lambda: plans.term(plans.centred(), 3, 1, factor=Fraction(1, 35)), ADD_UP),
         (lambda: plans.term(plans.centred(), 3, 3, factor=Fraction(0)), ADD_UP),
-        (lambda: plans.read(plans.centred(), 3, terms=plans.centred().reads[3].terms[::2]), ADD_UP),
+        (lambda: plans.read(plans.centred(), 3, terms=without_the_table_by_g()), ADD_UP),
         (lambda: plans.read(plans.centred(), 3, terms=plans.centred().reads[3].terms * 2), ADD_UP),
-        (lambda: plans.read(plans.centred(), 1, terms=plans.centred().reads[2].terms), READABLE),
+        (lambda: plans.read(plans.centred(), 1, terms=plans.centred().reads[2].terms), MATCHED),
+        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, 0, 1)), MATCHED),
+        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, 2)), MATCHED),
+        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, -1)), MATCHED),
+        (lambda: plans.term(plans.centred(), 3, 3, groups=(0,)), READABLE),
+        (lambda: plans.term(plans.full(), 0, 0, groups=(0,)), ADD_UP),
+        (lambda: plans.term(plans.full(), 1, 0, groups=(0, 1)), MATCHED),
         (lambda: plans.term(plans.conditions(), 1, 0, row=1), ADD_UP),
         (lambda: plans.term(plans.conditions(), 1, 1, factor=-HALF), ADD_UP),
         (lambda: plans.term(plans.conditions("g"), 0, 0, factor=HALF), ADD_UP),
