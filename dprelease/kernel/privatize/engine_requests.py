@@ -61,7 +61,7 @@ def jobs_of(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]
     """
     people = release.privacy.bounding is not None
     ordered = sorted(steps, key=lambda step: step.threshold is None)
-    joined = {} if people else joined_groups(ordered)
+    joined = joined_groups(ordered, people=people)
     by_rows: dict[_Rows, list[Step]] = {}
     for step in ordered:
         by_rows.setdefault(_rows(step, joined, people=people), []).append(step)

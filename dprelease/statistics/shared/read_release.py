@@ -30,7 +30,7 @@ from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.screened_counts import CHANCE, screened_half
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, Neighbours
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, neighbours_of
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import combined
@@ -159,7 +159,7 @@ def _combined_view(read: Read, plan: Plan) -> Step:
         measures=statistic.released(query).measures,
         transform=((1,),),
         unit=(Fraction(1),),
-        sensitivity=statistic.sensitivity(query, Neighbours(plan.release.privacy.adjacency)),
+        sensitivity=statistic.sensitivity(query, neighbours_of(plan.release)),
         noise=combined.noise_like(read, plan),
         loss=_loss_of(steps, plan.loss),
     )
