@@ -35,11 +35,6 @@ from dprelease.model import (
 ONE, HALF, QUARTER = Fraction(1), Fraction(1, 2), Fraction(1, 4)
 Row = tuple[int, ...]
 
-PEOPLE = {
-    "unit": "column",
-    "unit_column": "p",
-    "bounding": {"max_rows_per_unit": 2, "max_groups_per_unit": 2},
-}
 COLUMNS: dict[str, Any] = {
     "g": {"type": "string", "keys": ["a", "b"]},
     "h": {"type": "string", "keys": ["u", "v", "w"]},
@@ -59,7 +54,9 @@ def release(*queries: tuple[tuple[str, ...], str | None], **privacy: Any) -> Rel
         for at, (by, where) in enumerate(queries)
     ]
     if privacy.pop("people", False):
-        privacy |= PEOPLE
+        cells = privacy.pop("in_cells", 2)
+        bounding = {"max_rows_per_unit": 2, "max_groups_per_unit": cells}
+        privacy |= {"unit": "column", "unit_column": "p", "bounding": bounding}
     return load(
         {
             "release": {"name": "r"},
@@ -169,6 +166,19 @@ def conditions(*by: str, where: str | None = None, **privacy: Any) -> Plan:
     total = Term("total", ONE, 0, places)
     parts = [[Term("both", HALF, row, places), replace(total, factor=HALF)] for row in (0, 1)]
     return combined(made, steps, [[total], *parts])
+
+
+def by_filters(**privacy: Any) -> Plan:
+    """The records and those that pass a filter, which are read with nothing of the others."""
+    made = release(((), None), ((), "y > 3"), **privacy)
+    rows = 2 if privacy.get("people") else 1
+    filters = [query.where for query in made.queries]
+    steps = [
+        step(name, rows, rows**2, filters=[where])
+        for name, where in zip(("all", "some"), filters, strict=True)
+    ]
+    terms = [[Term("all", ONE)], [Term("some", ONE), Term("all", Fraction(0))]]
+    return combined(made, steps, terms)
 
 
 def full(**privacy: Any) -> Plan:

@@ -18,6 +18,7 @@ from dprelease.model import (
     EACH,
     AxisKind,
     AxisMatrix,
+    Bounding,
     ColumnType,
     Group,
     Loss,
@@ -77,6 +78,8 @@ def full_of_people() -> Plan:
 RIGHT: dict[str, Callable[[], Plan]] = {
     "centred": plans.centred,
     "centred, a row replaced": lambda: plans.centred(adjacency="replace-one"),
+    "centred, rows of people": lambda: plans.centred(people=True),
+    "filters": plans.by_filters,
     "conditions": plans.conditions,
     "conditions in cells": lambda: plans.conditions("g"),
     "conditions in all cells": lambda: plans.conditions("g", "k"),
@@ -232,9 +235,33 @@ def test_terms_of_no_step_are_refused() -> None:
 
 
 def test_bounded_rows_are_the_same_in_all_terms_of_a_figure() -> None:
-    """Which rows are kept of a unit depends on the cells that they lie in."""
-    message = refused(plans.centred(people=True))
+    """Which rows are kept of a unit depends on the filter that they pass."""
+    message = refused(plans.by_filters(people=True))
     assert "terms count the same rows of a unit" in message
+
+
+@pytest.mark.parametrize("limits", [(2, 1, 2), (2, 2, 1), (4, 2, 2)])
+def test_units_bounded_by_cells_are_refused(limits: tuple[int, int, int]) -> None:
+    """In the cells of a joined table they may have more rows than in the step's own."""
+    plan = plans.centred(people=True)
+    privacy = replace(plan.release.privacy, bounding=Bounding(*limits))
+    message = refused(replace(plan, release=replace(plan.release, privacy=privacy)))
+    assert "limited by their number alone" in message
+
+
+@pytest.mark.parametrize("limits", [(2, 2, 2), (2, 3, 5), (1, 1, 1), (5, 1, 1)])
+def test_units_bounded_by_their_rows_are_certified(limits: tuple[int, int, int]) -> None:
+    plan = plans.centred(people=True)
+    privacy = replace(plan.release.privacy, bounding=Bounding(*limits))
+    bounded = replace(plan, release=replace(plan.release, privacy=privacy))
+    assert certify(bounded).plan is bounded
+
+
+def test_a_group_of_a_strategy_stands_once() -> None:
+    plan = plans.full()
+    (g, k) = plan.steps[0].query.groups
+    message = refused(plans.changed(plan, 0, {"groups": (g, k, g)}))
+    assert "groups of a strategy are those of queries of the release, each once" in message
 
 
 def test_completed_groups_are_groups() -> None:

@@ -780,7 +780,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "cells"',
         lambda: plans.changed(plans.full(), 0, {"groups": plans.full().reads[1].query.groups}),
     ),
-    "groups of a strategy are those of queries of the release": (
+    "groups of a strategy are those of queries of the release, each once": (
         'step 1, "cells"',
         lambda: plans.changed(plans.full(), 0, {"groups": plans.centred().steps[2].query.groups}),
     ),
@@ -795,6 +795,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         lambda: plans.changed(
             plans.conditions(), 0, {"where": plans.conditions().reads[1].query.where}
         ),
+    ),
+    "rows of a unit that a strategy counts are limited by their number alone": (
+        'step 1, "total"',
+        lambda: plans.conditions(people=True, in_cells=1),
     ),
     # --- cells mixed along axes
     "what is mixed along axes is noisy numbers": (
@@ -930,7 +934,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "terms count the same rows of a unit": (
         'the figures of "q1"',
-        lambda: plans.centred(people=True),
+        lambda: plans.by_filters(people=True),
     ),
     "the groups of terms are groups of the step and of the figures": (
         'the figures of "q1"',
