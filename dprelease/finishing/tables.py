@@ -83,7 +83,7 @@ def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finishe
             for column in _published(finish, table, name, members, shown, visible):
                 final[table, column.name] = column
             before = columns.get((table, name))
-            if before is not None and before.kind != "text" and _changes(finish, before.decimals):
+            if before is not None and before.kind != "text" and _changes(finish):
                 raw[table, name] = _hidden(before.values, visible), before.decimals
     return Finished(
         tuple(
@@ -100,10 +100,10 @@ def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finishe
     )
 
 
-def _changes(finish: Finish, decimals: int) -> bool:
-    """Whether figures with so many decimals may become others, whatever they are."""
-    moved = finish.consistent or finish.nonnegative or finish.round_to is not None
-    return moved or (finish.integer and decimals > 0)
+def _changes(finish: Finish) -> bool:
+    """Whether figures may become others."""
+    adjusted = finish.consistent or finish.nonnegative or finish.integer
+    return adjusted or finish.round_to is not None
 
 
 def figures_of(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:
