@@ -14,6 +14,8 @@ from dprelease import load
 from dprelease.kernel.verify.additive import pure_rho
 from dprelease.model import (
     CENTRED,
+    EACH,
+    AxisKind,
     AxisMatrix,
     Expression,
     Group,
@@ -209,3 +211,26 @@ def term(plan: Plan, at: int, place: int, **changes: Any) -> Plan:
     parts = list(plan.reads[at].terms)
     parts[place] = replace(parts[place], **changes)
     return read(plan, at, terms=tuple(parts), step=parts[0].step)
+
+
+def matrix(axis: AxisMatrix, labels: int) -> list[list[int]]:
+    """The matrix of an axis, by its definition."""
+    every = range(labels)
+    if axis.kind is AxisKind.EACH:
+        return [[int(i == j) for j in every] for i in every]
+    if axis.kind is AxisKind.CENTRED:
+        return [[labels * (i == j) - 1 for j in every] for i in every]
+    if axis.kind is AxisKind.RUNNING:
+        (column,) = axis.entries
+        return [[column[i - j] if i >= j else 0 for j in every] for i in every]
+    return [list(row) for row in axis.entries]
+
+
+def mixing(made: Step) -> list[list[int]]:
+    """The whole matrix of a step: a row for each released integer, a column for each cell."""
+    whole = [[1]]
+    for at, group in enumerate(made.query.groups):
+        axis = made.axes[at] if made.axes else EACH
+        part = matrix(axis, len(group.labels))
+        whole = [[a * b for a in one for b in other] for one in whole for other in part]
+    return whole
