@@ -8,18 +8,20 @@ from fractions import Fraction
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
 from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
-from dprelease.report.facts.finished import finishing_of
+from dprelease.report.facts.finished import finishings
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.model import (
     Accounting,
     Accuracy,
     ExampleHalfwidth,
+    Finishing,
     NoiseScale,
     Query,
     RatioPart,
     Sensitivity,
     Shares,
 )
+from dprelease.report.facts.strategies import Whole, wholes_of
 from dprelease.report.numbers import root, text, upward
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import read_release as reading
@@ -49,7 +51,16 @@ def _scaled(step: Step, unit: Fraction) -> int | float:
     return upward(parameter * unit)
 
 
-def query_facts(plan: Plan, read: Read) -> Query:
+def queries_facts(plan: Plan) -> tuple[Query, ...]:
+    """State every query of a plan, with what is done to its figures."""
+    done, wholes = finishings(plan), wholes_of(plan)
+    return tuple(
+        _query_facts(plan, read, done.get(read.query.name), wholes.get(read.query.name))
+        for read in plan.reads
+    )
+
+
+def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Whole | None) -> Query:
     """State a query: mechanism, loss, sensitivity, scale, expected error.
 
     Of a query that shares a release with others, loss, sensitivity and scale are those of that
@@ -59,12 +70,12 @@ def query_facts(plan: Plan, read: Read) -> Query:
     """
     interval = plan.release.output.interval
     released = plan.step(read)
-    others = [other.name for other in plan.shared_by(released) if other != read.query]
-    strategy = next((one for one in plan.strategies if read.query.name in one.queries), None)
-    if strategy is not None:
-        others = []
+    # what is planned together is told once, for all of it
+    together = () if whole else plan.shared_by(released)
+    others = [other.name for other in together if other != read.query]
     step, query = reading.view(read, plan), read.query
-    loss, statistic, target = step.loss, statistic_of(query.statistic), query.accuracy
+    loss = whole.loss if whole else step.loss
+    statistic, target = statistic_of(query.statistic), query.accuracy
     linear = read.reading is Reading.LINEAR
     unit = max(map(abs, read.factors)) if linear else step.unit[0]
     half = reading.constant_half(read, plan, interval)
@@ -111,12 +122,12 @@ def query_facts(plan: Plan, read: Read) -> Query:
         meaningful_from=statistic.meaningful_from(step, interval),
         explained=(
             *explained(step, interval),
-            *(_together_words(step) if strategy else ()),
+            *(_together_words(step) if whole else ()),
             *_shared_words(plan, read, others),
         ),
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
-        finishing=finishing_of(plan, read),
-        together=strategy.queries[0] if strategy else None,
+        finishing=finishing,
+        together=whole.first if whole else None,
     )
 
 

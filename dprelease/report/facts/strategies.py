@@ -6,6 +6,7 @@ Numbers are of the plan alone: no figure is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
 from dprelease.postprocess.number_text import listing
@@ -19,10 +20,32 @@ from dprelease.report.facts.strategy_model import (
 )
 from dprelease.report.numbers import loss_text, root, upward
 from dprelease.statistics.shared.combined import variance_of
-from dprelease.statistics.shared.read_release import view
+from dprelease.statistics.shared.read_release import loss_of
 
 MOST_NAMES = 8
 """A sentence names no more than so many."""
+
+
+class Whole(NamedTuple):
+    """Of a strategy the query that is named first, and the loss of all steps together."""
+
+    first: str
+    loss: Loss
+
+
+def wholes_of(plan: Plan) -> dict[str, Whole]:
+    """The strategy of each query that has one."""
+    wholes: dict[str, Whole] = {}
+    for strategy in plan.strategies:
+        members = set(strategy.queries)
+        first = next(query.name for query in plan.release.queries if query.name in members)
+        wholes |= dict.fromkeys(members, Whole(first, _loss(plan, strategy)))
+    return wholes
+
+
+def _loss(plan: Plan, strategy: Strategy) -> Loss:
+    own = set(strategy.steps)
+    return loss_of([step for step in plan.steps if step.query.name in own], plan.loss)
 
 
 def strategies_of(plan: Plan) -> tuple[StrategyFacts, ...]:
@@ -34,7 +57,7 @@ def _strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
     members, own = set(strategy.queries), set(strategy.steps)
     reads = [read for read in plan.reads if read.query.name in members]
     steps = [step for step in plan.steps if step.query.name in own]
-    loss = view(reads[0], plan).loss
+    loss = _loss(plan, strategy)
     groups = list(dict.fromkeys(group for step in steps for group in step.query.groups))
     queries = tuple(_query(plan, read) for read in reads)
     return StrategyFacts(

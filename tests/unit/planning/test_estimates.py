@@ -62,14 +62,21 @@ def estimated(
     tables: Sequence[str], released: Sequence[str], variances: Sequence[float]
 ) -> dict[str, list[Matrix]]:
     best = Estimates(
-        [frozenset(map(group, names)) for names in tables],
-        [tuple(map(group, names)) for names in released],
+        [axes(names) for names in tables], [axes(names) for names in released], list(SIZES.values())
     )
     figures = best.figures(variances)
-    return {
-        names: read(names, released, list(figures[frozenset(map(group, names))]))
-        for names in tables
-    }
+    made = {names: read(names, released, list(figures[axes(names)])) for names in tables}
+    for names, shares in best.amounts(variances).items():
+        # what is compared before any fraction is made
+        (table,) = [other for other in tables if axes(other) == names]
+        for place, part in enumerate(made[table]):
+            share = (part.astype(float) ** 2).sum(axis=1)
+            assert share == pytest.approx(shares.get(place, 0.0), abs=1e-5)
+    return made
+
+
+def axes(names: str) -> frozenset[int]:
+    return frozenset(list(SIZES).index(name) for name in names)
 
 
 def least_squares(
