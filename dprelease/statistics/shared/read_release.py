@@ -151,8 +151,7 @@ def _view(read: Read, step: Step) -> Step:
 
 
 def _combined_view(read: Read, plan: Plan) -> Step:
-    (strategy,) = [one for one in plan.strategies if read.query.name in one.queries]
-    steps = [step for step in plan.steps if step.query.name in strategy.steps]
+    steps = [step for step in plan.steps if step.query.name in read.steps]
     statistic, query = statistic_of(read.query.statistic), read.query
     return Step(
         query=query,
