@@ -165,6 +165,11 @@ class Query:
         return column_name(self.name)
 
     @property
+    def one_of_several(self) -> bool:
+        """Whether it is one of the tables of a query that has several."""
+        return self.name != self.column_name
+
+    @property
     def cells(self) -> int:
         """Number of cells of the cross product of the groups (1 when there are none).
 

@@ -160,9 +160,12 @@ def _of_columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
 
 
 def _may_share(draft: Draft) -> bool:
-    """Not what selects keys, and not a figure that no neighbour changes: it needs no noise."""
+    """Not what selects keys, and not a figure that no neighbour changes: it needs no noise.
+
+    Nor one of several tables of a query: it is planned with the others, to add up with them.
+    """
     query = draft.query
-    if draft.selects or _sharing(query) is None:
+    if draft.selects or _sharing(query) is None or query.one_of_several:
         return False
     if not _counts_rows(query) and not quantity(query.column).grid.width:
         return False

@@ -124,7 +124,8 @@ def _is_condition(draft: Draft, counts: Sequence[Draft]) -> bool:
 
 def _family(draft: Draft) -> str:
     """The name of the query with a budget of its own whose table it is, one of several; or none."""
-    return draft.query.name.rpartition(":")[0] if draft.demand.stated else ""
+    query = draft.query
+    return query.column_name if draft.demand.stated and query.one_of_several else ""
 
 
 def _is_plain_count(draft: Draft) -> bool:

@@ -252,3 +252,11 @@ def test_labels_that_leave_records_out_are_completed() -> None:
     for step in made.steps:
         assert all(group.total and len(group.labels) == 9 for group in step.query.groups)
     assert Fraction(0) < min(made.alone.values())
+
+
+def test_all_tables_of_a_query_are_planned_together_beside_a_mean_too() -> None:
+    crossed = {"name": "n", "statistic": "marginals", "columns": ["a", "b"], "ways": 2}
+    mean = {"name": "m", "statistic": "mean", "column": "x", "by": ["a"]}
+    made = make_plan(release_of(DELTA, {"a": 3, "b": 4}, [crossed, mean]))
+    (strategy,) = made.strategies
+    assert sorted(strategy.queries) == ["n:by_a", "n:by_a_b", "n:by_b"]
