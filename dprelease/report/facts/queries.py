@@ -104,7 +104,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         rho=None if loss.rho is None else upward(loss.rho),
         sensitivity=_sensitivity(step, unit),
         scale=_scaled(step, unit) if linear else _scale(step),
-        granularity=upward(unit),
+        granularity=upward(Fraction(1, 10**read.decimals) if whole else unit),
         denominator=NoiseScale(scale=_scale(step, 1), granularity=upward(step.unit[1]))
         if "denominator" in statistic.keys.needs
         else None,
