@@ -29,6 +29,7 @@ from dprelease.model.plans import QuantileStep as QuantileStep
 from dprelease.model.plans import Read as Read
 from dprelease.model.plans import Reading as Reading
 from dprelease.model.plans import Step as Step
+from dprelease.model.plans import Strategy as Strategy
 from dprelease.model.queries import Accuracy as Accuracy
 from dprelease.model.queries import Candidates as Candidates
 from dprelease.model.queries import Group as Group
@@ -67,3 +68,8 @@ from dprelease.model.requests import Measure as Measure
 from dprelease.model.requests import MeasureKind as MeasureKind
 from dprelease.model.requests import Quantity as Quantity
 from dprelease.model.requests import Source as Source
+from dprelease.model.strategies import CENTRED as CENTRED
+from dprelease.model.strategies import EACH as EACH
+from dprelease.model.strategies import AxisKind as AxisKind
+from dprelease.model.strategies import AxisMatrix as AxisMatrix
+from dprelease.model.strategies import Term as Term

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from dprelease.model.plans import Form, Plan, Read, Step
 from dprelease.model.record_tables import LaplaceLaw, Law, RecordStep, Response, SubsetLaw, Window
+from dprelease.model.strategies import Term
 
 Json = dict[str, object]
 
@@ -75,7 +76,19 @@ def step_json(step: Step) -> Json:
         **_selection(step),
         "transform": list(map(list, step.transform)),
         "cells": None if step.query.private else step.query.cells,
+        **_mixing(step),
     }
+
+
+def _mixing(step: Step) -> Json:
+    """State what a strategy's step has beside, which no query of the spec states."""
+    if not step.axes:
+        return {}
+    groups = [{"column": group.column, "labels": list(group.labels)} for group in step.query.groups]
+    axes = [
+        {"kind": str(axis.kind), "entries": list(map(list, axis.entries))} for axis in step.axes
+    ]
+    return {"groups": groups, "axes": axes}
 
 
 def _selection(step: Step) -> Json:
@@ -114,6 +127,16 @@ def _read(read: Read) -> Json:
         "factors": [str(factor) for factor in read.factors],
         "merged": list(read.merged),
         "screened": read.screened,
+        **({"terms": list(map(_term, read.terms))} if read.terms else {}),
+    }
+
+
+def _term(term: Term) -> Json:
+    return {
+        "step": term.step,
+        "row": term.row,
+        "factor": str(term.factor),
+        "groups": list(term.groups),
     }
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from math import prod
 
 from dprelease.model.loss import Loss, Noise, Sensitivity
 from dprelease.model.queries import Query
 from dprelease.model.record_tables import RecordStep
 from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
+from dprelease.model.strategies import AxisMatrix, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Step:
     step selects its table's private keys: those whose first released integer reaches it. These are
     the cells of all other steps of the table, whatever their form;
     see ``dprelease.kernel.privatize.partition_selection``.
+    With ``axes``, one for each group of the query and one for its axis, the cells are mixed along
+    each of them before noise is added; without, every cell is released as it is.
     CHOICE: for each cell of the query's groups, ``query.picks`` candidates by the one score that
     ``transform`` makes of the measures, or of ``query.candidates``; released are positions.
     QUANTILES: for each cell and quantile a grid integer, by ``scheme``.
@@ -73,12 +77,17 @@ class Step:
     threshold: int | None = None
     scheme: QuantileScheme | None = None
     points: Quantity | None = None  # of QUANTILES: what is put in order
+    axes: tuple[AxisMatrix, ...] = ()
 
     @property
     def draws(self) -> int:
         """How many draws of noise one released integer takes (NUMBERS, no private group)."""
         axis = self.query.axis
-        return self.query.cells * (len(axis.labels) if axis is not None else 1)
+        groups = (*self.query.groups, *(() if axis is None else (axis,)))
+        labels = [len(group.labels) for group in groups]
+        if not self.axes:
+            return prod(labels)
+        return prod(map(AxisMatrix.outputs, self.axes, labels))
 
 
 class Reading(StrEnum):
@@ -86,12 +95,13 @@ class Reading(StrEnum):
 
     OWN: as the query's statistic reads what it would have released itself. LINEAR: one figure for
     each cell, a combination of its released integers. MOMENTS: a mean, of the three sums of a
-    variance.
+    variance. COMBINED: a count for each cell, a combination of the integers of several steps.
     """
 
     OWN = "own"
     LINEAR = "linear"
     MOMENTS = "moments"
+    COMBINED = "combined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +111,8 @@ class Read:
     ``rows`` are the released integers that it is made of. LINEAR: the figure is ``factors @`` these
     integers; of the cells that differ in the step's groups at ``merged`` only, the sum.
     ``screened``: the last row counts records without a value, of which none are expected: it is
-    left out where it can't be told from 0 (see ``postprocess.screened_counts``).
+    left out where it can't be told from 0 (see ``postprocess.screened_counts``). COMBINED: the
+    figure is the sum of ``terms``; ``step`` is the first one's, and there are no ``rows``.
     """
 
     query: Query
@@ -111,6 +122,20 @@ class Read:
     factors: tuple[Fraction, ...] = ()
     merged: tuple[int, ...] = ()
     screened: bool = False
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of all steps that it is read from."""
+        return tuple(dict.fromkeys(term.step for term in self.terms)) or (self.step,)
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Queries planned together, by name, and the steps that their figures are combined from."""
+
+    queries: tuple[str, ...]
+    steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +144,8 @@ class Plan:
 
     ``steps`` is what is released; ``reads``, one for each query of the release in order, what is
     made of that. ``records`` are the record-level tables. ``loss`` is what is charged, composed by
-    ``method``; ``basic`` is the plain sum for comparison.
+    ``method``; ``basic`` is the plain sum for comparison, and so is ``alone``: the variance that
+    each combined figure would have had if its query had not been planned together with others.
     """
 
     release: Release
@@ -131,6 +157,7 @@ class Plan:
     advanced: Loss | None = None  # by advanced composition, for comparison
     reads: tuple[Read, ...] = ()
     records: tuple[RecordStep, ...] = ()
+    alone: Mapping[str, Fraction] = field(default_factory=dict)
 
     def step(self, read: Read) -> Step:
         """The step that a query is read from."""
@@ -138,7 +165,22 @@ class Plan:
 
     def shared_by(self, step: Step) -> tuple[Query, ...]:
         """The queries that are read from a step."""
-        return tuple(read.query for read in self.reads if read.step == step.query.name)
+        return tuple(read.query for read in self.reads if step.query.name in read.steps)
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """What was planned together: steps and queries that combined figures tie together."""
+        strategies: list[Strategy] = []
+        for read in self.reads:
+            if read.reading is not Reading.COMBINED:
+                continue
+            joined = Strategy((read.query.name,), read.steps)
+            for other in [other for other in strategies if set(other.steps) & set(joined.steps)]:
+                strategies.remove(other)
+                queries, steps = (*other.queries, *joined.queries), (*other.steps, *joined.steps)
+                joined = Strategy(queries, tuple(dict.fromkeys(steps)))
+            strategies.append(joined)
+        return tuple(strategies)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
 from dprelease.model.columns import Column, ColumnType, Expression, Grid
+
+HIDDEN = "(in no group)"
+"""A label that is never published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,8 @@ class Group:
     exactly one of ``keys`` (declared values) and ``edges`` (bins: half-open, the last one closed)
     is set. ``labels`` are the published labels in order: the keys or bins, then ``other``.
     Undeclared values go to ``other`` if set, else the record belongs to no cell; nulls go to
-    ``null_label`` if set (one of ``labels``), else to no cell.
+    ``null_label`` if set (one of ``labels``), else to no cell. A completed group may have a last
+    label that stands for nulls, or for them and other values.
     """
 
     column: str
@@ -30,6 +34,25 @@ class Group:
     other: str | None = None
     null_label: str | None = None
     private: bool = False
+
+    @property
+    def total(self) -> bool:
+        """Whether it has a label for every record."""
+        return self.other is not None and self.null_label is not None
+
+    def completed(self) -> Group:
+        """The group with one more label, the last, for records that have none; itself if all do."""
+        if self.total or self.private:
+            return self
+        hidden = HIDDEN
+        while hidden in self.labels:
+            hidden += "'"
+        return replace(
+            self,
+            labels=(*self.labels, hidden),
+            other=hidden if self.other is None else self.other,
+            null_label=hidden if self.null_label is None else self.null_label,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +134,7 @@ class Query:
     denominator: Part | None = None
     key_selection: KeySelection | None = None
     accuracy: Accuracy | None = None
-    implied: bool = False  # not in the spec: the count that selects a table's private keys
+    implied: bool = False  # not in the spec: it selects private keys, or is of a strategy
 
     @property
     def column_name(self) -> str:

@@ -58,7 +58,7 @@ def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
     if total.epsilon is None:
         return None
     remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
-    roots = _roots(drafts, 3)
+    roots = _roots(drafts, mix, 3)
     if remaining_epsilon <= 0:
         return None
     factor = remaining_epsilon / sum(roots.values(), Fraction(0))
@@ -95,7 +95,7 @@ class Composed:
     def by_rho(self, guess: Fraction) -> Fraction | None:
         """The factor at which the sum of rhos meets the total: quick."""
         if not self.roots:
-            self.roots.update(_roots(self.drafts, 4))
+            self.roots.update(_roots(self.drafts, self.mix, 4))
         if self.total.accounting == "pld":
             return None
         alone = self.total.rho is not None or self.total.accounting != "auto"
@@ -104,7 +104,7 @@ class Composed:
     def about(self, guess: Fraction) -> Fraction:
         """About the factor that ``by_rho`` finds, by closed forms: to choose mixes by."""
         if not self.roots:
-            self.roots.update(_roots(self.drafts, 4))
+            self.roots.update(_roots(self.drafts, self.mix, 4))
         allowed = float(_allowed(self.total))
         factor = float(guess)
         for _ in range(4):
@@ -162,8 +162,15 @@ class Composed:
         return _part_of_epsilon(events, self.total)
 
 
-def _roots(drafts: Sequence[Draft], degree: int) -> dict[str, Fraction]:
-    return {draft.name: root(draft.demand.weight, degree) for draft in drafts}
+def _roots(drafts: Sequence[Draft], mix: Mix, degree: int) -> dict[str, Fraction]:
+    return {draft.name: root(_weight(draft, mix[draft.name]), degree) for draft in drafts}
+
+
+def _weight(draft: Draft, mechanism: Mechanism) -> Fraction:
+    """The weight of a draft's variance in units of the norm that its intensity is of."""
+    if not mechanism.needs_delta:
+        return draft.demand.weight
+    return draft.demand.weight * Fraction(draft.sensitivity.l2_squared, draft.sensitivity.l1**2)
 
 
 def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -> Outcome:

@@ -52,15 +52,27 @@ def drafts_of(release: Release, *, join_targets: bool = True) -> list[Draft]:
     Without ``join_targets`` queries with accuracy targets share with none but their equals: what
     they cost together may be less so, which only the whole plan can tell.
     """
-    neighbours = neighbours_of(release)
-    pure = release.privacy.delta == 0 and release.privacy.rho is None
-    drafts = _equal(release, neighbours)
+    drafts = _equal(release, neighbours_of(release))
     alone = [draft for draft in drafts if draft.demand.targeted and not join_targets]
-    drafts = _of_columns([draft for draft in drafts if draft not in alone], pure)
-    if not neighbours.people:
+    drafts = _of_columns([draft for draft in drafts if draft not in alone], _is_pure(release))
+    return added_up(release, drafts, alone)
+
+
+def unmerged_drafts_of(release: Release) -> list[Draft]:
+    """The same, with counts that would be added up from finer ones by themselves."""
+    return _of_columns(_equal(release, neighbours_of(release)), _is_pure(release))
+
+
+def added_up(release: Release, drafts: Sequence[Draft], alone: Sequence[Draft] = ()) -> list[Draft]:
+    """Add up counts from finer ones where that pays; those ``alone`` stay as they are."""
+    if release.privacy.bounding is None:
         # what is kept of a unit's rows depends on the groups: then finer cells don't add up
-        drafts = _coarser(drafts, pure)
+        drafts = _coarser(drafts, _is_pure(release))
     return sorted([*alone, *drafts], key=lambda draft: draft.query.number)
+
+
+def _is_pure(release: Release) -> bool:
+    return release.privacy.delta == 0 and release.privacy.rho is None
 
 
 def neighbours_of(release: Release) -> Neighbours:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING, Choice
 from dprelease.mechanisms.registry import law_of, refined
-from dprelease.model import Loss, Release
+from dprelease.model import Loss, Reading, Release
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
+from dprelease.planning.figure_errors import errors_of, planned
 from dprelease.planning.partition_selection import selections
 from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
 from dprelease.planning.steps import Draft
+from dprelease.planning.strategies.choose import together
 from dprelease.planning.total_budget import Total
 from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp
@@ -36,13 +38,14 @@ BETTER = 0.99
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The noise of every draft, and what it costs together."""
+    """The noise of every draft, and what it costs together; ``alone`` as in a plan."""
 
     drafts: Sequence[Draft]
     choices: Choices
     loss: Loss
     method: str
     error: float
+    alone: Mapping[str, Fraction] = field(default_factory=dict)
 
     @property
     def rank(self) -> tuple[float, Fraction, Fraction]:
@@ -66,7 +69,8 @@ def best_of(release: Release, total: Total) -> Solution:
     drafts = drafts_of(release)
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
-        return solve(release, drafts, total)
+        solution = solve(release, drafts, total)
+        return solution if total.plain else _or_together(release, solution, total)
     separate_drafts = drafts_of(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -83,6 +87,32 @@ def best_of(release: Release, total: Total) -> Solution:
         unmet = [problem for problem in failed if isinstance(problem, Unmet)]
         raise min(unmet, key=lambda problem: problem.needed) if unmet else failed[0]
     return min(solutions, key=lambda solution: solution.rank)
+
+
+def _or_together(release: Release, solution: Solution, total: Total) -> Solution:
+    """Plan counts together instead, where no figure errs more by it."""
+    drafts = together(release, solution.drafts, concentrated=total.concentrates)
+    if drafts is None:
+        return solution
+    joint = solve(release, drafts, total)
+    before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
+    after = errors_of(joint.drafts, planned(joint.drafts, joint.choices))
+    if any(after[name] > AS_GOOD * before[name] for name in before):
+        return solution
+    combined = {
+        read.query.name
+        for draft in joint.drafts
+        for read in draft.reads
+        if read.reading is Reading.COMBINED
+    }
+    alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in combined}
+    return replace(joint, alone=alone)
+
+
+DIGITS = 6
+
+AS_GOOD = 1.0005
+"""Searches for noise end where all but so much of the total is used."""
 
 
 def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
@@ -221,7 +251,7 @@ class _Solver:
                 mechanism = law_of(choice.noise.family)
                 stated[draft.name] = mechanism.stated(draft, choice, delta, roughly=many)
         loss, method = self.total.loss_of(costs_of(self.drafts, stated))
-        if method != PLD:
+        if method != PLD and not self.total.plain:
             stated |= {
                 draft.name: refined(draft, stated[draft.name])
                 for draft in self.drafts

@@ -109,4 +109,5 @@ class Draft:
             threshold=choice.threshold,
             scheme=choice.scheme,
             points=self.released.points,
+            axes=self.released.axes,
         )

@@ -18,7 +18,8 @@ STATED_DELTA = Fraction(1, 10**6)
 class Total:
     """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say.
 
-    Numerical composition is claimed with this ``margin``.
+    Numerical composition is claimed with this ``margin``. ``plain``: every query is planned by
+    itself, and no noise is refined, as the versions 0.1 did it.
     """
 
     epsilon: Fraction | None
@@ -26,6 +27,7 @@ class Total:
     delta: Fraction
     accounting: str
     margin: Fraction = MARGINS[0]
+    plain: bool = False
 
     @property
     def open(self) -> bool:

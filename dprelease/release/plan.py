@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["certified_plan", "load", "plan"]
 
 
-def certified_plan(release: Release) -> CertifiedPlan:
+def certified_plan(release: Release, *, plain: bool = False) -> CertifiedPlan:
     """Plan a release and certify the plan.
 
     A numerical claim is one that two programs of finite precision have to agree on. Where the
     second does not confirm the first, for very little noise on many figures say, a little more is
     claimed; at last the release is planned by sums and zCDP instead: more noise, and certified like
-    any other. Raises Failure with every complaint.
+    any other. ``plain``: as the versions 0.1 planned. Raises Failure with every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
     from dprelease.kernel.certify.certify import certify
@@ -32,14 +32,14 @@ def certified_plan(release: Release) -> CertifiedPlan:
     from dprelease.privacy.composition import MARGINS, PLD
 
     for margin in MARGINS:
-        made = make_plan(release, margin=margin)
+        made = make_plan(release, margin=margin, plain=plain)
         try:
             return certify(made)
         except Failure:
             last = margin == MARGINS[-1] and release.privacy.accounting != "auto"
             if made.method != PLD or last:
                 raise
-    return certify(make_plan(release, margin=None))
+    return certify(make_plan(release, margin=None, plain=plain))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
-from dprelease.ledger.entries import State
+from dprelease.ledger.entries import Run, State
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
 from dprelease.ledger.privacy_filter import Caps
@@ -31,7 +31,7 @@ from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_target, publish
 from dprelease.release.bundle import Publication, assemble, file_names
-from dprelease.release.payload import Sealed, from_bytes, to_bytes, versions
+from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
 from dprelease.release.plan import certified_plan
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
@@ -99,6 +99,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         if name not in runs or runs[name].seal is None:
             tell("check the structure of the data")
             inspect(engine, release)
+        if name in runs and not _is_of(certified.plan, runs[name], book.sealed(name)):
+            certified = certified_plan(release, plain=True)
         tell("charge the budget")
         reservation = _charge(book, certified, name)
         with _charged():
@@ -110,6 +112,11 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
                 sealed = from_bytes(certified.plan, payload)
             tell("write")
             return _publish(charged, sealed)
+
+
+def _is_of(plan: Plan, run: Run, payload: bytes | None) -> bool:
+    """Whether a run is of this plan; otherwise an earlier version may have planned it."""
+    return run.loss == plan.loss if payload is None else is_of(plan, payload)
 
 
 def inspect(engine: Engine, release: Release) -> None:

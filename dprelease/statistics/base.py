@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from dprelease.model import (
     Adjacency,
+    AxisMatrix,
     Column,
     Expression,
     Form,
@@ -50,6 +51,7 @@ class Released:
     unit: tuple[Fraction, ...] = (Fraction(1),)
     form: Form = Form.NUMBERS
     points: Quantity | None = None
+    axes: tuple[AxisMatrix, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.kernel.certify.combined_reads import combined_breaches
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.model import (
     Form,
@@ -29,6 +30,7 @@ from dprelease.model import (
 Combination = Mapping[MeasureKind, Fraction]
 
 SQUARED = ("variance", "stddev")
+MIXED_CELLS = ("cumulative", "density")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ def read_breaches(plan: Plan) -> Iterator[Breach]:
     for read in plan.reads:
         figures = _ReadStep(read, steps[read.step])
         name = f'the figures of "{read.query.name}"'
+        if read.reading is Reading.COMBINED:
+            bounded = plan.release.privacy.bounding is not None
+            yield from combined_breaches(read, steps, name, bounded=bounded)
+            continue
+        yield from breaches(ONE_STEP, figures, name)
         if read.rows == ():
             yield from breaches(OWN, figures, name)
             continue
@@ -78,6 +85,15 @@ def _is_plain(figures: _ReadStep) -> bool:
     return not (read.factors or read.merged or read.screened)
 
 
+ONE_STEP: Rules[_ReadStep] = (
+    Rule("only combined figures have terms", lambda it: not it.read.terms),
+    Rule(
+        "only cumulative counts and densities are read of cells mixed along axes",
+        lambda it: (
+            not it.step.axes or (it.read.rows == () and it.read.query.statistic in MIXED_CELLS)
+        ),
+    ),
+)
 OWN: Rules[_ReadStep] = (
     Rule(
         "figures that are not of some integers are read as their own",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.strategy_steps import is_of_strategy
 from dprelease.model import (
     Candidates,
     Expression,
@@ -71,20 +72,20 @@ def form_breaches(step: Step, name: str) -> Iterator[Breach]:
 
 
 def is_group(group: Group) -> bool:
-    """One label for each key or bin, then one for other values, no label twice; or private."""
+    """One label for each key or bin, then for other values, then for nulls; or private."""
     if group.private:
         none = group.keys is None and group.edges is None and group.other is None
         return none and not group.labels
     if (group.keys is None) == (group.edges is None):
         return False
     declared = len(group.keys) if group.keys is not None else len(group.edges or ()) - 1
-    extra = group.other is not None and group.other not in group.labels[:declared]
+    first = group.labels[:declared]
+    more = [label for label in (group.other, group.null_label) if label not in {*first, None}]
     return (
         declared > 0
-        and len(group.labels) == declared + extra
         and len(set(group.labels)) == len(group.labels)
-        and (group.other is None or group.other in group.labels)
-        and (group.null_label is None or group.null_label in group.labels)
+        and len(first) == declared
+        and group.labels[declared:] == tuple(dict.fromkeys(more))
     )
 
 
@@ -120,7 +121,12 @@ def _of_few_quantities(step: Step) -> bool:
 
 
 def _filtered_as_asked(step: Step) -> bool:
-    """Whether measures are over rows that pass the query's filter, or that and a part's."""
+    """Whether measures are over rows that pass the query's filter, or that and a part's.
+
+    Those of a strategy have rules of their own.
+    """
+    if is_of_strategy(step):
+        return True
     where = step.query.where
     filters = {where, *(_within(where, part) for part in _parts(step.query))}
     return all(measure.where in filters for measure in step.measures)

@@ -83,8 +83,7 @@ def coarse_limits(query: Query, privacy: Privacy) -> Limits:
     if not query.private:
         cells = query.cells
     groups = min(groups, cells)
-    everywhere = all(map(_total, _groups_of(query))) and query.where is None
-    certain = bounding is None and everywhere and not query.private
+    certain = bounding is None and counts_every_record(query) and not query.private
     replaced = privacy.adjacency is Adjacency.REPLACE_ONE
     start = Limits(rows, groups, per_cell, cells, certain, replaced)
     return _limits(rows, groups, per_cell, cells, start)
@@ -101,9 +100,9 @@ def _groups_of(query: Query) -> tuple[Group, ...]:
     return query.groups if query.axis is None else (*query.groups, query.axis)
 
 
-def _total(group: Group) -> bool:
-    """Whether a group has a label for every record."""
-    return group.other in group.labels and group.null_label in group.labels
+def counts_every_record(query: Query) -> bool:
+    """Whether no record is outside all cells: no filter, and groups with a label for each."""
+    return all(group.total for group in _groups_of(query)) and query.where is None
 
 
 # --- effects of one row ---------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from dprelease.kernel.certify.reads import read_breaches
 from dprelease.kernel.certify.record_tables import table_meaning_breaches
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_forms import form_breaches, is_group
+from dprelease.kernel.certify.strategy_steps import is_of_strategy, stated_in, strategy_breaches
 from dprelease.model import (
     Adjacency,
     Form,
@@ -26,6 +27,7 @@ from dprelease.model import (
     Plan,
     Privacy,
     Query,
+    Reading,
     Release,
     Step,
 )
@@ -39,11 +41,13 @@ def meaning_breaches(plan: Plan) -> Iterator[Breach]:
     yield from breaches(PRIVACY, plan.release.privacy, "the plan")
     yield from breaches(LOSS, plan.loss, "the plan")
     yield from table_meaning_breaches(plan)
+    stated = stated_in(plan.release)
     for number, step in enumerate(plan.steps, start=1):
         name = name_of(step, number)
         yield from breaches(STEP, step, name)
         yield from breaches(MEASURED, (step, plan.release), name)
         yield from form_breaches(step, name)
+        yield from strategy_breaches(step, stated, name)
         yield from breaches(LOSS, step.loss, name)
         yield from breaches(STAIRS, step, name)
         noisy = step.noise.family is not NoiseFamily.NONE
@@ -62,7 +66,20 @@ def name_of(step: Step, number: int) -> str:
 
 def _steps_are_of_queries(plan: Plan) -> bool:
     queries = {query.name: query for query in plan.release.queries}
-    return all(queries.get(step.query.name) == step.query for step in plan.steps)
+    return all(
+        queries[step.query.name] == step.query
+        if step.query.name in queries
+        else is_of_strategy(step)
+        for step in plan.steps
+    )
+
+
+def _strategies_are_read(plan: Plan) -> bool:
+    """Whether some combined figure is read from each step that is of no query of the release."""
+    names = {query.name for query in plan.release.queries}
+    for read in plan.reads:
+        names |= {*read.steps} if read.reading is Reading.COMBINED else set()
+    return names.issuperset(step.query.name for step in plan.steps)
 
 
 PLAN: Rules[Plan] = (
@@ -71,15 +88,19 @@ PLAN: Rules[Plan] = (
         "every query of the release is answered once, in the order of the spec",
         lambda plan: [read.query for read in plan.reads] == list(plan.release.queries),
     ),
-    Rule("every step is of a query of the release", _steps_are_of_queries),
+    Rule("every step is of a query of the release, or of a strategy", _steps_are_of_queries),
     Rule(
         "no two steps are of one query",
         lambda plan: len({step.query.name for step in plan.steps}) == len(plan.steps),
     ),
     Rule(
-        "every query is read from a step",
-        lambda plan: {read.step for read in plan.reads} <= {step.query.name for step in plan.steps},
+        "every query is read from a step, or from several",
+        lambda plan: (
+            {name for read in plan.reads for name in (read.step, *read.steps)}
+            <= {step.query.name for step in plan.steps}
+        ),
     ),
+    Rule("combined figures are read from every step of a strategy", _strategies_are_read),
 )
 
 

@@ -13,6 +13,8 @@ cells by how many rows they hold (B, the rest, none); a way to overlay them is a
 many cells have which pair, with fixed margins, and the sum is linear in the table. So it is largest
 at a corner of this transport polytope; and every corner is found by filling greedily in some order:
 its support is a forest, a leaf of which holds the whole of its row or column.
+
+For steps of strategies ``strategy_change`` says what f is, or bounds all cells together.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from math import floor, isqrt
 
+from dprelease.kernel.certify.strategy_change import Moved, condition_norms, mixed_norms
+from dprelease.kernel.certify.strategy_steps import has_conditions
 from dprelease.kernel.certify.unit_limits import Effect, Limits, corners, limits_of
 from dprelease.model import Privacy, Step
 from dprelease.model.shift import MAX_SHAPES, Shift
@@ -47,7 +51,13 @@ class Worst:
 @lru_cache(maxsize=4096)
 def worst_change(step: Step, privacy: Privacy) -> Worst:
     """Bound what neighbours can do to the released integers of a step that is executable."""
+    if step.axes:
+        return _of_norms(*mixed_norms(step, privacy), step.draws)
     limits = limits_of(step, privacy)
+    if has_conditions(step):
+        largest = condition_norms(step, limits)
+        l1, l2_squared = (floor(_over_cells(limits, moved)) for moved in largest)
+        return _of_norms(l1, l2_squared, len(step.transform) * limits.touched)
     effects = corners(step)
     if not limits.certain:
         effects |= {(Fraction(0),) * len(step.transform)}
@@ -60,6 +70,14 @@ def worst_change(step: Step, privacy: Privacy) -> Worst:
     coordinates = min(len(step.transform) * limits.touched, l1)
     shapes = _shapes(cell, len(step.transform), l1, l2_squared)
     return Worst(l1, Shift(l2_squared, coordinates, shapes))
+
+
+def _of_norms(l1: int, l2_squared: int, integers: int) -> Worst:
+    """What is known of so many integers by norms alone; those that change at all do so by 1."""
+    if l1 == 0:
+        return Worst(0, Shift(0, 0))
+    coordinates = min(integers, l1)
+    return Worst(l1, Shift(l2_squared, coordinates, ((l1,),) if coordinates == 1 else ()))
 
 
 def _l1(change: Effect) -> Fraction:
@@ -85,7 +103,7 @@ class _Cell:
     effects: frozenset[Effect]
     limits: Limits
 
-    def largest(self, norm: Norm) -> Callable[[int, int], Fraction]:
+    def largest(self, norm: Norm) -> Moved:
         """Give f: the largest norm where so many rows enter and so many leave."""
 
         @cache
@@ -108,7 +126,7 @@ class _Cell:
         return floor(self.largest(norm)(limits.per_cell, leaving))
 
 
-def _over_cells(limits: Limits, moved: Callable[[int, int], Fraction]) -> Fraction:
+def _over_cells(limits: Limits, moved: Moved) -> Fraction:
     """Give the largest sum over cells, over all ways in which the units' cells can coincide."""
     full, rest = divmod(limits.rows, limits.per_cell)
     taken = full + (1 if rest else 0)

@@ -1,9 +1,10 @@
 """The one function that turns exact integers into what may be published.
 
-Guarantee: for each step of noisy integers, what comes out is ``transform @ measures`` plus an
-independent draw of the step's noise for every released integer of every cell, in integer
-arithmetic of any size; for a choice or a quantile, a candidate drawn by exactly the law of the
-step; of private keys those whose noisy count reaches the threshold, and nothing of the others.
+Guarantee: for each step of noisy integers, what comes out is ``transform @ measures``, mixed along
+axes where the step has any, plus an independent draw of the step's noise for every released integer
+of every cell, in integer arithmetic of any size; for a choice or a quantile, a candidate drawn by
+exactly the law of the step; of private keys those whose noisy count reaches the threshold, and
+nothing of the others.
 With a step's sensitivities as certified, that is the step's declared privacy loss: ``selected``
 says why it is for private keys, whose cells are those that another step has selected.
 """
@@ -18,6 +19,7 @@ from operator import add, mul
 from dprelease.kernel.noise.additive.sample import prepare_sample, sample
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.privatize.engine_requests import Job
+from dprelease.kernel.privatize.mixed_cells import added_up, mixed
 from dprelease.kernel.privatize.partition_selection import Key, laid_out, selected
 from dprelease.model import ExactTable, Form, NoiseFamily, Step
 
@@ -43,14 +45,14 @@ def privatize(
     if job.request.private:
         return _privatize_keys(exact, job, entropy, keys)
     measures = exact.reveal()
-    return Drawn(
-        {
-            step.query.name: _released(
-                step, _asked(measures, where), range(step.query.cells), entropy
-            )
-            for step, where in zip(job.steps, job.positions, strict=True)
-        }
-    )
+    sizes = [len(group.labels) for group in job.request.groups]
+    values = {}
+    for step, where, places in zip(job.steps, job.positions, job.places, strict=True):
+        own = _asked(measures, where)
+        if len(places) < len(sizes):
+            own = [added_up(measure, sizes, places) for measure in own]
+        values[step.query.name] = _released(step, own, range(step.query.cells), entropy)
+    return Drawn(values)
 
 
 def prepare(steps: Sequence[Step]) -> None:
@@ -85,6 +87,10 @@ def _released(
     if step.form is Form.CHOICE:
         (scores,) = rows
         return _choices(step, scores, width, entropy)
+    if step.axes:
+        groups = step.query.groups if axis is None else (*step.query.groups, axis)
+        sizes = [len(group.labels) for group in groups]
+        rows = [mixed(row, sizes, step.axes) for row in rows]
     return tuple(_noisy(row, step, entropy) for row in rows)
 
 

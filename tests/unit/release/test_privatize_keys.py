@@ -80,7 +80,7 @@ def released(one: Step, measures: Any, occurring: Any, entropy: Any, keys: Keys 
     request = AggregateRequest(
         Source("/t.csv", "csv"), (), groups, (), scores=query.candidates, points=one.points
     )
-    asked = Job(request, (one,), ((0,) if one.measures else (),))
+    asked = Job(request, (one,), ((0,) if one.measures else (),), (tuple(range(len(groups))),))
     drawn = privatize(ExactTable(measures, occurring), asked, entropy, {"t": keys})
     assert drawn == Drawn({"q": drawn.values["q"]}, {"t": keys})
     return drawn.values["q"]
@@ -190,7 +190,12 @@ def test_a_choice_does_not_select(entropy: Any) -> None:
     request = AggregateRequest(Source("/t.csv", "csv"), (), (PRIVATE, AXIS), ())
     chosen = replace(MODE, threshold=5)
     with pytest.raises(ValueError, match="selected by a count with a threshold"):
-        privatize(ExactTable([[99]], [("ann", "u")]), Job(request, (chosen,), ((0,),)), entropy, {})
+        privatize(
+            ExactTable([[99]], [("ann", "u")]),
+            Job(request, (chosen,), ((0,),), ((0,),)),
+            entropy,
+            {},
+        )
 
 
 def test_what_is_not_selected_does_not_show(entropy: Any) -> None:

@@ -1,0 +1,150 @@
+"""Steps of a strategy, and steps whose cells are mixed along axes: what each must have.
+
+A strategy's step is of no query of the spec. So nothing that it filters or groups by was checked
+with one: its filters and groups must be those of queries of the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.model import (
+    AxisKind,
+    AxisMatrix,
+    Expression,
+    Form,
+    Group,
+    Measure,
+    MeasureKind,
+    Release,
+    Step,
+)
+
+
+def is_of_strategy(step: Step) -> bool:
+    """Whether a step is implied by a strategy: not in the spec, and it selects no keys."""
+    return step.query.implied and step.threshold is None
+
+
+def has_conditions(step: Step) -> bool:
+    """Whether a strategy's step counts the records of each cell by several filters."""
+    return is_of_strategy(step) and not step.axes and len(step.measures) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the queries of a release filter and group by; groups with a label for every record."""
+
+    filters: frozenset[Expression | None]
+    groups: frozenset[Group]
+
+
+def stated_in(release: Release) -> Stated:
+    """Gather what a strategy may filter and group by."""
+    queries = release.queries
+    filters = frozenset({None, *(query.where for query in queries)})
+    return Stated(filters, frozenset(g.completed() for query in queries for g in query.groups))
+
+
+def strategy_breaches(step: Step, stated: Stated, name: str) -> Iterator[Breach]:
+    """Give what a step of a known form has or lacks against its strategy or its axes."""
+    if is_of_strategy(step):
+        yield from breaches(STRATEGY, (step, stated), name)
+    if step.axes:
+        yield from breaches(MIXED, step, name)
+
+
+# --- strategies ----------------------------------------------------------------------------------
+
+
+def _filters(step: Step) -> set[Expression | None]:
+    return {step.query.where, *(measure.where for measure in step.measures)}
+
+
+def _counts_its_own_filter(step: Step) -> bool:
+    """Conditions are over all records: an engine might count more than pass a common filter."""
+    if len(step.measures) > 1:
+        return step.query.where is None
+    return step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
+
+
+STRATEGY: Rules[tuple[Step, Stated]] = (
+    Rule("a strategy releases numbers", lambda it: it[0].form is Form.NUMBERS),
+    Rule(
+        "a strategy counts records",
+        lambda it: (
+            it[0].query.statistic == "count"
+            and all(measure.kind is MeasureKind.RECORDS for measure in it[0].measures)
+        ),
+    ),
+    Rule(
+        "integers of a strategy are counts themselves",
+        lambda it: all(unit == Fraction(1) for unit in it[0].unit),
+    ),
+    Rule("a strategy has no axis beside its groups", lambda it: it[0].query.axis is None),
+    Rule(
+        "groups of a strategy are public, with a label for every record",
+        lambda it: all(group.total and not group.private for group in it[0].query.groups),
+    ),
+    Rule(
+        "groups of a strategy are those of queries of the release",
+        lambda it: it[1].groups.issuperset(it[0].query.groups),
+    ),
+    Rule(
+        "filters of a strategy are those of queries of the release",
+        lambda it: it[1].filters.issuperset(_filters(it[0])),
+    ),
+    Rule(
+        "a strategy counts by its own filter, or by several over all rows",
+        lambda it: _counts_its_own_filter(it[0]),
+    ),
+)
+
+# --- cells mixed along axes ----------------------------------------------------------------------
+
+
+def _axis_groups(step: Step) -> tuple[Group, ...]:
+    axis = step.query.axis
+    return step.query.groups if axis is None else (*step.query.groups, axis)
+
+
+def _fits(axis: AxisMatrix, labels: int) -> bool:
+    """Whether a matrix is of a known kind, and has integers for all labels, and no other."""
+    rows = axis.entries
+    if axis.kind in {AxisKind.EACH, AxisKind.CENTRED}:
+        return rows == ()
+    whole = all(len(row) == labels and all(type(entry) is int for entry in row) for row in rows)
+    if axis.kind is AxisKind.RUNNING:
+        return whole and len(rows) == 1 and rows[0][0] > 0
+    return whole and axis.kind is AxisKind.BASIS and len(rows) > 0
+
+
+MIXED: Rules[Step] = (
+    Rule("what is mixed along axes is noisy numbers", lambda step: step.form is Form.NUMBERS),
+    Rule("keys are not selected by what is mixed along axes", lambda step: step.threshold is None),
+    Rule(
+        "what is mixed along axes is one count of the records of each cell",
+        lambda step: (
+            step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
+            and step.transform == ((1,),)
+        ),
+    ),
+    Rule(
+        "groups that are mixed are public",
+        lambda step: not any(group.private for group in _axis_groups(step)),
+    ),
+    Rule(
+        "there is a matrix for each group and for the axis, or none",
+        lambda step: len(step.axes) == len(_axis_groups(step)),
+    ),
+    Rule(
+        "each matrix has integers for all labels of its axis, and what its kind has",
+        lambda step: all(
+            _fits(axis, len(group.labels))
+            for axis, group in zip(step.axes, _axis_groups(step), strict=True)
+        ),
+    ),
+)

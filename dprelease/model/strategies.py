@@ -1,0 +1,63 @@
+"""What figures planned together are made of: integers of several steps, mixed along axes.
+
+A *strategy* releases other integers than those that are published. Each step mixes the cells of a
+table along its axes by integer matrices; a figure is a fixed combination of the integers of some
+steps, the best linear unbiased one where their noise is as planned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+
+class AxisKind(StrEnum):
+    """How the labels of one axis become released integers.
+
+    EACH: the cell of each label as it is. CENTRED: of n labels n times the cell less the sum of
+    all, so that these add up to 0. RUNNING: a lower triangular Toeplitz matrix, given by its first
+    column. BASIS: any integer matrix, given by its rows.
+    """
+
+    EACH = "each"
+    CENTRED = "centred"
+    RUNNING = "running"
+    BASIS = "basis"
+
+
+@dataclass(frozen=True, slots=True)
+class AxisMatrix:
+    """An integer matrix with a column for each label of an axis.
+
+    ``entries``: of RUNNING one row, the first column of the matrix; of BASIS the rows; else none.
+    """
+
+    kind: AxisKind
+    entries: tuple[tuple[int, ...], ...] = ()
+
+    def outputs(self, labels: int) -> int:
+        """How many integers come of so many labels."""
+        return len(self.entries) if self.kind is AxisKind.BASIS else labels
+
+
+EACH = AxisMatrix(AxisKind.EACH)
+CENTRED = AxisMatrix(AxisKind.CENTRED)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What a step adds to a figure: ``factor`` times its released integer ``row``.
+
+    ``groups`` are places of the step's groups: there its cells are those with the labels of the
+    figure's cell; over all other groups of the step its cells are added up. A group of the step is
+    one of the figure where it is that group, completed (``Group.completed``); what else the figure
+    is grouped by changes nothing. Before that the integers are centred once more along each CENTRED
+    axis, n times each less the sum of all: true ones add up to 0 there, so that of them nothing is
+    lost, but some of the noise is.
+    """
+
+    step: str
+    factor: Fraction
+    row: int = 0
+    groups: tuple[int, ...] = ()

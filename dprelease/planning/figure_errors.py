@@ -1,0 +1,101 @@
+"""How much each figure errs, by the noise of what it is read from: to compare plans by.
+
+In floats, and by continuous laws: nothing rests on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from dprelease.mechanisms.registry import law_of
+from dprelease.model import AxisMatrix, Group, Read, Reading, Term
+from dprelease.planning.stated_budgets import Choices
+from dprelease.planning.steps import Draft
+from dprelease.statistics.shared.combined_terms import by_integer, entering, polynomial
+
+Errors = Mapping[str, float]
+"""Variances by name of what has them, or what stands for these: 0 without noise."""
+
+
+def errors_of(drafts: Sequence[Draft], noise: Errors) -> Errors:
+    """Give the error of every figure; ``noise`` is that of one integer or choice of each draft.
+
+    Figures that are not linear in the integers have the error of these: they are compared where
+    the same integers are released.
+    """
+    by_name = {draft.name: draft for draft in drafts}
+    return {
+        read.query.name: sum(amount * noise[name] for name, amount in _amounts(read, by_name))
+        for draft in drafts
+        for read in draft.reads
+    }
+
+
+def _amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]:
+    """How often the error of an integer of each step is in the figure."""
+    if read.reading is Reading.COMBINED:
+        return [
+            (name, spread(drafts[name].query.groups, drafts[name].released.axes, terms))
+            for (name, _), terms in by_integer(read.terms).items()
+        ]
+    if read.reading is Reading.LINEAR:
+        groups = drafts[read.step].query.groups
+        cells = prod(len(groups[place].labels) for place in read.merged)
+        return [(read.step, cells * float(sum(factor**2 for factor in read.factors)))]
+    return [(read.step, 1.0)]
+
+
+def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> float:
+    """The variance of terms of one released integer, in units of that of its noise."""
+    cells = entering(groups, polynomial(groups, axes, terms))
+    return sum(float(part.factor**2) * part.cells for part in cells)
+
+
+def expected(drafts: Sequence[Draft], *, concentrated: bool) -> Errors:
+    """The noise that drafts come to with budgets of their own, or a share of a total of 1.
+
+    By the closed forms that ``budget_split`` follows: with all losses concentrated, or all pure.
+    """
+    paying = [draft for draft in drafts if not draft.free and not draft.demand.stated]
+    roots = {draft.name: _root(draft, concentrated=concentrated) for draft in paying}
+    whole = sum(roots.values())
+
+    def noise_of(draft: Draft) -> float:
+        if draft.free:
+            return 0.0
+        sensitivity, demand = draft.sensitivity, draft.demand
+        if demand.rho is not None:
+            return float(sensitivity.l2_squared / demand.rho)
+        if demand.epsilon is not None:
+            return float(2 * (sensitivity.l1 / demand.epsilon) ** 2)
+        intensity = roots[draft.name] / whole
+        if concentrated:
+            return float(sensitivity.l2_squared if draft.additive else 1) / intensity
+        return float(2 * sensitivity.l1**2 if draft.additive else 2) / intensity**2
+
+    return {draft.name: noise_of(draft) for draft in drafts}
+
+
+def _root(draft: Draft, *, concentrated: bool) -> float:
+    weight, sensitivity = float(draft.demand.weight), draft.sensitivity
+    if not concentrated:
+        return math.cbrt(weight)
+    if draft.additive:
+        weight *= sensitivity.l2_squared / sensitivity.l1**2
+    return math.sqrt(weight)
+
+
+def planned(drafts: Sequence[Draft], choices: Choices) -> Errors:
+    """The noise of drafts for which it is chosen."""
+
+    def noise_of(draft: Draft) -> float:
+        noise = choices[draft.name].noise
+        if not noise.parameter:
+            return 0.0
+        if draft.additive:
+            return float(law_of(noise.family).variance(noise))
+        return float(1 / noise.parameter**2)
+
+    return {draft.name: noise_of(draft) for draft in drafts}

@@ -1,0 +1,1 @@
+"""Strategies: figures that are planned together, where that errs less."""

@@ -1,0 +1,99 @@
+"""Sensitivity of the steps of a strategy, in closed form.
+
+A record in the cell (k_1, ..., k_d) adds to cells mixed along their axes the product of one column
+of each matrix, so its L1 norm and its squared L2 norm are the products of those of the columns:
+
+* EACH: a unit vector; 1 and 1.
+* CENTRED, n labels: n - 1 at its own label and -1 at the others; 2(n - 1) and n(n - 1), whichever
+  label it is. That all records add vectors of one length is why such steps together lose no more
+  than each by itself (Xiao, He, Zhang and Kifer, "An Optimal and Scalable Matrix Mechanism for
+  Noisy Marginals under Convex Loss Functions", arXiv 2305.08175, section 4).
+* RUNNING: the first column is the longest, as the others are its beginning, moved down.
+* BASIS: the longest column.
+
+*A record replaced.* The change is the difference of two such products, p - q, and its squared
+length |p|^2 + |q|^2 - 2 <p, q>. Where the two differ along an axis of EACH, or entries are not
+negative, <p, q> >= 0. Along an axis of CENTRED the inner product of two different columns is -n, of
+equal ones n(n - 1): <p, q> is smallest, -|p|^2/(n - 1), where the labels differ along one axis
+alone, that with the fewest labels. Its L1 norm is at most the sum of both, and for a single CENTRED
+axis 2n, as one entry rises by n and one falls by n.
+
+*Conditions.* Of 2 x - n, with x the records that meet a condition and n all, a record changes each
+by 1 or -1, whether it meets the condition or not (Lebeda, "Better Gaussian Mechanism using
+Correlated Noise", arXiv 2408.06853). One in the place of another moves each by 2 at most.
+
+*Units of R rows.* The change is a sum of R such vectors, or of R differences: R times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from dprelease.model import AxisKind, AxisMatrix, Sensitivity
+from dprelease.privacy.sensitivity import Contribution
+
+
+def of_axes(
+    contribution: Contribution, sizes: Sequence[int], axes: Sequence[AxisMatrix], *, replaced: bool
+) -> Sensitivity:
+    """Bound the change of cells mixed along axes of these sizes, one matrix for each.
+
+    ``replaced``: another unit takes the place of one; otherwise one comes or goes.
+    """
+    norms = [_norms(size, axis) for size, axis in zip(sizes, axes, strict=True)]
+    l1, l2_squared = prod(norm for norm, _ in norms), prod(norm for _, norm in norms)
+    if replaced:
+        l1, l2_squared = _replaced(sizes, axes, l1, l2_squared)
+    outputs = prod(axis.outputs(size) for size, axis in zip(sizes, axes, strict=True))
+    return _stated(contribution, l1, l2_squared, outputs, "integers mixed along axes")
+
+
+def of_conditions(
+    contribution: Contribution, conditions: int, cells: int, *, replaced: bool
+) -> Sensitivity:
+    """Bound the change of 2 x - n, for so many conditions, in all cells together."""
+    step = 2 if replaced else 1
+    l1, l2_squared = step * conditions, step**2 * conditions
+    return _stated(contribution, l1, l2_squared, conditions * cells, "twice a count less the total")
+
+
+def _norms(size: int, axis: AxisMatrix) -> tuple[int, int]:
+    """The largest L1 norm of a column of the matrix, and the largest squared L2 norm."""
+    if axis.kind is AxisKind.EACH:
+        return 1, 1
+    if axis.kind is AxisKind.CENTRED:
+        return 2 * (size - 1), size * (size - 1)
+    columns = (
+        axis.entries if axis.kind is AxisKind.RUNNING else tuple(zip(*axis.entries, strict=True))
+    )
+    return (
+        max(sum(map(abs, column)) for column in columns),
+        max(sum(entry * entry for entry in column) for column in columns),
+    )
+
+
+def _replaced(
+    sizes: Sequence[int], axes: Sequence[AxisMatrix], l1: int, l2_squared: int
+) -> tuple[int, int]:
+    """Bound the norms of a difference of two products, each within these norms."""
+    kinds = [axis.kind for axis in axes]
+    negative = any(min(min(row) for row in axis.entries) < 0 for axis in axes if axis.entries)
+    if negative:
+        return 2 * l1, 4 * l2_squared
+    centred = [size for size, kind in zip(sizes, kinds, strict=True) if kind is AxisKind.CENTRED]
+    if kinds == [AxisKind.CENTRED]:
+        l1 = min(l1, sizes[0])
+    if not centred or min(centred) < 2:
+        return 2 * l1, 2 * l2_squared
+    fewest = min(centred)
+    return 2 * l1, 2 * l2_squared * fewest // (fewest - 1)
+
+
+def _stated(
+    contribution: Contribution, l1: int, l2_squared: int, outputs: int, what: str
+) -> Sensitivity:
+    rows = contribution.rows
+    l1, l2_squared = rows * l1, rows**2 * l2_squared
+    text = f"one unit moves {what} by at most {l1:,} in all, {l2_squared:,} in squares"
+    return Sensitivity(l1, l2_squared, max(1, min(outputs, l1)), derivation=text)

@@ -1,0 +1,76 @@
+"""Figures combined of several steps: how the cells of each step enter a figure's cell.
+
+For a step with groups 1, ..., d let e_i be 1 for a cell of the step with the label of the figure's
+cell in group i, and 0 for any other. By a term a cell enters the figure with a product: e_i for
+each of the term's groups, n e_i - 1 where that axis is CENTRED (the integers are centred once
+more), and 1 for all others, which are added up. Multiplied out and added up over terms it is a
+polynomial in the e_i, with a coefficient for each set of groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain, combinations
+from math import prod
+from typing import NamedTuple
+
+from dprelease.model import CENTRED, AxisMatrix, Group, Term
+
+Places = frozenset[int]
+Polynomial = Mapping[Places, Fraction]
+
+
+class Entering(NamedTuple):
+    """So many cells of a step enter a figure's cell with this factor."""
+
+    factor: Fraction
+    cells: int
+
+
+def by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]:
+    """Gather terms by the step and the place of their released integer."""
+    gathered: dict[tuple[str, int], list[Term]] = {}
+    for term in terms:
+        gathered.setdefault((term.step, term.row), []).append(term)
+    return gathered
+
+
+def polynomial(
+    groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Iterable[Term]
+) -> Polynomial:
+    """Give the coefficient of each product of e_i, for terms of one released integer of a step.
+
+    A set of groups stands for the cells that agree with the figure's in these, added up over the
+    others. Raises ValueError where cells that were centred along an axis would be added up over it.
+    """
+    total: dict[Places, Fraction] = {}
+    mixed = [place for place, axis in enumerate(axes) if axis == CENTRED]
+    for term in terms:
+        if not set(mixed) <= set(term.groups):
+            raise ValueError("centred cells add up to 0")
+        as_they_are = Places(term.groups) - set(mixed)
+        for matched in _subsets(mixed):
+            factor = term.factor * (-1) ** (len(mixed) - len(matched))
+            factor *= prod(len(groups[place].labels) for place in matched)
+            places = as_they_are | set(matched)
+            total[places] = total.get(places, Fraction(0)) + factor
+    return {places: factor for places, factor in total.items() if factor}
+
+
+def entering(groups: Sequence[Group], sums: Polynomial) -> list[Entering]:
+    """List with what factor how many of a step's cells enter each of a figure's cells."""
+    labels = [len(group.labels) for group in groups]
+    places = sorted(Places().union(*sums))
+    outside = prod(labels) // prod(labels[place] for place in places)
+    made = []
+    for agreeing in map(Places, _subsets(places)):
+        factor = sum((f for inner, f in sums.items() if inner <= agreeing), Fraction(0))
+        cells = outside * prod(labels[place] - 1 for place in places if place not in agreeing)
+        if factor and cells:
+            made.append(Entering(factor, cells))
+    return made
+
+
+def _subsets(places: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    return chain.from_iterable(combinations(places, size) for size in range(len(places) + 1))

@@ -1,0 +1,284 @@
+"""What one unit can do to the integers of a strategy, against every tiny table there is.
+
+The bound of certification is never exceeded; where a unit is a row, and for conditions also where
+it has several, it is attained.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import pytest
+
+from dprelease.kernel.certify.worst_change import Worst, worst_change
+from dprelease.model import (
+    CENTRED,
+    EACH,
+    Adjacency,
+    AxisKind,
+    AxisMatrix,
+    Bounding,
+    ColumnType,
+    Expression,
+    Group,
+    Loss,
+    Measure,
+    MeasureKind,
+    Noise,
+    NoiseFamily,
+    Privacy,
+    Query,
+    Sensitivity,
+    Step,
+)
+
+Row = tuple[int, tuple[bool, ...]]
+"""The cell of a row, and which conditions it meets."""
+Unit = tuple[Row, ...]
+Change = tuple[int, ...]
+
+RUNNING = AxisMatrix(AxisKind.RUNNING, ((8, 4, 3, 2),))
+RISING = AxisMatrix(AxisKind.RUNNING, ((1, -2, 5),))
+TREE = AxisMatrix(AxisKind.BASIS, ((3, 3, 3), (4, 0, 0), (0, -4, 1)))
+HALVES = AxisMatrix(AxisKind.BASIS, ((1, 1, 0, 0), (0, 0, 2, 2)))
+
+
+def group(name: str, labels: int, *, closed: bool) -> Group:
+    texts = tuple(map(str, range(labels)))
+    made = Group(name, ColumnType.STRING, texts, keys=texts)
+    if not closed:
+        return made
+    short = Group(name, ColumnType.STRING, texts[:-1], keys=texts[:-1])
+    completed = short.completed()
+    assert len(completed.labels) == labels
+    assert completed.total
+    return completed
+
+
+def step(
+    sizes: Sequence[int],
+    axes: tuple[AxisMatrix, ...] = (),
+    conditions: int = 0,
+    *,
+    closed: bool = True,
+) -> Step:
+    groups = tuple(group(f"g{at}", size, closed=closed) for at, size in enumerate(sizes))
+    transform: tuple[tuple[int, ...], ...] = ((1,),)
+    measures = [Measure(MeasureKind.RECORDS)]
+    if conditions:
+        filters = [Expression(f"c{at}", (f"c{at}",)) for at in range(conditions)]
+        measures[:0] = [Measure(MeasureKind.RECORDS, None, where) for where in filters]
+        transform = tuple(
+            (*(2 if other == at else 0 for other in range(conditions)), -1)
+            for at in range(conditions)
+        )
+    return Step(
+        Query("s", "count", "t", groups, implied=True),
+        tuple(measures),
+        transform,
+        (Fraction(1),) * len(transform),
+        Sensitivity(0, 0, 0),
+        Noise(NoiseFamily.NONE, Fraction(0)),
+        Loss(Fraction(0)),
+        axes=axes,
+    )
+
+
+def privacy(limits: tuple[int, int, int] | None, replaced: bool) -> Privacy:
+    adjacency = Adjacency.REPLACE_ONE if replaced else Adjacency.ADD_REMOVE
+    if limits is None:
+        return Privacy("row", adjacency)
+    return Privacy("column", adjacency, unit_column="p", bounding=Bounding(*limits))
+
+
+# --- every table there is, from the definitions alone ---------------------------------------------
+
+
+def matrix(axis: AxisMatrix, labels: int) -> list[list[int]]:
+    every = range(labels)
+    if axis.kind is AxisKind.EACH:
+        return [[int(i == j) for j in every] for i in every]
+    if axis.kind is AxisKind.CENTRED:
+        return [[labels * (i == j) - 1 for j in every] for i in every]
+    if axis.kind is AxisKind.RUNNING:
+        (column,) = axis.entries
+        return [[column[i - j] if i >= j else 0 for j in every] for i in every]
+    return [list(row) for row in axis.entries]
+
+
+def mixing(made: Step) -> list[list[int]]:
+    """The whole matrix of a step: a row for each released integer, a column for each cell."""
+    whole = [[1]]
+    for at, group in enumerate(made.query.groups):
+        axis = made.axes[at] if made.axes else EACH
+        part = matrix(axis, len(group.labels))
+        whole = [[a * b for a in one for b in other] for one in whole for other in part]
+    return whole
+
+
+def released(made: Step, whole: list[list[int]], table: Unit) -> Change:
+    """The released integers of a table."""
+    integers: list[int] = []
+    for row in made.transform:
+        cells = [0] * len(whole[0])
+        for cell, met in table:
+            passed = (*met, True)
+            cells[cell] += sum(f for f, counted in zip(row, passed, strict=True) if counted)
+        integers += [sum(a * b for a, b in zip(entry, cells, strict=True)) for entry in whole]
+    return tuple(integers)
+
+
+def units(made: Step, limits: tuple[int, int, int], *, certain: bool) -> Iterator[Unit]:
+    """Every set of rows that one unit can have."""
+    patterns = list(product([False, True], repeat=len(made.measures) - 1))
+    rows = list(product(range(made.query.cells), patterns))
+    most, groups, per_cell = limits
+    for size in range(most + 1):
+        for unit in combinations_with_replacement(rows, size):
+            cells = Counter(cell for cell, _ in unit)
+            inside = len(cells) <= groups and max(cells.values(), default=0) <= per_cell
+            if inside and (unit or not certain):
+                yield unit
+
+
+def changes(made: Step, limits: tuple[int, int, int] | None, replaced: bool) -> set[Change]:
+    """Every difference between neighbouring tables."""
+    certain = limits is None and replaced and all(group.total for group in made.query.groups)
+    whole = mixing(made)
+    tables = {
+        released(made, whole, unit) for unit in units(made, limits or (1, 1, 1), certain=certain)
+    }
+    others = tables if replaced else {released(made, whole, ())}
+    return {
+        tuple(a - b for a, b in zip(one, other, strict=True)) for one in tables for other in others
+    }
+
+
+def norms(changed: set[Change]) -> tuple[int, int]:
+    return (
+        max(sum(map(abs, change)) for change in changed),
+        max(sum(entry * entry for entry in change) for change in changed),
+    )
+
+
+def holds_all(worst: Worst, changed: set[Change]) -> bool:
+    shapes = worst.shift.shapes
+    return all(
+        sum(entry != 0 for entry in change) <= worst.shift.coordinates
+        and (not shapes or max(map(abs, change)) <= shapes[0][0])
+        for change in changed
+    )
+
+
+# --- what is tried --------------------------------------------------------------------------------
+
+MIXED: dict[str, tuple[tuple[int, ...], tuple[AxisMatrix, ...]]] = {
+    "one label": ((1,), (CENTRED,)),
+    "two labels": ((2,), (CENTRED,)),
+    "centred": ((4,), (CENTRED,)),
+    "centred twice": ((2, 2), (CENTRED, CENTRED)),
+    "centred by other sizes": ((2, 3), (CENTRED, CENTRED)),
+    "centred by the same size": ((3, 3), (CENTRED, CENTRED)),
+    "centred three times": ((2, 3, 2), (CENTRED, CENTRED, CENTRED)),
+    "each": ((3,), (EACH,)),
+    "each of one label": ((1, 3), (EACH, CENTRED)),
+    "each and centred": ((2, 3), (EACH, CENTRED)),
+    "centred, each, centred": ((2, 2, 3), (CENTRED, EACH, CENTRED)),
+    "running": ((4,), (RUNNING,)),
+    "running that rises": ((3,), (RISING,)),
+    "running by each": ((2, 4), (EACH, RUNNING)),
+    "running by centred": ((3, 3), (CENTRED, RISING)),
+    "basis": ((3,), (TREE,)),
+    "basis with fewer rows": ((4,), (HALVES,)),
+    "basis by centred": ((3, 2), (TREE, CENTRED)),
+}
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("name", MIXED)
+def test_the_worst_change_of_mixed_cells_by_one_row_is_attained(
+    name: str, replaced: bool, closed: bool
+) -> None:
+    sizes, axes = MIXED[name]
+    if closed and 1 in sizes:
+        pytest.skip("a group has a label beside that of all other records")
+    made = step(sizes, axes, closed=closed)
+    worst = worst_change(made, privacy(None, replaced))
+    changed = changes(made, None, replaced)
+    assert norms(changed) == (worst.l1, worst.shift.l2_squared)
+    assert holds_all(worst, changed)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("limits", [(1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 2, 2)])
+@pytest.mark.parametrize("name", MIXED)
+def test_the_worst_change_of_mixed_cells_by_several_rows_is_bounded(
+    name: str, limits: tuple[int, int, int], replaced: bool
+) -> None:
+    """By so many rows alike it is attained, where a unit may have these in one cell."""
+    sizes, axes = MIXED[name]
+    made = step(sizes, axes)
+    worst = worst_change(made, privacy(limits, replaced))
+    changed = changes(made, limits, replaced)
+    l1, l2_squared = norms(changed)
+    assert l1 <= worst.l1
+    assert l2_squared <= worst.shift.l2_squared
+    assert holds_all(worst, changed)
+    if limits[0] == limits[2]:
+        assert (l1, l2_squared) == (worst.l1, worst.shift.l2_squared)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_two_axes_of_any_matrices_are_bounded(replaced: bool) -> None:
+    """By the triangle inequality, where one unit replaces another."""
+    made = step((3, 3), (TREE, RISING))
+    worst = worst_change(made, privacy(None, replaced))
+    l1, l2_squared = norms(changes(made, None, replaced))
+    assert l1 <= worst.l1
+    assert l2_squared <= worst.shift.l2_squared
+    if not replaced:
+        assert (l1, l2_squared) == (worst.l1, worst.shift.l2_squared)
+
+
+def test_a_matrix_with_too_many_pairs_is_bounded() -> None:
+    labels = 3000
+    column = tuple(range(labels, 0, -1))
+    made = step((labels,), (AxisMatrix(AxisKind.RUNNING, (column,)),))
+    first = sum(column), sum(entry * entry for entry in column)
+    worst = worst_change(made, privacy(None, True))
+    assert (worst.l1, worst.shift.l2_squared) == (2 * first[0], 4 * first[1])
+    worst = worst_change(made, privacy(None, False))
+    assert (worst.l1, worst.shift.l2_squared) == first
+
+
+CONDITIONS = [
+    (conditions, sizes, limits, replaced)
+    for conditions in (1, 2, 3)
+    for sizes in ((), (2,), (3,))
+    for limits in (None, (1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2))
+    for replaced in (False, True)
+    if conditions < 3 or not sizes or limits in {None, (1, 1, 1)}
+]
+
+
+@pytest.mark.parametrize(("conditions", "sizes", "limits", "replaced"), CONDITIONS)
+def test_the_worst_change_of_conditions_is_attained(
+    conditions: int, sizes: tuple[int, ...], limits: tuple[int, int, int] | None, replaced: bool
+) -> None:
+    made = step(sizes, conditions=conditions)
+    worst = worst_change(made, privacy(limits, replaced))
+    changed = changes(made, limits, replaced)
+    assert norms(changed) == (worst.l1, worst.shift.l2_squared)
+    assert holds_all(worst, changed)
+
+
+def test_a_thousand_conditions_are_counted() -> None:
+    made = step((), conditions=1000)
+    worst = worst_change(made, privacy(None, False))
+    assert (worst.l1, worst.shift.l2_squared, worst.shift.coordinates) == (1000, 1000, 1000)
+    worst = worst_change(made, privacy(None, True))
+    assert (worst.l1, worst.shift.l2_squared, worst.shift.coordinates) == (2000, 4000, 1000)

@@ -1,0 +1,91 @@
+"""Cells added up and mixed along axes, against the sums that define it."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dprelease.kernel.privatize.mixed_cells import added_up, mixed
+from dprelease.model import CENTRED, EACH, AxisKind, AxisMatrix
+
+LARGE = 10**30
+
+
+def entry(axis: AxisMatrix, size: int, row: int, column: int) -> int:
+    """An entry of the matrix of an axis, by its definition."""
+    if axis.kind is AxisKind.EACH:
+        return int(row == column)
+    if axis.kind is AxisKind.CENTRED:
+        return size * (row == column) - 1
+    if axis.kind is AxisKind.RUNNING:
+        return axis.entries[0][row - column] if row >= column else 0
+    return axis.entries[row][column]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[int], list[int], list[AxisMatrix]]:
+    sizes = draw(st.lists(st.integers(1, 4), max_size=3))
+    number = st.integers(-9, 9)
+    axes = []
+    for size in sizes:
+        row = st.tuples(*[number] * size)
+        running = row.map(lambda entries: AxisMatrix(AxisKind.RUNNING, (entries,)))
+        rows = st.lists(row, min_size=1, max_size=3)
+        basis = rows.map(lambda entries: AxisMatrix(AxisKind.BASIS, tuple(entries)))
+        axes.append(draw(st.one_of(st.just(EACH), st.just(CENTRED), running, basis)))
+    cells = draw(st.lists(st.integers(0, LARGE), min_size=prod(sizes), max_size=prod(sizes)))
+    return cells, sizes, axes
+
+
+@given(tables())
+def test_cells_are_mixed_as_the_matrices_say(
+    table: tuple[list[int], list[int], list[AxisMatrix]],
+) -> None:
+    exact, sizes, axes = table
+    outputs = [axis.outputs(size) for axis, size in zip(axes, sizes, strict=True)]
+    expected = [
+        sum(
+            cell
+            * prod(
+                entry(axis, size, row, column)
+                for axis, size, row, column in zip(axes, sizes, rows, columns, strict=True)
+            )
+            for cell, columns in zip(exact, product(*map(range, sizes)), strict=True)
+        )
+        for rows in product(*map(range, outputs))
+    ]
+    assert mixed(exact, sizes, axes) == expected
+
+
+@given(tables(), st.randoms())
+def test_cells_are_added_up_over_the_other_axes(
+    table: tuple[list[int], list[int], list[AxisMatrix]], order: st.DrawFn
+) -> None:
+    exact, sizes, _ = table
+    places = list(range(len(sizes)))
+    order.shuffle(places)  # type: ignore[attr-defined]
+    places = places[: len(places) // 2 + 1]
+    totals = dict.fromkeys(product(*(range(sizes[place]) for place in places)), 0)
+    for cell, at in zip(exact, product(*map(range, sizes)), strict=True):
+        totals[tuple(at[place] for place in places)] += cell
+    assert added_up(exact, sizes, places) == list(totals.values())
+
+
+@pytest.mark.parametrize("cells", [[1, 2, 3], [1] * 5, []])
+def test_missing_or_spare_cells_are_refused(cells: list[int]) -> None:
+    with pytest.raises(ValueError, match="missing or spare"):
+        added_up(cells, [2, 2], [0])
+    with pytest.raises(ValueError, match="missing or spare"):
+        mixed(cells, [2, 2], [CENTRED, EACH])
+
+
+@pytest.mark.parametrize(
+    "axis", [AxisMatrix(AxisKind.RUNNING, ((1, 2, 3),)), AxisMatrix(AxisKind.BASIS, ((1, 2, 3),))]
+)
+def test_a_matrix_that_does_not_fit_is_refused(axis: AxisMatrix) -> None:
+    with pytest.raises(ValueError, match="fit its axis"):
+        mixed([1, 2], [2], [axis])

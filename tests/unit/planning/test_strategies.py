@@ -1,0 +1,254 @@
+"""Counts planned together: how much they err, and that no figure errs more than by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import sqrt
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dprelease import load
+from dprelease.model import Release
+from dprelease.planning import figure_errors, solve
+from dprelease.planning.planner import make_plan
+from dprelease.planning.shared_releases import drafts_of
+from dprelease.planning.solve import Solution, best_of
+from dprelease.planning.total_budget import total_of
+
+Json = dict[str, Any]
+
+DELTA: Json = {"epsilon": 1, "delta": 1e-6}
+PURE: Json = {"epsilon": 1}
+MU: Json = {"rho": 0.5}  # a mu of 1
+
+
+def release_of(
+    privacy: Json, sizes: dict[str, int], queries: Sequence[Json], adjacency: str = "add-remove"
+) -> Release:
+    """A release over columns with so many labels, which all records have."""
+    columns: dict[str, Json] = {"x": {"type": "integer", "lower": 0, "upper": 1000}}
+    for name, size in sizes.items():
+        # the last label stands for all other values and for nulls
+        keys = [f"k{place}" for place in range(size - 1)]
+        columns[name] = {"type": "string", "keys": keys, "other": "rest", "nulls": "rest"}
+        if size == 1:
+            columns[name] |= {"keys": ["rest"]}
+    named = [{"name": f"q{place}", "statistic": "count"} | q for place, q in enumerate(queries)]
+    return load(
+        {
+            "release": {"name": "r"},
+            "data": {"path": "t.csv"},
+            "output": {"path": "out"},
+            "privacy": {"unit": "row", "adjacency": adjacency} | privacy,
+            "columns": columns,
+            "query": named,
+        }
+    )
+
+
+def tables(sets: Iterable[Sequence[str]]) -> list[Json]:
+    return [{"by": list(names)} if names else {} for names in sets]
+
+
+def ways(names: Iterable[str], *sizes: int) -> list[tuple[str, ...]]:
+    return [group for size in sizes for group in combinations(sorted(names), size)]
+
+
+def conditions(number: int) -> list[Json]:
+    return [{}, *({"where": f"x > {place}"} for place in range(number))]
+
+
+def solution_of(release: Release) -> Solution:
+    return best_of(release, total_of(release))
+
+
+def errors(solution: Solution) -> dict[str, float]:
+    """The variance of every figure."""
+    noise = figure_errors.planned(solution.drafts, solution.choices)
+    return dict(figure_errors.errors_of(solution.drafts, noise))
+
+
+def rmse(variances: Iterable[float]) -> float:
+    values = list(variances)
+    return sqrt(sum(values) / len(values))
+
+
+# --- how much they err ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("privacy", "number", "most"),
+    [(DELTA, 10, 8.85), (PURE, 10, 9.55), (DELTA, 100, 23.5), (DELTA, 1000, 69.5)],
+)
+def test_conditions_and_their_total(privacy: Json, number: int, most: float) -> None:
+    made = solution_of(release_of(privacy, {}, conditions(number)))
+    assert len(made.drafts) == 2
+    assert rmse(errors(made).values()) <= most
+
+
+BIRTHS = {"a": 6, "b": 10, "c": 2, "d": 8, "e": 5}
+YES_NO = {f"a{place:02}": 2 for place in range(20)}
+SIX = {f"a{place}": 10 for place in range(6)}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sets", "most"),
+    [
+        (BIRTHS, ways(BIRTHS, 1, 2), 2.87),
+        (BIRTHS, ways(BIRTHS, 2), 2.63),
+        (YES_NO, ways(YES_NO, 1, 2), 5.22),
+        (SIX, ways(SIX, 2), 3.46),
+    ],
+)
+def test_sets_of_tables(sizes: dict[str, int], sets: list[tuple[str, ...]], most: float) -> None:
+    made = solution_of(release_of(MU, sizes, tables(sets)))
+    assert rmse(errors(made).values()) <= most
+
+
+def test_tables_of_yes_and_no_under_pure_loss_are_read_from_the_full_one() -> None:
+    sizes = {f"a{place}": 2 for place in range(6)}
+    release = release_of(PURE, sizes, tables(ways(sizes, 0, 1, 2, 3)))
+    made = solution_of(release)
+    assert len(made.drafts) == 1
+    variances = errors(made)
+    by_cell = [sqrt(variances[query.name]) for query in release.queries for _ in range(query.cells)]
+    assert sum(by_cell) / len(by_cell) <= 4.85
+
+
+def test_a_tree_errs_no_more_than_its_levels_by_themselves() -> None:
+    release = release_of(MU, {"s": 50, "t": 20}, tables([(), ("s",), ("s", "t")]))
+    variances = errors(solution_of(release))
+    assert max(variances.values()) < 3  # each level by itself: three of mu 1
+
+
+def test_one_query_alone_stays_as_it_is() -> None:
+    for query in ({}, {"by": ["a"]}, {"where": "x > 3"}):
+        release = release_of(DELTA, {"a": 3}, [query])
+        assert [draft.name for draft in solution_of(release).drafts] == ["q0"]
+
+
+def test_replaced_records_leave_free_conditions_as_they_are() -> None:
+    """One in the place of another moves 2 x - n twice as far."""
+    release = release_of(DELTA, {}, conditions(10), adjacency="replace-one")
+    assert all(not draft.query.implied for draft in solution_of(release).drafts)
+
+
+# --- no figure errs more -------------------------------------------------------------------------
+
+
+def compared(release: Release) -> dict[str, float]:
+    """The variance of each figure as a part of what it is without strategies."""
+    total = total_of(release)
+    without = errors(solve.solve(release, drafts_of(release), total))
+    joint = errors(best_of(release, total))
+    return {name: joint[name] / without[name] for name in without if without[name]}
+
+
+MIXED = [
+    {"by": ["a", "b"]},
+    {"by": ["b", "c"]},
+    *({"where": f"x > {place}"} for place in range(6)),
+    {"statistic": "mean", "column": "x", "by": ["a"]},
+    {"statistic": "sum", "column": "x"},
+    {"statistic": "median", "column": "x"},
+    {"statistic": "proportion", "where": "x > 3", "by": ["b"]},
+]
+
+
+@pytest.mark.parametrize("privacy", [DELTA, PURE, MU])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_a_mixed_spec_errs_nowhere_more(privacy: Json, adjacency: str) -> None:
+    release = release_of(privacy, {"a": 4, "b": 2, "c": 3}, MIXED, adjacency)
+    ratios = compared(release)
+    assert max(ratios.values()) <= solve.AS_GOOD
+    if adjacency == "add-remove":
+        assert max(ratios.values()) < 0.9
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> tuple[Json, list[Json], str]:
+    groups = st.lists(st.sampled_from("abc"), max_size=3, unique=True).map(sorted)
+    filters = st.one_of(st.none(), st.integers(0, 3).map(lambda k: f"x > {k}"))
+    queries = []
+    for by, where in draw(st.lists(st.tuples(groups, filters), min_size=1, max_size=6)):
+        query: Json = {"by": by} if by else {}
+        query |= {"where": where} if where else {}
+        query["weight"] = draw(st.sampled_from([1, 1, 4, 0.25]))
+        if draw(st.integers(0, 4)) == 0:
+            query |= {"statistic": "sum", "column": "x"}
+        queries.append(query)
+    adjacency = draw(st.sampled_from(["add-remove", "replace-one"]))
+    return draw(st.sampled_from([DELTA, PURE, MU])), queries, adjacency
+
+
+@settings(max_examples=25, deadline=None)
+@given(specs())
+def test_no_figure_of_any_spec_errs_more(made: tuple[Json, list[Json], str]) -> None:
+    privacy, queries, adjacency = made
+    ratios = compared(release_of(privacy, {"a": 3, "b": 2, "c": 5}, queries, adjacency))
+    assert max(ratios.values()) <= solve.AS_GOOD
+
+
+# --- what a plan says of them --------------------------------------------------------------------
+
+
+def test_a_plan_does_not_depend_on_the_order_of_its_queries() -> None:
+    sizes = {"a": 3, "b": 2, "c": 5}
+    queries = [{"by": ["b", "c"]}, {"by": ["a", "b"]}, {}, *conditions(3)[1:]]
+    named = [{"name": f"n{place}"} | query for place, query in enumerate(queries)]
+    there = make_plan(release_of(DELTA, sizes, named))
+    back = make_plan(release_of(DELTA, sizes, named[::-1]))
+
+    def steps(plan: Any) -> dict[str, Any]:
+        return {
+            step.query.name: (step.noise, step.measures, step.axes, step.query.groups)
+            for step in plan.steps
+        }
+
+    assert steps(there) == steps(back)
+    terms = [{read.query.name: read.terms for read in plan.reads} for plan in (there, back)]
+    assert terms[0] == terms[1]
+
+
+def test_a_plan_names_what_is_planned_together_and_how_it_would_err_alone() -> None:
+    made = make_plan(release_of(DELTA, {}, conditions(10)))
+    (strategy,) = made.strategies
+    assert sorted(strategy.queries) == sorted(query.name for query in made.release.queries)
+    assert all(sqrt(made.alone[name]) == pytest.approx(14.01, abs=0.01) for name in made.alone)
+    assert set(made.alone) == set(strategy.queries)
+
+
+def test_weights_make_figures_better() -> None:
+    queries = [{"by": ["a", "b"], "weight": 9}, {"by": ["b", "c"]}, {"by": ["a", "c"]}]
+    variances = errors(solution_of(release_of(MU, {"a": 4, "b": 4, "c": 4}, queries)))
+    assert variances["q0"] < variances["q1"] == pytest.approx(variances["q2"])
+
+
+def test_labels_that_leave_records_out_are_completed() -> None:
+    """A record without a label in one table has one in another: both add up to all records."""
+    release = load(
+        {
+            "release": {"name": "r"},
+            "data": {"path": "t.csv"},
+            "output": {"path": "out"},
+            "privacy": {"unit": "row", "adjacency": "add-remove"} | MU,
+            "columns": {
+                name: {"type": "string", "keys": [f"{place}" for place in range(8)]}
+                for name in ("a", "b", "c")
+            },
+            "query": [
+                {"name": f"q{a}{b}", "statistic": "count", "by": [a, b]}
+                for a, b in combinations("abc", 2)
+            ],
+        }
+    )
+    made = make_plan(release)
+    assert made.strategies
+    for step in made.steps:
+        assert all(group.total and len(group.labels) == 9 for group in step.query.groups)
+    assert Fraction(0) < min(made.alone.values())
