@@ -199,6 +199,10 @@ class Statistic(ABC):
     """Whether private keys can be selected by it."""
     one_number = False
     """Whether a figure is one released integer: the truth, and one draw of noise."""
+    adds_up = False
+    """Whether the figures of cells add up to that of the cells together."""
+    names = False
+    """Whether its figures are names that are chosen."""
     error_by_records = False
     """Whether its error depends on how many records are behind a figure."""
     example_records = "values"

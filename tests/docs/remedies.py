@@ -162,6 +162,9 @@ REMEDIES = {
     "E252": "List the keys in order, from the smallest to the largest.",
     "E251": "Move the list below the spec's folder, or say `--allow-outside-lists`: "
     "[Lists](columns.md#lists-in-files).",
+    "E260": "Leave the key out, or write it in the queries that it fits.",
+    "E261": "Correct the condition: [Finish the figures](../how-to/finish-the-figures.md).",
+    "E262": "Let them count the same records, with all or none of them whole and 0 or more.",
     "W201": "Agree on a cap and write it in `[ledger]`.",
     "W202": "Say in `unit_description` what a unit stands for.",
     "W203": "Say in `source` where bounds or keys come from.",
@@ -178,4 +181,5 @@ REMEDIES = {
     "W214": "Leave out what has no effect; write 1 for bounds that nothing reaches.",
     "W215": 'Write `adjacency = "replace-one"`.',
     "W216": "Leave it out.",
+    "W220": "Declare `other` and `nulls` of the columns, or be sure that all values are declared.",
 }

@@ -53,10 +53,21 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess",
         "dprelease.privacy.sensitivity",
     ),
+    # Noisy figures made fit to be published.
+    "dprelease.finishing": (
+        *VOCABULARY,
+        "dprelease.expressions",
+        "dprelease.postprocess",
+        "dprelease.statistics.registry",
+        "dprelease.statistics.shared.read_release",
+    ),
     "dprelease.spec": (
         *VOCABULARY,
         "dprelease.engines.registry",
         "dprelease.expressions",
+        "dprelease.finishing.conditions",
+        "dprelease.finishing.lattice",
+        "dprelease.postprocess.number_text",
         "dprelease.report.formats",  # their names
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
@@ -97,6 +108,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.report": (
         *VOCABULARY,
+        "dprelease.finishing",
         "dprelease.local",
         "dprelease.planning.planner",
         "dprelease.postprocess",
@@ -116,6 +128,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The plans of two specs side by side.
     "dprelease.diff": (
         *VOCABULARY,
+        "dprelease.finishing.tables",
         "dprelease.ledger.guarantee",
         "dprelease.report",
         "dprelease.statistics.registry",
@@ -140,6 +153,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.result": (*VOCABULARY, "dprelease.local", "dprelease.output"),
     "dprelease.release.bundle": (
         *VOCABULARY,
+        "dprelease.finishing.tables",
         "dprelease.ledger",
         "dprelease.local.cells",
         "dprelease.output",

@@ -43,6 +43,9 @@ def write_plan(plan: Facts, ledger: PlannedLedger) -> None:
     if steps:
         answer("Why the sensitivity is what it is")
         answer(_folded(_why(steps), 2) + "\n")
+    if said := _finished(steps):
+        answer("What is done to the figures after the noise")
+        answer(_folded(said, 2) + "\n")
     if perturbs:
         answer("What one unit loses in tables of records")
         said = [f"{table.name}: {' '.join(table.explained)}" for table in perturbs]
@@ -150,6 +153,15 @@ def _why(steps: Sequence[Facts]) -> list[str]:
 def _named(query: str, tables: Sequence[str]) -> str:
     """A query by its name; one of many tables with their number."""
     return tables[0] if len(tables) == 1 else f"{query} ({len(tables)} tables)"
+
+
+def _finished(steps: Sequence[Facts]) -> list[str]:
+    """What is done to the figures of each query, told once for all that have it alike."""
+    queries: dict[str, list[str]] = {}
+    for step in steps:
+        for sentence in (step.get("finishing") or {"explained": ()})["explained"]:
+            queries.setdefault(sentence, []).append(step["name"])
+    return [f"{', '.join(names)}: {text}" for text, names in queries.items()]
 
 
 def _short(error: str) -> str:

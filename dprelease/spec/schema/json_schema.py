@@ -74,6 +74,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
     numbers.selection_delta: _WEIGHT | {"maximum": float(numbers.MAX_SELECTION_DELTA)},
     numbers.within: {"type": "number", "exclusiveMinimum": 0},
+    numbers.display_step: {"type": "number", "exclusiveMinimum": 0},
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
     numbers.interval: {
         **_NUMBER,
@@ -128,6 +129,7 @@ def spec_schema() -> Fragment:
                 "additionalProperties": _ref(sections.ColumnSection),
             },
             "query": _several(sections.QuerySection),
+            "postprocess": _ref(sections.PostprocessSection),
             "perturb": _several(sections.PerturbSection),
             "output": _ref(sections.OutputSection),
             "report": _ref(sections.ReportSection),
