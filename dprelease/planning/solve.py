@@ -18,7 +18,7 @@ from dprelease.planning.partition_selection import selections
 from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
 from dprelease.planning.steps import Draft, other_way
-from dprelease.planning.strategies.choose import together
+from dprelease.planning.strategies.choose import WORTH, together
 from dprelease.planning.total_budget import Total
 from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp
@@ -73,7 +73,7 @@ def best_of(release: Release, total: Total) -> Solution:
         solution = solve(release, drafts, total)
         if total.plain:
             return solution
-        return _or_together(release, _or_otherwise(release, solution, total), total)
+        return _or_otherwise(release, _or_together(release, solution, total), total)
     separate_drafts = drafts_of(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -93,20 +93,20 @@ def best_of(release: Release, total: Total) -> Solution:
 
 
 def _or_otherwise(release: Release, solution: Solution, total: Total) -> Solution:
-    """Release in other ways what statistics have some for, where no figure errs more by it."""
+    """Release in another way what statistics have one for, where no figure errs more by it."""
     drafts = list(map(other_way, solution.drafts))
+    before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
     for _ in range(2):  # all of them; then those that err less by it
         if all(map(is_, drafts, solution.drafts)):
             break
         other = solve(release, drafts, total)
-        before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
         after = errors_of(other.drafts, planned(other.drafts, other.choices))
-        if all(after[name] <= AS_GOOD * before[name] for name in before):
-            return other
-        drafts = [
-            new if after[new.name] < before[new.name] else old
-            for new, old in zip(drafts, solution.drafts, strict=True)
-        ]
+        worth = {name: after[name] <= WORTH * before[name] for name in before}
+        pairs = list(zip(drafts, solution.drafts, strict=True))
+        better = all(new is old or worth[new.name] for new, old in pairs)
+        if better and all(after[name] <= AS_GOOD * before[name] for name in before):
+            return replace(other, alone=solution.alone)
+        drafts = [new if worth.get(new.name) else old for new, old in pairs]
     return solution
 
 

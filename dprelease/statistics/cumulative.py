@@ -60,8 +60,10 @@ class Cumulative(Statistic):
         "differ by the ordered column alone."
     )
     explained = (
-        "Each figure is the sum of the noisy numbers of its own row and of those before it in the "
-        "order; the error stated is that of the last row, the largest."
+        "Each figure is read from noisy numbers of all rows up to its own, added up. Where "
+        "Gaussian noise errs less so, other sums along the order are released in their place, in "
+        "which a record counts about a thousand times: sensitivity and scale are those. The error "
+        "stated is that of the last row, the largest."
     )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
