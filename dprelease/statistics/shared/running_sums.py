@@ -12,8 +12,9 @@ planner and certify find from its whole numbers.
 
 The figure j is the sum of g_k y_(j-k), with g the coefficients of 1/((1 - z) c(z)). They are kept
 in steps of 2^-160, which moves a figure below 2^60 by less than 2^-80; figures are rounded to whole
-numbers. Half-widths are those of the normal law, with the distance of at most 1 by which each
-discrete draw can be coupled with a normal one, ``postprocess.noise_mixture``.
+numbers. Half-widths are then those of the normal law, with the distance of at most 1 by which each
+discrete draw can be coupled with a normal one, ``postprocess.noise_mixture``. Those of sums of
+single counts come of their own law, ``postprocess.combined_noise``.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from functools import lru_cache
 from itertools import accumulate
 
 from dprelease.model import AxisKind, AxisMatrix, Noise, NoiseFamily, Step
+from dprelease.postprocess.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.noise_mixture import normal_half
-from dprelease.statistics.base import noise_halfwidth
 
 SCALE = 1 << 10
 _BITS = 160
@@ -73,19 +74,18 @@ class RunningSums:
     def half(self, noise: Noise, count: int, alpha: Fraction) -> int:
         """An h that the noise of the first ``count`` labels exceeds with a chance up to alpha."""
         if not self.column:
-            # of very many draws that of a few more, which is then known
-            coarse: int = 10 ** max(len(str(count)) - 3, 0)
-            return noise_halfwidth(noise, alpha, -(-count // coarse) * coarse)
+            half = combined_half(combined([Part(noise, Fraction(1), _more(count))]), alpha)
+            return half.numerator // half.denominator
         whole = _mixed_half(noise, _factors(self.column)[:count], alpha) + Fraction(1, 2)
         return whole.numerator // whole.denominator
 
     def balance_half(self, noise: Noise, count: int, q: Fraction, alpha: Fraction) -> Fraction:
         """The same of the sum of the first ``count`` labels less q times that of all."""
         if not self.column:
-            below, above = (
-                self.half(noise, draws, alpha / 2) for draws in (count, self.labels - count)
+            below, above = _more(count), _more(self.labels - count)
+            return combined_half(
+                combined([Part(noise, 1 - q, below), Part(noise, q, above)]), alpha
             )
-            return (1 - q) * below + q * above
         factors = _factors(self.column)
         a, b = q.numerator, q.denominator
         weights = [
@@ -94,6 +94,12 @@ class RunningSums:
             for place in range(self.labels)
         ]
         return _mixed_half(noise, weights, alpha) / b + (1 + q) / 2
+
+
+def _more(draws: int) -> int:
+    """So many draws or, of many, up to a 64th more: so few numbers of draws are looked up."""
+    rough = max(draws.bit_length() - 7, 0)
+    return -(-draws >> rough) << rough
 
 
 def sums_of(step: Step) -> RunningSums:
