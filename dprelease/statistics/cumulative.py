@@ -38,7 +38,7 @@ from dprelease.statistics.base import (
     Statistic,
     quantile_endings,
 )
-from dprelease.statistics.shared.running_sums import RunningSums, mixing, sums_of
+from dprelease.statistics.shared.running_sums import SCALE, RunningSums, mixing, sums_of
 
 OF_QUANTILE = ("", "_low", "_high")
 _FINE = 1000
@@ -61,9 +61,9 @@ class Cumulative(Statistic):
     )
     explained = (
         "Each figure is read from noisy numbers of all rows up to its own, added up. Where "
-        "Gaussian noise errs less so, other sums along the order are released in their place, in "
-        "which a record counts about a thousand times: sensitivity and scale are those. The error "
-        "stated is that of the last row, the largest."
+        "Gaussian noise errs less so, overlapping sums along the order are released in their "
+        "place: sensitivity and scale are those. The error stated is that of the last row, the "
+        "largest."
     )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Cumulative(Statistic):
         if query.cells * labels > _MOST_PRODUCTS:
             return None
         axes = (*(EACH for _ in query.groups[1:]), mixing(labels))
-        return replace(self.released(query), axes=axes)
+        return replace(self.released(query), unit=(Fraction(1, SCALE),), axes=axes)
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """The mean over the rows."""
