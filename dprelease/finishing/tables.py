@@ -42,8 +42,7 @@ class Noisy(NamedTuple):
 
 def noisy_figures(plan: Plan, reads: Sequence[Read]) -> list[Noisy]:
     """Queries of a plan with what is known of their noise."""
-    steps = {step.query.name: step for step in plan.steps}
-    return [Noisy(read.query, read.step, figure_variance(read, steps[read.step])) for read in reads]
+    return [Noisy(read.query, read.step, figure_variance(read, plan)) for read in reads]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +82,12 @@ def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finishe
             visible = _visible(finish, table, name, shown)
             for column in _published(finish, table, name, members, shown, visible):
                 final[table, column.name] = column
-            before = columns.get((table, name))
-            if before is not None and before.kind != "text" and _changes(finish):
-                raw[table, name] = _hidden(before.values, visible), before.decimals
+            before, after = columns.get((table, name)), final.get((table, name))
+            if before is None or after is None or before.kind == "text":
+                continue
+            noisy_values = _hidden(before.values, visible)
+            if before.decimals != after.decimals or list(noisy_values) != list(after.values):
+                raw[table, name] = noisy_values, before.decimals
     return Finished(
         tuple(
             replace(
@@ -99,12 +101,6 @@ def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finishe
         raw,
         tuple(remarks),
     )
-
-
-def _changes(finish: Finish) -> bool:
-    """Whether figures become others."""
-    adjusted = finish.consistent or finish.nonnegative or finish.integer
-    return adjusted or finish.round_to is not None
 
 
 def figures_of(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:

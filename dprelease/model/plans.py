@@ -112,7 +112,8 @@ class Read:
     integers; of the cells that differ in the step's groups at ``merged`` only, the sum.
     ``screened``: the last row counts records without a value, of which none are expected: it is
     left out where it can't be told from 0 (see ``postprocess.screened_counts``). COMBINED: the
-    figure is the sum of ``terms``; ``step`` is the first one's, and there are no ``rows``.
+    figure is the sum of ``terms``, published with so many ``decimals``; ``step`` is the first
+    one's, and there are no ``rows``.
     """
 
     query: Query
@@ -123,6 +124,7 @@ class Read:
     merged: tuple[int, ...] = ()
     screened: bool = False
     terms: tuple[Term, ...] = ()
+    decimals: int = 0
 
     @property
     def steps(self) -> tuple[str, ...]:

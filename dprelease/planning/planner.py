@@ -21,6 +21,7 @@ from dprelease.planning.total_budget import STATED_DELTA, Total, delta_is_ours, 
 from dprelease.postprocess.number_text import as_budget, listing, number
 from dprelease.privacy import composition as accounting
 from dprelease.privacy.composition import BASIC, advanced
+from dprelease.statistics.shared.combined import with_decimals
 
 
 def make_plan(
@@ -68,18 +69,9 @@ def make_plan(
     if compared is not None and records:
         compared = together(compared, table_loss)
     basic = Loss(basic.epsilon, basic.delta)
-    return Plan(
-        release,
-        steps,
-        loss,
-        solution.method,
-        basic,
-        notes,
-        compared,
-        reads,
-        records,
-        solution.alone,
-    )
+    method, alone = solution.method, solution.alone
+    made = Plan(release, steps, loss, method, basic, notes, compared, reads, records, alone)
+    return with_decimals(made) if alone else made
 
 
 def _not_composable(release: Release, total: Total) -> Failure:

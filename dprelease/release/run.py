@@ -12,11 +12,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from dprelease.engines import Engine, get
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
-from dprelease.kernel.certify.certify import CertifiedPlan
+from dprelease.kernel.certify.certify import CertifiedPlan, certify
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
@@ -30,6 +31,7 @@ from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_target, publish
+from dprelease.privacy.composition import PLD
 from dprelease.release.bundle import Publication, assemble, file_names
 from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
 from dprelease.release.plan import certified_plan
@@ -101,6 +103,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
             inspect(engine, release)
         if name in runs and not _is_of(certified.plan, runs[name], book.sealed(name)):
             certified = certified_plan(release, plain=True)
+        certified = _as_charged(certified, runs.get(name))
         tell("charge the budget")
         reservation = _charge(book, certified, name)
         with _charged():
@@ -116,7 +119,23 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
 
 def _is_of(plan: Plan, run: Run, payload: bytes | None) -> bool:
     """Whether a run is of this plan; otherwise an earlier version may have planned it."""
-    return run.loss == plan.loss if payload is None else is_of(plan, payload)
+    if payload is not None:
+        return is_of(plan, payload)
+    return abs(run.loss.epsilon - plan.loss.epsilon) <= CLOSE * plan.loss.epsilon
+
+
+CLOSE = Fraction(1, 10**5)
+"""Numerical losses that machines compute for one plan differ by no more than this part."""
+
+
+def _as_charged(certified: CertifiedPlan, run: Run | None) -> CertifiedPlan:
+    """Claim what a run was charged, where only the last digits of a numerical loss differ."""
+    plan = certified.plan
+    if run is None or plan.method != PLD or run.loss.delta != plan.loss.delta:
+        return certified
+    if abs(run.loss.epsilon - plan.loss.epsilon) > CLOSE * plan.loss.epsilon:
+        return certified
+    return certify(replace(plan, loss=replace(plan.loss, epsilon=run.loss.epsilon)))
 
 
 def inspect(engine: Engine, release: Release) -> None:

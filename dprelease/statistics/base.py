@@ -193,6 +193,8 @@ class Statistic(ABC):
     """What it counts, if it is a count; {units} stands for the word for units."""
     overlaps = False
     """Whether what is counted can be in several cells, so that counts do not add up."""
+    combines = False
+    """Whether its figures are counts by cell that may be combined of the integers of others."""
     counts_units = False
     """Whether a unit counts once, whatever the number of its rows."""
     selects_keys = False
@@ -203,6 +205,8 @@ class Statistic(ABC):
     """Whether the figures of cells add up to that of the cells together."""
     names = False
     """Whether its figures are names that are chosen."""
+    in_ranks = False
+    """Whether its error is known in ranks alone, so that it has no half-width and no flag."""
     error_by_records = False
     """Whether its error depends on how many records are behind a figure."""
     example_records = "values"

@@ -37,6 +37,7 @@ class Quantile(Statistic):
 
     name = "quantile"
     suffixes = PARTS
+    in_ranks = True
     remark = ""
     keys = OF_VALUES._replace(needs=("q",))
     processing = "Quantiles are values of the column's grid; nulls have no rank."

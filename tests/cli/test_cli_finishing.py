@@ -100,7 +100,7 @@ def test_the_plan_says_what_will_be_done_and_how_it_biases(cli, finished):
     answer = cli("plan", "small.toml")
     assert answer.code == 0
     said = answer.out.partition("What is done to the figures after the noise\n")[2]
-    assert "by_days: Made to agree with by_region and overall" in said
+    assert "Made to agree in the tables by_region, overall and by_region_days" in said
     assert "The standard deviation of a cell's noise goes from" in said
     assert "mean_days: Shown only where count > 5" in said
 

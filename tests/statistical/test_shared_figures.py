@@ -101,7 +101,7 @@ def published(
     ]
     found = {}
     for read in plan.reads:
-        figure, half, *_ = columns_of(read, step, noisy, level)
+        figure, half, *_ = columns_of(read, plan, NoisyTable({read.step: noisy}), level)
         found[read.query.name] = tuple(
             np.array(each.values, dtype=float) / 10**each.decimals for each in (figure, half)
         )

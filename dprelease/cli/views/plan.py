@@ -7,7 +7,7 @@ ever cut off.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -143,10 +143,15 @@ def _what_if(
 
 def _why(steps: Sequence[Facts]) -> list[str]:
     """How the sensitivities follow from the spec: each derivation once."""
+    return _once((step["name"], step["sensitivity"]["derivation"]) for step in steps)
+
+
+def _once(said: Iterable[tuple[str, str]]) -> list[str]:
+    """What is said of queries, each sentence once for all that it is said of."""
     queries: dict[str, dict[str, list[str]]] = {}
-    for step in steps:
-        names = queries.setdefault(step["sensitivity"]["derivation"], {})
-        names.setdefault(column_name(step["name"]), []).append(step["name"])
+    for name, sentence in said:
+        names = queries.setdefault(sentence, {})
+        names.setdefault(column_name(name), []).append(name)
     return [f"{', '.join(starmap(_named, names.items()))}: {why}" for why, names in queries.items()]
 
 
@@ -156,12 +161,12 @@ def _named(query: str, tables: Sequence[str]) -> str:
 
 
 def _finished(steps: Sequence[Facts]) -> list[str]:
-    """What is done to the figures of each query, told once for all that have it alike."""
-    queries: dict[str, list[str]] = {}
-    for step in steps:
-        for sentence in (step.get("finishing") or {"explained": ()})["explained"]:
-            queries.setdefault(sentence, []).append(step["name"])
-    return [f"{', '.join(names)}: {text}" for text, names in queries.items()]
+    """What is done to the figures of each query."""
+    return _once(
+        (step["name"], sentence)
+        for step in steps
+        for sentence in step.get("finishing", {"explained": ()})["explained"]
+    )
 
 
 def _short(error: str) -> str:

@@ -115,10 +115,9 @@ def _family(draft: Draft) -> str:
 
 def _is_plain_count(draft: Draft) -> bool:
     """Whether it counts records by public keys, for a share of the total or of its family's."""
-    query, statistic = draft.query, statistic_of(draft.query.statistic)
+    query = draft.query
     return (
-        statistic.counts == "records"
-        and statistic.one_number
+        statistic_of(query.statistic).combines
         and draft.demand.kind in {"weight", "epsilon", "rho"}
         and (draft.demand.kind == "weight" or _family(draft) != "")
         and draft.released.transform == ((1,),)

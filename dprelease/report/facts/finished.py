@@ -60,8 +60,9 @@ def _words(query: Query, group: Sequence[Noisy], family: NoiseFamily) -> Iterato
         deviation = sqrt(noisy.variance)
     if len(group) > 1:
         after = _after(query, group)
-        others = [other.query.table for other in group if other.query != query]
-        yield f"Made to agree with {listing(others)}: cells add up to their totals exactly."
+        tables = list(dict.fromkeys(other.query.table for other in group))
+        of = "tables" if len(tables) > 1 else "table"
+        yield f"Made to agree in the {of} {listing(tables)}: cells add up to totals exactly."
         yield (
             "That is the weighted least squares of all noisy figures of the same records. It "
             "biases nothing, if all records count in each of these tables."
@@ -72,7 +73,7 @@ def _words(query: Query, group: Sequence[Noisy], family: NoiseFamily) -> Iterato
         )
         deviation = after
     if finish.nonnegative:
-        yield _nonnegative(query, deviation * UPWARD.get(family, 0.5), alone=len(group) < 2)
+        yield from _nonnegative(query, deviation * UPWARD.get(family, 0.5), alone=len(group) < 2)
     if finish.integer:
         yield (
             "Rounded to whole numbers so that totals are kept: the largest remainders are rounded "
@@ -105,19 +106,23 @@ UPWARD = dict.fromkeys((NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN), 1 / sqrt(2 *
 """
 
 
-def _nonnegative(query: Query, upward: float, *, alone: bool) -> str:
+def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
     """Say how cells are biased; what all cells of a table are lowered by makes it only less."""
     bias = f"{'at most' if alone else 'about'} {_size(upward)} on average"
     if not query.groups:
-        return (
+        yield (
             "Set to 0 if noise made it less. That biases a figure near 0 upward, one that is "
             f"truly 0 by {bias}."
         )
-    return (
+        return
+    yield (
         "Moved to 0 or more: all cells are lowered alike and those below 0 set to 0, so that they "
         "still add up to the noisy total (or 0). That does not bias the total, but for one that is "
-        f"near 0 itself. Small cells are biased upward, a cell without records by {bias}; the "
-        "others are biased downward by as much together."
+        "near 0 itself."
+    )
+    yield (
+        f"Small cells are biased upward by that, a cell without records by {bias}; the others are "
+        "biased downward by as much together."
     )
 
 

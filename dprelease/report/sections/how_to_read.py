@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from dprelease.model.queries import column_name
 from dprelease.postprocess.number_text import listing
 from dprelease.report.document import Bullets, Section
 from dprelease.report.facts.model import Basic, ReportFacts
@@ -41,7 +42,8 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     finishes = [query.finishing for query in facts.queries]
     if not all(finish is not None and finish.nonnegative for finish in finishes):
         yield "A count can be negative: noise was added to a small number."
-    yield "Cells do not add up to totals released by another query: each has noise of its own."
+    if not all(finish is not None and finish.agrees_with for finish in finishes):
+        yield "Cells do not add up to totals released by another query: each has noise of its own."
     yield from _of_finishing(facts)
     yield (
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
@@ -65,7 +67,9 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
 
 def _of_finishing(facts: ReportFacts) -> Iterator[str]:
     """Say which figures agree, are at least 0, whole or rounded."""
-    done = [(query.name, query.finishing) for query in facts.queries if query.finishing]
+    done = [
+        (column_name(query.name), query.finishing) for query in facts.queries if query.finishing
+    ]
     said = {
         "agree with each other: cells add up to totals": [n for n, f in done if f.agrees_with],
         "were moved to 0 or more, and keep their total": [n for n, f in done if f.nonnegative],
@@ -74,7 +78,7 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
     }
     for what, names in said.items():
         if names:
-            yield f"Figures of {listing(names)} {what}."
+            yield f"Figures of {listing(list(dict.fromkeys(names)))} {what}."
     if any(f.agrees_with or f.nonnegative or f.integer for _, f in done):
         yield (
             "Where figures were changed after the noise, `_noise_moe` is that of the noisy figure, "

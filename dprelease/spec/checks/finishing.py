@@ -59,7 +59,7 @@ RULES: Mapping[str, Rule] = {
     "publish_if": Rule(lambda _, __: True, ""),
     "round_to": Rule(lambda _, statistic: not statistic.names, "names can't be rounded"),
     "flag_unreliable_at": Rule(
-        lambda _, statistic: "_rank_moe" not in statistic.suffixes,
+        lambda _, statistic: not statistic.in_ranks,
         "the half-width of a quantile in values is private, so that it has no flag",
     ),
 }
@@ -134,26 +134,24 @@ def _finish(query: Query, parts: Parts) -> Finish:
         stated = {
             key: value for key, value in stated.items() if key not in SHOWING or own.given(key)
         }
-    if "publish_if" in stated and _names_only(query) and not (own and own.given("publish_if")):
-        del stated["publish_if"]
+    names = statistic_of(query.statistic).names
+    if "publish_if" in stated and names and not (own and own.given("publish_if")):
+        del stated["publish_if"]  # of [postprocess]: names have no value
     condition = stated.pop("publish_if", None)
     expression = None if condition is None else Expression(str(condition), ())
     return replace(AS_RELEASED, **stated, publish_if=expression)
-
-
-def _names_only(query: Query) -> bool:
-    return statistic_of(query.statistic).names
 
 
 # --- conditions -----------------------------------------------------------------------------------
 
 
 def _figures(query: Query) -> Iterator[str]:
-    """The columns of a query that hold numbers."""
+    """The columns of a query that hold numbers; half-widths of quantiles are always empty."""
     statistic = statistic_of(query.statistic)
     for suffix in statistic.suffixes_of(query):
-        chosen = statistic.names and not suffix.endswith("_noise_moe")
-        if not suffix.endswith("_flag") and not chosen:
+        of_half = suffix.endswith("_noise_moe")
+        filled = not statistic.in_ranks if of_half else not statistic.names
+        if filled and not suffix.endswith("_flag"):
             yield query.column_name + suffix
 
 
@@ -167,14 +165,10 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
 
     mates = [other for other in queries if other.table == query.table]
     names = {name for other in mates for name in _figures(other)}
-    suffixes = statistic_of(query.statistic).suffixes_of(query)
-    if not _names_only(query):
-        names |= {"value"}
-        if any(suffix.endswith("_rank_moe") for suffix in suffixes):
-            names -= {name for name in names if name == query.column_name + "_noise_moe"}
-        else:
-            names |= {"noise_moe"}
-    if COUNTED in suffixes or statistic_of(query.statistic).counts:
+    statistic = statistic_of(query.statistic)
+    names |= set() if statistic.names else {"value"}
+    names |= set() if statistic.names or statistic.in_ranks else {"noise_moe"}
+    if COUNTED in statistic.suffixes_of(query) or statistic.counts:
         names |= {OWN_COUNT}
     try:
         node = read(query.finish.publish_if.text, sorted(names))

@@ -305,7 +305,8 @@ class PostprocessSection(Section, header="[postprocess]"):
 
 class QuerySection(Section, header="[[query]]"):
     WORDS = (
-        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight 1)."
+        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight "
+        "1). The keys from `consistent` on are those of `[postprocess]`, before which they come."
     )
 
     LATER = frozenset(
