@@ -105,7 +105,8 @@ def noise_left(tables: Sequence[Counts], sizes: Sequence[int]) -> list[float]:
             ),
             Fraction(0),
         )
-        variances.append(float(variance / prod(sizes[i] for i in axes) ** 2))
+        exact = table.variance == 0
+        variances.append(0.0 if exact else float(variance / prod(sizes[i] for i in axes) ** 2))
     return variances
 
 
@@ -169,7 +170,7 @@ def _estimates(
 
 def _parts(weights: Sequence[Fraction]) -> list[int]:
     """Whole parts of ``WEIGHTS`` in proportion to the weights."""
-    whole = sum(weights, Fraction(0))
+    whole = sum(weights, Fraction(0)) or Fraction(1)
     parts = [round(weight / whole * WEIGHTS) for weight in weights]
     parts[parts.index(max(parts))] += WEIGHTS - sum(parts)
     return parts

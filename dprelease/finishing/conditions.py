@@ -45,8 +45,8 @@ def read(text: str, names: Sequence[str]) -> Node:
     if node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError("a condition is true or false", "such as value >= 20")
     for part in _parts(node):
-        literal = part.op == "literal" and not isinstance(part.value, str)
-        if not (literal or part.op in {"column", *_COMPUTED, *_OF_NULLS}):
+        number = part.op == "literal" and isinstance(part.value, int | float | None)
+        if not (number or part.op in {"column", *_COMPUTED, *_OF_NULLS}):
             raise ExpressionError(f"a condition on figures has no {part.op.upper()}", _HINT)
     return node
 

@@ -13,7 +13,7 @@ from dprelease.model.queries import Query
 from dprelease.model.record_tables import RecordStep
 from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
-from dprelease.model.strategies import AxisMatrix, Term
+from dprelease.model.strategies import AxisMatrix, Strategy, Term, tied
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +133,6 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
-    """Queries planned together, by name, and the steps that their figures are combined from."""
-
-    queries: tuple[str, ...]
-    steps: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """All that a run will do, fixed before any data is opened.
 
@@ -172,17 +164,8 @@ class Plan:
     @property
     def strategies(self) -> tuple[Strategy, ...]:
         """What was planned together: steps and queries that combined figures tie together."""
-        strategies: list[Strategy] = []
-        for read in self.reads:
-            if read.reading is not Reading.COMBINED:
-                continue
-            joined = Strategy((read.query.name,), read.steps)
-            for other in [other for other in strategies if set(other.steps) & set(joined.steps)]:
-                strategies.remove(other)
-                queries, steps = (*other.queries, *joined.queries), (*other.steps, *joined.steps)
-                joined = Strategy(queries, tuple(dict.fromkeys(steps)))
-            strategies.append(joined)
-        return tuple(strategies)
+        combined = (read for read in self.reads if read.reading is Reading.COMBINED)
+        return tied((read.query.name, read.steps) for read in combined)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,10 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
 
 
-def is_of(plan: Plan, payload: bytes) -> bool:
-    """Whether sealed integers were drawn with the noise of a plan."""
+def is_of(plan: Plan, payload: bytes | None) -> bool:
+    """Whether sealed integers were drawn with the noise of a plan; None: nothing is sealed yet."""
+    if payload is None:
+        return True
     content = json.loads(payload)
     return bool(content.get("form") == FORM and content["steps"] == sealed_laws(plan))
 

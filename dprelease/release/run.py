@@ -12,16 +12,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dprelease.engines import Engine, get
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
-from dprelease.kernel.certify.certify import CertifiedPlan, certify
+from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
-from dprelease.ledger.entries import Run, State
+from dprelease.ledger.entries import State
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import used_up
 from dprelease.ledger.privacy_filter import Caps
@@ -31,10 +31,9 @@ from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_target, publish
-from dprelease.privacy.composition import PLD
 from dprelease.release.bundle import Publication, assemble, file_names
 from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
-from dprelease.release.plan import certified_plan
+from dprelease.release.plan import certified_plan, plan_as_charged
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
@@ -101,9 +100,9 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         if name not in runs or runs[name].seal is None:
             tell("check the structure of the data")
             inspect(engine, release)
-        if name in runs and not _is_of(certified.plan, runs[name], book.sealed(name)):
-            certified = certified_plan(release, plain=True)
-        certified = _as_charged(certified, runs.get(name))
+        if name in runs:
+            drawn = partial(is_of, payload=book.sealed(name))
+            certified = plan_as_charged(certified, runs[name].loss, drawn)
         tell("charge the budget")
         reservation = _charge(book, certified, name)
         with _charged():
@@ -115,27 +114,6 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
                 sealed = from_bytes(certified.plan, payload)
             tell("write")
             return _publish(charged, sealed)
-
-
-def _is_of(plan: Plan, run: Run, payload: bytes | None) -> bool:
-    """Whether a run is of this plan; otherwise an earlier version may have planned it."""
-    if payload is not None:
-        return is_of(plan, payload)
-    return abs(run.loss.epsilon - plan.loss.epsilon) <= CLOSE * plan.loss.epsilon
-
-
-CLOSE = Fraction(1, 10**5)
-"""Numerical losses that machines compute for one plan differ by no more than this part."""
-
-
-def _as_charged(certified: CertifiedPlan, run: Run | None) -> CertifiedPlan:
-    """Claim what a run was charged, where only the last digits of a numerical loss differ."""
-    plan = certified.plan
-    if run is None or plan.method != PLD or run.loss.delta != plan.loss.delta:
-        return certified
-    if abs(run.loss.epsilon - plan.loss.epsilon) > CLOSE * plan.loss.epsilon:
-        return certified
-    return certify(replace(plan, loss=replace(plan.loss, epsilon=run.loss.epsilon)))
 
 
 def inspect(engine: Engine, release: Release) -> None:

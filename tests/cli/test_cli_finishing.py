@@ -80,6 +80,9 @@ def test_the_report_says_what_was_done_and_holds_the_raw_figures(cli, folder, fi
     assert "raw" not in columns["mean_days"]
     shown = [row["by_days"] != "" for row in rows(folder, "by_region_days")]
     assert [figure is not None for figure in columns["by_days"]["raw"]] == shown
+    assert (
+        "After the noise, visits and all: made to agree, at least 0, whole." in report["processing"]
+    )
     for name in ("report.md", "report.html"):
         text = (folder / "out" / name).read_text()
         assert "That hides what is not reliable. It protects nobody" in text

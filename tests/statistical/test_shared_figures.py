@@ -16,7 +16,7 @@ from scipy.stats import binom
 
 import dprelease
 from dprelease.kernel.noise.additive.sample import sample
-from dprelease.model import MeasureKind, Step
+from dprelease.model import MeasureKind, NoisyTable, Step
 from dprelease.release.plan import ReleasePlan
 from dprelease.statistics.shared.read_release import columns_of
 

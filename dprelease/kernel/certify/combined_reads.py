@@ -155,9 +155,12 @@ def _cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
 
 
 def _counts_the_same_rows(figures: _Combined) -> bool:
-    """Which rows are kept of a unit depends on the filter and the cells of a request."""
-    rows = {(step.query.groups, step.query.where) for _, step in figures.released}
-    return len(rows) == 1 or not figures.bounded
+    """Which rows are kept of a unit depends on the filter, and on the cells of a request.
+
+    All steps of strategies with one filter are asked for in one request (``joined_tables``).
+    """
+    filters = {step.query.where for _, step in figures.released}
+    return len(filters) == 1 or not figures.bounded
 
 
 COMBINED: Rules[_Combined] = (

@@ -36,7 +36,7 @@ from dprelease.model import (
     Sensitivity,
     Term,
 )
-from dprelease.planning.strategies.blocks import MOST_CELLS, Block, completed
+from dprelease.planning.strategies.blocks import MOST_CELLS, MOST_JOINED, Block, completed
 from dprelease.planning.strategies.estimates import Estimates
 from dprelease.privacy import strategy_sensitivity
 from dprelease.statistics.base import Neighbours, Released
@@ -183,9 +183,6 @@ def _nested(sets: Sequence[Groups], order: Sequence[Group]) -> Made | None:
 
 MOST_PLAIN = 64
 """More tables than these are not joined, nor estimated from each other as they are."""
-
-MOST_JOINED = 10**6
-"""Cells of a table into which others are joined."""
 
 
 def _plain(sets: Sequence[Groups]) -> list[list[Groups]]:

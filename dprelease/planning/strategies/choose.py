@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dprelease.model import Read, Reading, Release, Sensitivity, Term
+from dprelease.model import Expression, Read, Reading, Release, Sensitivity, Term
 from dprelease.planning.budget_request import Demand, root
 from dprelease.planning.figure_errors import Errors, errors_of, expected, spread
 from dprelease.planning.shared_releases import added_up, unmerged_drafts_of
@@ -55,7 +55,11 @@ def together(
     made: list[Draft] = []
     best: list[Draft] | None = None
     least = WORTH * search.weighted(search.today)
+    used: set[Expression | None] = set()
     for number, block in enumerate(blocks, start=1):
+        people = block.drafts[0].neighbours.people
+        if people and (block.where in used or not block.is_small):
+            continue  # all that counts the same rows of people is asked for in one table
         rest = [draft for draft in bases if draft not in block.drafts]
         options = [
             option
@@ -67,6 +71,7 @@ def together(
         error, pieces = min(options, key=lambda option: option[0])
         if error <= least:
             bases, made, least = rest, [*made, *pieces], WORTH * error
+            used.add(block.where)
             best = search.complete(rest, made)
     return best
 

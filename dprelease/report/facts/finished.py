@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import pi, sqrt
 
-from dprelease.finishing.tables import SUPPRESSED, Noisy, forms_of, group_of, noisy_figures
+from dprelease.finishing.tables import SUPPRESSED, Noisy, deeds, forms_of, group_of, noisy_figures
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.postprocess.number_text import listing, number, percent
 from dprelease.report.facts.model import Finishing
@@ -35,6 +35,17 @@ def finishing_of(plan: Plan, read: Read) -> Finishing | None:
         flag_unreliable_at=None if usual else text(finish.flag_unreliable_at),
         explained=tuple(_words(query, group, plan.step(read).noise.family)),
     )
+
+
+def finishing_words(plan: Plan) -> list[str]:
+    """Say in short what is done to figures, once for all queries that have it alike."""
+    queries: dict[str, dict[str, None]] = {}
+    for query in (read.query for read in plan.reads):
+        condition = condition_of(query.finish)
+        parts = deeds(query.finish) + ([] if condition is None else [f"shown if {condition}"])
+        if parts:
+            queries.setdefault(", ".join(parts), {})[query.column_name] = None
+    return [f"After the noise, {listing([*names])}: {what}." for what, names in queries.items()]
 
 
 def condition_of(finish: Finish) -> str | None:
@@ -67,12 +78,13 @@ def _words(query: Query, group: Sequence[Noisy], family: NoiseFamily) -> Iterato
             "That is the weighted least squares of all noisy figures of the same records. It "
             "biases nothing, if all records count in each of these tables."
         )
-        yield (
-            f"The standard deviation of a cell's noise goes from {_size(deviation)} to "
-            f"{_size(after)} by that."
-        )
+        if deviation:
+            yield (
+                f"The standard deviation of a cell's noise goes from {_size(deviation)} to "
+                f"{_size(after)} by that."
+            )
         deviation = after
-    if finish.nonnegative:
+    if finish.nonnegative and deviation:
         yield from _nonnegative(query, deviation * UPWARD.get(family, 0.5), alone=len(group) < 2)
     if finish.integer:
         yield (

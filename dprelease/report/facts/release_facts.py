@@ -17,6 +17,7 @@ from dprelease.model import (
     StoredTable,
 )
 from dprelease.report.facts.explanations import plan_warnings
+from dprelease.report.facts.finished import finishing_words
 from dprelease.report.facts.hazards import hazards
 from dprelease.report.facts.model import (
     Approval,
@@ -118,6 +119,7 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         lists=list_files(release),
         processing=(
             *(_figures(plan) if plan.reads else ()),
+            *finishing_words(plan),
             *local.processing,
             *(CSV_LINES if release.data.source.format == "csv" else ()),
         ),

@@ -21,7 +21,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dprelease.kernel.noise.distributions.laws import variance
-from dprelease.model import Group, Noise, NoisyTable, OutputColumn, Plan, Read, Step
+from dprelease.model import Group, Noise, NoiseFamily, NoisyTable, OutputColumn, Plan, Read, Step
 from dprelease.postprocess.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.statistics.shared.combined_terms import by_integer, entering, polynomial
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 SMALL = Fraction(1, 100)
 """Roundings may add up to this part of the standard deviation of the noise."""
 
+_MILLION = 10**6
 EXACT_PLACES = 2
 """Figures that have no more decimals than these are not rounded."""
 
@@ -76,6 +77,14 @@ def variance_of(read: Read, plan: Plan) -> Fraction:
     return sum((part.weight**2 * part.draws * _variance(part.noise) for part in parts), Fraction(0))
 
 
+def noise_like(read: Read, plan: Plan) -> Noise:
+    """Noise on single integers with about the variance of the figures, of the first step's law."""
+    family, spread = plan.step(read).noise.family, variance_of(read, plan)
+    if family is NoiseFamily.GAUSSIAN:
+        return Noise(family, spread)
+    return Noise(family, Fraction(math.isqrt(int(spread / 2 * _MILLION**2)), _MILLION))
+
+
 def _polynomials(
     read: Read, plan: Plan
 ) -> Iterator[tuple[Step, int, Mapping[frozenset[int], Fraction]]]:
@@ -107,9 +116,9 @@ def _places(read: Read, plan: Plan) -> int:
     exact = next((places for places in range(EXACT_PLACES + 1) if 10**places % bottom == 0), None)
     if exact is not None:
         return exact
-    allowed = SMALL * Fraction(math.sqrt(variance_of(read, plan)))
+    allowed = SMALL**2 * variance_of(read, plan)
     places = EXACT_PLACES
-    while _roundings(read) > 2 * 10**places * allowed:
+    while _roundings(read) ** 2 > 4 * 100**places * allowed:
         places += 1
     return places
 

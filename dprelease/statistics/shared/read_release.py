@@ -16,17 +16,13 @@ from math import prod
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
 from dprelease.model import (
-    Adjacency,
     Form,
     Loss,
-    Noise,
-    NoiseFamily,
     NoisyTable,
     OutputColumn,
     Plan,
     Read,
     Reading,
-    Sensitivity,
     Step,
 )
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
@@ -34,7 +30,7 @@ from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.screened_counts import CHANCE, screened_half
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, neighbours_of
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import combined
@@ -157,19 +153,14 @@ def _view(read: Read, step: Step) -> Step:
 def _combined_view(read: Read, plan: Plan) -> Step:
     (strategy,) = [one for one in plan.strategies if read.query.name in one.queries]
     steps = [step for step in plan.steps if step.query.name in strategy.steps]
-    spread, family = combined.variance_of(read, plan), plan.step(read).noise.family
-    if family is not NoiseFamily.GAUSSIAN:
-        spread = Fraction(math.sqrt(spread / 2))
-    moved = 1 if plan.release.privacy.adjacency is Adjacency.ADD_REMOVE else 2
+    statistic, query = statistic_of(read.query.statistic), read.query
     return Step(
-        query=read.query,
-        measures=statistic_of(read.query.statistic).released(read.query).measures,
+        query=query,
+        measures=statistic.released(query).measures,
         transform=((1,),),
         unit=(Fraction(1),),
-        sensitivity=Sensitivity(
-            moved, moved, moved, derivation=f"one record is in {moved} cell(s) of the table"
-        ),
-        noise=Noise(family, spread),
+        sensitivity=statistic.sensitivity(query, neighbours_of(plan.release)),
+        noise=combined.noise_like(read, plan),
         loss=_loss_of(steps, plan.loss),
     )
 

@@ -133,6 +133,7 @@ def margin(cells, axes, common):
 def test_a_total_without_noise_stays_as_it_is():
     tables = [Counts((), [10], Fraction(0)), Counts((0,), [4, 3], Fraction(2))]
     assert agreed(tables, [2], Wanted(0, 0, nonnegative=True))[0] == [10]
+    assert noise_left(tables, [2]) == [0, pytest.approx(1)]
 
 
 def test_long_integers_agree_as_short_ones_do():

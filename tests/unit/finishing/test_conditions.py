@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dprelease.expressions import ExpressionError
 from dprelease.finishing.conditions import holds, never, read
@@ -49,6 +51,9 @@ def test_a_condition_holds_exactly(text, rows):
         ("FLOOR(value) > 1", "no FLOOR"),
         ("CASE WHEN value > 1 THEN TRUE ELSE FALSE END", "no CASE"),
         ("COALESCE(value, 0) > 1", "no COALESCE"),
+        ("value > 1 AND DATE '2026-01-01' < DATE '2026-01-02'", "no LITERAL"),
+        ("value > 1 AND 'a' = 'a'", "no LITERAL"),
+        ("value IN (1, 2)", "no IN"),
         ("value >", "not a row expression"),
     ],
 )
@@ -78,3 +83,29 @@ def test_a_condition_that_is_none_is_refused(text, said):
 )
 def test_a_condition_that_never_holds_is_seen(text, hopeless):
     assert never(read(text, NAMES), {"value": Fraction(0)}) is hopeless
+
+
+COMPARED = st.builds(
+    "{} {} {}".format,
+    st.sampled_from(["value", "visits", "2"]),
+    st.sampled_from(["<", "<=", "=", "<>", ">=", ">"]),
+    st.sampled_from(["value", "visits", "0", "2", "3"]),
+)
+CONDITIONS = st.recursive(
+    COMPARED,
+    lambda inner: (
+        st.builds("({}) {} ({})".format, inner, st.sampled_from(["AND", "OR"]), inner)
+        | st.builds("NOT ({})".format, inner)
+    ),
+    max_leaves=4,
+)
+
+
+@given(CONDITIONS)
+def test_what_is_said_never_to_hold_holds_nowhere(text):
+    node = read(text, NAMES)
+    if never(node, {"value": Fraction(0)}):
+        rows = [(value, visits) for value in range(5) for visits in range(-2, 5)]
+        places = {"value": 0, "visits": 1}
+        columns = [([row[places[name]] for row in rows], 0) for name in node.columns()]
+        assert not any(holds(node, columns))
