@@ -137,7 +137,7 @@ class ExampleHalfwidth(Fact):
 class Finishing(Fact):
     """What is done to a query's noisy figures before they are published, and what comes of it."""
 
-    agrees_with: tuple[str, ...] = ()
+    consistent: bool = False
     nonnegative: bool = False
     integer: bool = False
     publish_if: str | None = None

@@ -8,12 +8,13 @@ from fractions import Fraction
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
 from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
-from dprelease.report.facts.finished import finishing_of
+from dprelease.report.facts.finished import finishings
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.model import (
     Accounting,
     Accuracy,
     ExampleHalfwidth,
+    Finishing,
     NoiseScale,
     Query,
     RatioPart,
@@ -49,7 +50,13 @@ def _scaled(step: Step, unit: Fraction) -> int | float:
     return upward(parameter * unit)
 
 
-def query_facts(plan: Plan, read: Read) -> Query:
+def queries_facts(plan: Plan) -> tuple[Query, ...]:
+    """State every query of a plan, with what is done to its figures."""
+    done = finishings(plan)
+    return tuple(query_facts(plan, read, done.get(read.query.name)) for read in plan.reads)
+
+
+def query_facts(plan: Plan, read: Read, finishing: Finishing | None = None) -> Query:
     """State a query: mechanism, loss, sensitivity, scale, expected error.
 
     Of a query that shares a release with others, loss, sensitivity and scale are those of that
@@ -107,7 +114,7 @@ def query_facts(plan: Plan, read: Read) -> Query:
         meaningful_from=statistic.meaningful_from(step, interval),
         explained=(*explained(step, interval), *_shared_words(plan, read, others)),
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
-        finishing=finishing_of(plan, read),
+        finishing=finishing,
     )
 
 
