@@ -116,7 +116,7 @@ def _is_condition(draft: Draft, counts: Sequence[Draft]) -> bool:
     """Whether a filtered count is one of several conditions rather than one of several tables."""
     query = draft.query
     same = {other.query.groups for other in counts if other.query.where == query.where}
-    if len(same) > 1 or draft.neighbours.people:
+    if len(same - {()}) > 1 or draft.neighbours.people:
         return False
     siblings = {other.query.where for other in counts if other.query.groups == query.groups}
     return not query.groups or not siblings <= {None, query.where}
