@@ -160,9 +160,7 @@ LARGE: dict[str, tuple[Workload, float, float]] = {
         (Workload("10,000 conditions", DELTA, {}, conditions(10_000), 10_000, None), 10),
         (Workload("10,240 cells in 10 tables", DELTA, FIVE, marginals(FIVE, 2), 10, None), 10),
         (
-            Workload(
-                "1,000,000 cells in one table", DELTA, SQUARE, marginals(SQUARE, 1, 2), 3, None
-            ),
+            Workload("10^6 cells in one table", DELTA, SQUARE, marginals(SQUARE, 1, 2), 3, None),
             60,
         ),
         (Workload("1,039,680 cells in 45 tables", DELTA, TEN, marginals(TEN, 2), 45, None), 60),
