@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import opendp.prelude as dp
 
-LEAST_DRAWS = 100_000
+LEAST_DRAWS = 50_000
 
 
 def mechanism(job: dict[str, Any]) -> Any:
