@@ -18,6 +18,7 @@ from dprelease.report.facts.release_facts import (
     list_files,
     record_tables,
 )
+from dprelease.report.facts.strategies import strategies_of
 from dprelease.report.facts.units import unit_facts
 from dprelease.report.numbers import text, upward
 from dprelease.statistics.shared import read_release as reading
@@ -42,6 +43,7 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
         },
         "total": to_json(accounting_facts(plan)),
         "steps": to_json(queries_facts(plan)),
+        **({"strategies": to_json(strategies_of(plan))} if plan.strategies else {}),
         **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
         **({"lists": to_json(list_files(release))} if release.lists else {}),
         **({"not_protected": list(shown)} if shown else {}),

@@ -139,14 +139,14 @@ def _cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
     """Multiply out what a record adds to the cell of a figure."""
     product = {Cell(): 1}
     for kind, group, matched in parts:
-        if not matched or len(group.labels) == 1:
+        if not matched:
             continue
         labels = len(group.labels)
-        factor = (
-            {Cell({group}): 1}
-            if kind is AxisKind.EACH
-            else {Cell({group}): labels * labels, Cell(): -labels}
-        )
+        own = Cell({group} if labels > 1 else ())
+        factor = Counter({own: 1})
+        if kind is AxisKind.CENTRED:
+            factor = Counter({own: labels * labels})
+            factor[Cell()] -= labels
         before, product = product, {}
         for cell, number in before.items():
             for more, amount in factor.items():

@@ -126,7 +126,7 @@ def _is_condition(
     ``tables_alike``: the groups of all counts with its filter; ``siblings``: the filters of all
     with its groups.
     """
-    if len(tables_alike) > 1 or draft.neighbours.people:
+    if len(tables_alike - {()}) > 1 or draft.neighbours.people:
         return False
     return not draft.query.groups or not siblings <= {None, draft.query.where}
 

@@ -47,6 +47,7 @@ from dprelease.report.facts.model import Column as ColumnFacts
 from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.facts.record_level.wording import record_words, table_words
+from dprelease.report.facts.strategies import strategies_of
 from dprelease.report.facts.units import (
     beliefs,
     bounding_words,
@@ -104,6 +105,7 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         guarantee=_guarantee(plan) + local.guarantee,
         bounding=(*(bounding_words(release) if plan.reads else ()), *local.bounding),
         queries=queries_facts(plan),
+        strategies=strategies_of(plan),
         perturb=record_tables(plan, records),
         accounting=accounting_facts(plan),
         meaning=Meaning(

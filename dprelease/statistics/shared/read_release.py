@@ -160,11 +160,11 @@ def _combined_view(read: Read, plan: Plan) -> Step:
         unit=(Fraction(1),),
         sensitivity=statistic.sensitivity(query, neighbours_of(plan.release)),
         noise=combined.noise_like(read, plan),
-        loss=_loss_of(steps, plan.loss),
+        loss=loss_of(steps, plan.loss),
     )
 
 
-def _loss_of(steps: Sequence[Step], whole: Loss) -> Loss:
+def loss_of(steps: Sequence[Step], whole: Loss) -> Loss:
     """The loss of several steps: their sum, or that of the whole release if it is less."""
     epsilon = sum((step.loss.epsilon for step in steps), Fraction(0))
     delta = sum((step.loss.delta for step in steps), Fraction(0))

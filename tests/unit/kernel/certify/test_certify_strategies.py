@@ -67,6 +67,14 @@ def one_label() -> Plan:
     return plans.read(plan, 1, {"groups": groups})
 
 
+def centred_along_one_label() -> Plan:
+    """Of one label the centred cells are 0, so that nothing is counted by them."""
+    plan = one_label()
+    groups = plan.reads[1].query.groups
+    plan = plans.changed(plan, 1, {"groups": (groups[0].completed(), groups[1])})
+    return plans.term(plans.changed(plan, 1, axes=(CENTRED, CENTRED)), 1, 1, groups=(0, 1))
+
+
 def full_of_people() -> Plan:
     """Two rows of a unit may be in one cell."""
     made = plans.full(people=True)
@@ -171,6 +179,7 @@ def without_the_table_by_g() -> tuple[Term, ...]:
         ),
         (lambda: plans.read(plans.full(), 3, {"groups": BY_H}), ADD_UP),
         (lambda: plans.changed(plans.centred(), 1, axes=()), ADD_UP),
+        (centred_along_one_label, ADD_UP),
         (lambda: plans.changed(plans.full(), 0, axes=(EACH, CENTRED)), ADD_UP),
         (lambda: plans.changed(plans.full(), 0, axes=(EACH, basis((1, 0, 0)))), READABLE),
     ],
