@@ -156,7 +156,8 @@ def _of_columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
         rows = query.groups, query.where, query.mechanism, draft.demand.kind, table
         by_rows.setdefault(rows, []).append(draft)
     made = (draft for members in by_rows.values() for draft in _columns(members, pure))
-    return [*(draft for draft in drafts if draft not in sharing), *made]
+    names = {draft.name for draft in sharing}
+    return [*(draft for draft in drafts if draft.name not in names), *made]
 
 
 def _may_share(draft: Draft) -> bool:
