@@ -22,6 +22,7 @@ from dprelease.planning.total_budget import Total
 from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import PLD, Cost
+from dprelease.statistics.registry import statistic_of
 
 FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
@@ -62,6 +63,36 @@ class Unmet(Failure):
 
 
 def best_of(release: Release, total: Total) -> Solution:
+    """Solve, and again with what may be released instead under Gaussian noise; take the better.
+
+    Raises Failure or ValueError where there is no solution.
+    """
+    solution = _best_of(release, total)
+    if total.rho is None and not total.delta:
+        return solution
+    drafts = [_if_gaussian(draft) for draft in solution.drafts]
+    if drafts == list(solution.drafts):
+        return solution
+    other = replace(solve(release, drafts, total), alone=solution.alone)
+    before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
+    after = errors_of(other.drafts, planned(other.drafts, other.choices))
+    weights = {query.name: float(query.weight) for query in release.queries if before[query.name]}
+    ratio = sum(weight * after[name] / before[name] for name, weight in weights.items())
+    return other if ratio < sum(weights.values()) else solution
+
+
+def _if_gaussian(draft: Draft) -> Draft:
+    """The draft with what it releases under Gaussian noise, if it can have that."""
+    demand, statistic = draft.demand, statistic_of(draft.query.statistic)
+    if demand.epsilon and not demand.delta:
+        return draft
+    instead = statistic.if_gaussian(draft.query, draft.neighbours)
+    if instead is None:
+        return draft
+    return replace(draft, released=instead[0], sensitivity=instead[1])
+
+
+def _best_of(release: Release, total: Total) -> Solution:
     """Solve with targets that share releases, with ones that don't, and with some; take the best.
 
     Raises Failure or ValueError where neither can be had.

@@ -83,6 +83,7 @@ class Draft:
             and not self.demand.targeted
             and len(self.released.transform) == 1
             and self.query.axis is None
+            and not self.released.axes
             and not any(read.merged for read in self.reads)
         )
 

@@ -80,7 +80,15 @@ def _replaced(
     kinds = [axis.kind for axis in axes]
     negative = any(min(min(row) for row in axis.entries) < 0 for axis in axes if axis.entries)
     if negative:
-        return 2 * l1, 4 * l2_squared
+        others = [axis for axis in axes if axis.kind is not AxisKind.EACH]
+        pairs = _pairs(others[0]) if len(others) == 1 else None
+        if pairs is None:
+            return 2 * l1, 4 * l2_squared
+        several = any(
+            kind is AxisKind.EACH and size > 1 for size, kind in zip(sizes, kinds, strict=True)
+        )
+        apart = (2 * l1, 2 * l2_squared) if several else (0, 0)
+        return max(apart[0], pairs[0], l1), max(apart[1], pairs[1], l2_squared)
     centred = [size for size, kind in zip(sizes, kinds, strict=True) if kind is AxisKind.CENTRED]
     if kinds == [AxisKind.CENTRED]:
         l1 = min(l1, sizes[0])
@@ -88,6 +96,30 @@ def _replaced(
         return 2 * l1, 2 * l2_squared
     fewest = min(centred)
     return 2 * l1, 2 * l2_squared * fewest // (fewest - 1)
+
+
+_MOST_PAIRS = 1 << 22
+"""So many pairs of entries are looked at; certification looks at no more."""
+
+_LARGEST = 1 << 24
+
+
+def _pairs(axis: AxisMatrix) -> tuple[int, int] | None:
+    """The largest norms of the difference of two columns; None where these are too many."""
+    import numpy as np
+
+    labels = len(axis.entries[0])
+    many = labels * (labels + 1) // 2 * len(axis.entries) > _MOST_PAIRS
+    if axis.kind is not AxisKind.BASIS or many:
+        return None
+    if max(max(map(abs, row)) for row in axis.entries) > _LARGEST:
+        return None
+    columns = np.array(axis.entries, dtype=np.int64).T
+    differences = [abs(columns[place:] - column) for place, column in enumerate(columns)]
+    return (
+        max(int(difference.sum(axis=1).max()) for difference in differences),
+        max(int((difference * difference).sum(axis=1).max()) for difference in differences),
+    )
 
 
 def _stated(

@@ -161,6 +161,8 @@ REMEDIES = {
     "E250": "Choose another name.",
     "E251": "Move the list below the spec's folder, or say `--allow-outside-lists`: "
     "[Lists](columns.md#lists-in-files).",
+    "E270": "Write a number above 0, between a few bins and the whole range.",
+    "E271": "Write a number of points, or a list that rises within the bounds.",
     "W201": "Agree on a cap and write it in `[ledger]`.",
     "W202": "Say in `unit_description` what a unit stands for.",
     "W203": "Say in `source` where bounds or keys come from.",

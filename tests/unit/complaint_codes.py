@@ -196,6 +196,8 @@ SPEC_CODES: tuple[tuple[str, str], ...] = (
     ("E249", "a record-level table without columns"),
     ("E250", "a record-level table whose name is taken"),
     ("E251", "a keys_file or candidates_file that lies outside of the spec's folder, or may"),
+    ("E270", "a bandwidth that a density can't have"),
+    ("E271", "points that a density can't have"),
     # W: the spec works, but deserves a second look
     ("W201", "no budget cap"),
     ("W202", "the unit of privacy is not described"),

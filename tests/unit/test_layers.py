@@ -52,6 +52,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.mechanisms",
         "dprelease.postprocess",
         "dprelease.privacy.sensitivity",
+        "dprelease.privacy.strategy_sensitivity",
     ),
     "dprelease.spec": (
         *VOCABULARY,

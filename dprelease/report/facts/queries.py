@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import prod
 
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
@@ -60,6 +61,7 @@ def query_facts(plan: Plan, read: Read) -> Query:
     others = [other.name for other in plan.shared_by(released) if other != read.query]
     step, query = reading.view(read, released), read.query
     loss, statistic, target = step.loss, statistic_of(query.statistic), query.accuracy
+    groups = statistic.published(query)
     linear = read.reading is Reading.LINEAR
     unit = max(map(abs, read.factors)) if linear else step.unit[0]
     half = reading.constant_half(read, released, interval)
@@ -69,7 +71,7 @@ def query_facts(plan: Plan, read: Read) -> Query:
         statistic=query.statistic,
         table=query.table,
         column=query.column.name if query.column else None,
-        by=tuple(group.column for group in query.groups),
+        by=tuple(group.column for group in groups),
         where=query.where.text if query.where else None,
         picks=query.picks,
         quantiles=tuple(map(text, query.quantiles)) or None,
@@ -77,7 +79,7 @@ def query_facts(plan: Plan, read: Read) -> Query:
         numerator=_part(query.numerator),
         denominator_part=_part(query.denominator),
         implied=query.implied,
-        cells=None if query.private else query.cells,
+        cells=None if query.private else prod(len(group.labels) for group in groups),
         candidates=candidates_of(step) or None,
         form=str(step.form),
         shares=Shares(release=read.step, with_=tuple(others)) if others else None,
