@@ -26,7 +26,9 @@ from dprelease.diff.changes import (
     listed,
     moves,
 )
-from dprelease.model import Column, Part, Perturb, Plan, Query, Release
+from dprelease.finishing.tables import deeds
+from dprelease.model import AS_RELEASED, Column, Part, Perturb, Plan, Query, Release
+from dprelease.report.facts.finished import condition_of
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.queries import query_facts
 from dprelease.report.numbers import text
@@ -168,7 +170,21 @@ def _query(
         if threshold is None
         else f"at least {threshold['at_least']:,} {threshold['counts']}",
         **_own_lists(query, columns),
+        **_finish(query),
     }
+
+
+def _finish(query: Query) -> Facts:
+    """What is done to figures after the noise, as far as it is not the default."""
+    finish = query.finish
+    done = ", ".join(deeds(finish)) or None
+    share = finish.flag_unreliable_at
+    facts = {
+        "figures are": done,
+        "shown if": condition_of(finish),
+        "flagged beyond": None if share == AS_RELEASED.flag_unreliable_at else share,
+    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
 def _own_lists(query: Query, columns: Mapping[str, Column]) -> dict[str, tuple[str, ...] | None]:

@@ -137,6 +137,28 @@ def column_name(query: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Finish:
+    """What is done to noisy figures before they are published: post-processing, at no cost.
+
+    In this order: figures of the same records agree (``consistent``), are moved to 0 or more and to
+    whole numbers that add up, are shown only where ``publish_if`` holds (over figures of the row)
+    or the figure is at least ``hide_below``, and are rounded to multiples of ``round_to``.
+    ``flag_unreliable_at``: the share of a figure beyond which its half-width has it flagged.
+    """
+
+    consistent: bool = False
+    nonnegative: bool = False
+    integer: bool = False
+    publish_if: Expression | None = None
+    hide_below: Fraction | None = None
+    round_to: Fraction | None = None
+    flag_unreliable_at: Fraction = Fraction(3, 10)
+
+
+AS_RELEASED = Finish()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One ``[[query]]``, or one of its tables: then its name is that of both, ``name:table``.
 
@@ -166,6 +188,7 @@ class Query:
     accuracy: Accuracy | None = None
     curve: tuple[CurveAxis, ...] = ()  # of a density: a column each, the last groups are theirs
     implied: bool = False  # not in the spec: it selects private keys, or is of a strategy
+    finish: Finish = AS_RELEASED
 
     @property
     def column_name(self) -> str:

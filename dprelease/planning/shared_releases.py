@@ -22,7 +22,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
-from dprelease.model import Measure, MeasureKind, Query, Read, Reading, Release
+from dprelease.model import AS_RELEASED, Measure, MeasureKind, Query, Read, Reading, Release
 from dprelease.planning.budget_request import Demand, demand_of, root
 from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import selecting_queries
@@ -124,6 +124,7 @@ def _request(query: Query) -> Query:
         accuracy=None,
         weight=Fraction(0),
         implied=False,
+        finish=AS_RELEASED,
     )
 
 

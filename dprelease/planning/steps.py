@@ -10,6 +10,7 @@ from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
 from dprelease.statistics.base import Neighbours, Released, may_be_outside, null_fill
+from dprelease.statistics.registry import statistic_of
 
 ALONE = Demand()
 
@@ -83,8 +84,10 @@ class Draft:
             and not self.demand.targeted
             and len(self.released.transform) == 1
             and self.query.axis is None
-            and not self.released.axes
-            and not any(read.merged for read in self.reads)
+            and all(
+                statistic_of(read.query.statistic).one_number and not read.merged
+                for read in self.reads
+            )
         )
 
     @property

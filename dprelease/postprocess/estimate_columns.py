@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dprelease.model import OutputColumn, OutputTable
+from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
 from dprelease.model.queries import column_name
 from dprelease.postprocess.number_text import percent
 
-UNRELIABLE_AT = Fraction(3, 10)
+UNRELIABLE_AT = AS_RELEASED.flag_unreliable_at
 """A value whose noise half-width is more than this share of it is flagged low_reliability."""
 
 
@@ -41,13 +41,7 @@ def estimate_columns(
     kind = "number" if places else "integer"
     if isinstance(halves, int):
         halves = [halves] * len(values)
-    top, bottom = UNRELIABLE_AT.numerator, UNRELIABLE_AT.denominator
-    flags = [
-        "low_reliability"
-        if value is None or half is None or half * bottom > abs(value) * top
-        else "ok"
-        for value, half in zip(values, halves, strict=True)
-    ]
+    flags = flags_of(values, halves, UNRELIABLE_AT)
     level = percent(layout.interval)
     return [
         OutputColumn(name, kind, values, layout.meaning, places, layout.name),
@@ -64,12 +58,29 @@ def estimate_columns(
             f"{name}_flag",
             "text",
             flags,
-            f"ok, or low_reliability where the noise half-width exceeds "
-            f"{percent(UNRELIABLE_AT)} of {name}",
+            flag_meaning(name, UNRELIABLE_AT),
             0,
             layout.name,
         ),
     ]
+
+
+def flags_of(
+    values: Sequence[int | None], halves: Sequence[int | None], share: Fraction
+) -> list[str]:
+    """Flag the values whose half-width exceeds that share of them, or of which nothing is known."""
+    top, bottom = share.numerator, share.denominator
+    return [
+        "low_reliability"
+        if value is None or half is None or half * bottom > abs(value) * top
+        else "ok"
+        for value, half in zip(values, halves, strict=True)
+    ]
+
+
+def flag_meaning(name: str, share: Fraction) -> str:
+    """Describe the column of an estimate's flags."""
+    return f"ok, or low_reliability where the noise half-width exceeds {percent(share)} of {name}"
 
 
 LEAST_CELLS = 2

@@ -51,6 +51,12 @@ def placed(value: int, places: int) -> str:
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
 
 
+def decimal(value: Fraction) -> str:
+    """Write an exact decimal in plain notation. ValueError where it is none."""
+    places = decimals_of(value)
+    return placed(fixed_point(value, places), places)
+
+
 _WIDEST = 1 << 59  # sums of a few such integers fit 64 bits
 
 

@@ -12,6 +12,7 @@ from itertools import chain, repeat
 from math import prod
 from typing import Any
 
+from dprelease.finishing.tables import finished, noisy_figures
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import Reservation
@@ -103,8 +104,9 @@ def assemble(
 ) -> Publication:
     """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
     release = plan.release
-    tables = tuple(tables_of(plan, sealed.noisy))
-    written = [write_table(table, release.output.format) for table in tables]
+    noisy = tuple(tables_of(plan, sealed.noisy))
+    finish = finished(noisy, noisy_figures(plan, plan.reads))
+    written = [write_table(table, release.output.format) for table in finish.tables]
     records = _records(plan, sealed)
     outcome = Outcome(
         run_id=reservation.run_id,
@@ -113,8 +115,8 @@ def assemble(
         versions=sealed.versions,
         files={table.file: table.sha256 for table in written}
         | {table.file: table.sha256 for table in records},
-        tables=tuple(table_facts(table.table, table.file) for table in written),
-        remarks=tuple(_remarks(plan, tables)),
+        tables=tuple(table_facts(table.table, table.file, finish.raw) for table in written),
+        remarks=(*_remarks(plan, noisy), *finish.remarks),
         records=sealed.records,
     )
     facts = build(plan, outcome)
@@ -126,7 +128,7 @@ def assemble(
     files["datapackage.json"] = datapackage_bytes(
         release, [*written, *records], others, media_types()
     )
-    return Publication(tables, report_json(facts), files, tuple(records))
+    return Publication(finish.tables, report_json(facts), files, tuple(records))
 
 
 def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:

@@ -30,6 +30,7 @@ from dprelease.spec.checks.data_source import (
     resolve_data,
     separates_periods,
 )
+from dprelease.spec.checks.finishing import with_finishes
 from dprelease.spec.checks.paths import (
     Named,
     absolute,
@@ -75,6 +76,8 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     queries, paid = _queries(parts, context)
     _check_names(parts)
     check_tables(queries, parts)
+    if len({query.number for query in queries}) == len(parts.queries):  # none was refused
+        queries = with_finishes(queries, parts)
     check_budgets(parts, paid)
     perturbs = _perturbs(parts, context, queries)
     ledger = _ledger(parts, data, base, period)

@@ -25,6 +25,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
+from dprelease.postprocess.fixed_point import decimal
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.privacy.sensitivity import Contribution, Row, added, replaced
 
@@ -90,8 +91,9 @@ class SpecKeys(NamedTuple):
     add up; ``groups``: its column is a group; ``chooses``: among the public values of its column;
     ``curve``: it is a curve of a column, or a surface over two; ``where_is_numerator``: the
     condition is what it asks for, not a filter; ``tables_of``: it makes several tables, each of
-    that statistic, and has no `by`. Of the keys that only some statistics have it ``needs`` some
-    and ``may`` take others.
+    that statistic, and has no `by`; ``ordered``: the values of its column are in order, and `other`
+    is none of them. Of the keys that only some statistics have it ``needs`` some and ``may`` take
+    others.
     """
 
     column: bool = False
@@ -102,6 +104,7 @@ class SpecKeys(NamedTuple):
     curve: bool = False
     where_is_numerator: bool = False
     tables_of: str = ""
+    ordered: bool = False
     needs: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     mechanisms: tuple[str, ...] = ("auto", "laplace", "gaussian")
@@ -199,6 +202,12 @@ class Statistic(ABC):
     """Whether private keys can be selected by it."""
     one_number = False
     """Whether a figure is one released integer: the truth, and one draw of noise."""
+    adds_up = False
+    """Whether the figures of cells add up to that of the cells together."""
+    names = False
+    """Whether its figures are names that are chosen."""
+    in_ranks = False
+    """Whether its error is known in ranks alone, so that it has no half-width and no flag."""
     error_by_records = False
     """Whether its error depends on how many records are behind a figure."""
     example_records = "values"
@@ -333,6 +342,11 @@ def both(first: Expression | None, second: Expression | None) -> Expression | No
         return first or second
     columns = tuple(dict.fromkeys(first.columns + second.columns))
     return Expression(f"({first.text}) AND ({second.text})", columns)
+
+
+def quantile_endings(query: Query) -> tuple[str, ...]:
+    """Give what follows the query's name for each quantile: _q12_5 for 0.125."""
+    return tuple(f"_q{decimal(100 * q).replace('.', '_')}" for q in query.quantiles)
 
 
 UNKNOWN_CELLS = 1 << 62

@@ -20,6 +20,7 @@ class Count(Single):
     counts = "records"
     compared_with = ("the count of records", Fraction(1))
     selects_keys = True
+    adds_up = True
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of records."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
-from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed
+from dprelease.postprocess.fixed_point import decimal, decimals_of, fixed_point
 from dprelease.postprocess.number_text import percent
 from dprelease.statistics.base import (
     BY_CHOICE,
@@ -20,6 +20,7 @@ from dprelease.statistics.base import (
     SpecKeys,
     Statistic,
     cells_of,
+    quantile_endings,
     quantity,
 )
 
@@ -36,6 +37,7 @@ class Quantile(Statistic):
 
     name = "quantile"
     suffixes = PARTS
+    in_ranks = True
     remark = ""
     keys = OF_VALUES._replace(needs=("q",))
     processing = "Quantiles are values of the column's grid; nulls have no rank."
@@ -117,7 +119,7 @@ class Quantile(Statistic):
                 name,
                 kind,
                 [factor * k for k in integers],
-                f"value with a share {_decimal(q)} of the clamped values below it, chosen with "
+                f"value with a share {decimal(q)} of the clamped values below it, chosen with "
                 f"noise among those between the bounds{self.remark}",
                 places,
                 query.name,
@@ -188,9 +190,4 @@ def endings(query: Query) -> tuple[str, ...]:
     """What follows the query's name: nothing for one quantile, _q12_5 for 0.125 of several."""
     if len(query.quantiles) == 1:
         return ("",)
-    return tuple(f"_q{_decimal(100 * q).replace('.', '_')}" for q in query.quantiles)
-
-
-def _decimal(value: Fraction) -> str:
-    places = decimals_of(value)
-    return placed(fixed_point(value, places), places)
+    return quantile_endings(query)

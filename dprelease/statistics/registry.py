@@ -7,6 +7,7 @@ from dprelease.statistics.best import Best
 from dprelease.statistics.count import Count
 from dprelease.statistics.count_distinct import CountDistinct
 from dprelease.statistics.count_units import CountUnits
+from dprelease.statistics.cumulative import Cumulative
 from dprelease.statistics.density import Density
 from dprelease.statistics.histogram import Histogram
 from dprelease.statistics.marginals import Marginals
@@ -36,6 +37,7 @@ _ALL: tuple[Statistic, ...] = (
     Histogram(),
     Density(),
     Marginals(),
+    Cumulative(),
     Quantile(),
     Median(),
     Min(),

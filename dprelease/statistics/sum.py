@@ -18,6 +18,7 @@ class Sum(Single):
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=1, linear=True)
     compared_with = ("the sum", None)
+    adds_up = True
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: the sum of the records' grid integers."""

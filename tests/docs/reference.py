@@ -243,7 +243,8 @@ SUFFIXES = {
     "": "the figure with noise, or the name chosen",
     "_noise_moe": "half-width of its noise interval; of a name, by how much its score may fall "
     "short of the best one's",
-    "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure",
+    "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure; "
+    "`suppressed` where the spec has it hidden",
     "_count": "the number of values behind it, for free",
     "_count_noise_moe": "half-width of that number's noise interval",
     "_mean": "the mean, for free",

@@ -159,8 +159,12 @@ REMEDIES = {
     "E248": "Write a chance between that of a guess and 1.",
     "E249": "Name at least one column.",
     "E250": "Choose another name.",
+    "E252": "List the keys in order, from the smallest to the largest.",
     "E251": "Move the list below the spec's folder, or say `--allow-outside-lists`: "
     "[Lists](columns.md#lists-in-files).",
+    "E260": "Leave the key out, or write it in the queries that it fits.",
+    "E261": "Correct the condition: [Finish the figures](../how-to/finish-the-figures.md).",
+    "E262": "Let them count the same records, with all or none of them whole and 0 or more.",
     "E270": "Write a number above 0, between a few bins and the whole range.",
     "E271": "Write a number of points, or a list that rises within the bounds.",
     "W201": "Agree on a cap and write it in `[ledger]`.",
@@ -179,4 +183,5 @@ REMEDIES = {
     "W214": "Leave out what has no effect; write 1 for bounds that nothing reaches.",
     "W215": 'Write `adjacency = "replace-one"`.',
     "W216": "Leave it out.",
+    "W220": "Declare `other` and `nulls` of the columns, or be sure that all values are declared.",
 }

@@ -22,6 +22,7 @@ KINDS: dict[Callable[[object], object], str] = {
     numbers.interval: "number",
     numbers.bound: "whole number from 1",
     numbers.within: "number above 0",
+    numbers.display_step: "number above 0",
     numbers.confidence: "number from 0.5 to below 1",
     numbers.picks: "whole number from 1",
     numbers.selection_delta: "number above 0, to 0.001",

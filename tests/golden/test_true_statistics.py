@@ -135,6 +135,25 @@ def test_several_tables_of_one_query(tmp_path: Path, rows: Any) -> None:
         assert table[name] == [true[cell] + broken for cell in cells]
 
 
+def test_cumulative_counts(tmp_path: Path, rows: Any) -> None:
+    edges = [0, 100, 200, 400, 800, 2000]
+    query = {"name": "n", "statistic": "cumulative", "column": "cost", "bins": edges,
+             "by": ["region"], "q": Decimal("0.9")}  # fmt: skip
+    table = published(tmp_path, query)["by_region_cost"]
+    for at, inside in enumerate(by_region(rows)):
+        costs = [cost for row in inside if (cost := number(row["cost"])) is not None]
+        costs = sorted(cost for cost in costs if 0 <= cost <= 2000)
+        part = slice(5 * at, 5 * at + 5)
+        true = [sum(cost < edge for cost in costs) for edge in edges[1:-1]] + [len(costs)]
+        assert table["n"][part] == true
+        true_quantile = costs[int(0.9 * len(costs))]
+        (low,), (high,) = set(table["n_q90_low"][part]), set(table["n_q90_high"][part])
+        assert low <= true_quantile <= high
+        assert edges.index(high) == edges.index(low) + 1
+        (quantile,) = set(table["n_q90"][part])
+        assert low <= quantile <= high
+
+
 def test_quantiles(tmp_path: Path, rows: Any) -> None:
     by = {"by": ["region"], "column": "cost"}
     found = published(

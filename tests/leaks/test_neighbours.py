@@ -133,6 +133,7 @@ def same_but_for_noise(one: Traces, other: Traces) -> None:
 KEYS = ("region", "department", "age", "urgent")
 SUMS = (
     "visits", "patients", "units", "cost", "visits_by_age", "days_with_visits", "visits_crossed",
+    "visits_up_to_age",
 )  # fmt: skip
 EXACT_WIDTHS = [f"{each}_noise_moe" for each in SUMS]
 

@@ -48,6 +48,7 @@ NEIGHBOURS = tuple(
 SINGLE = ("count", "count_units", "count_distinct", "histogram", "sum")
 TWO = ("mean", "proportion", "ratio")
 THREE = ("variance", "stddev")
+RUNNING = ("cumulative",)
 NAMES = ("mode", "top_k", "best")
 HIT = Expression("x > 1", ("x",))
 LABELS = ("a", "b", "c", "d", "e")

@@ -15,6 +15,7 @@ from planned_figures import (
     NAMES,
     NEIGHBOURS,
     QUANTILES,
+    RUNNING,
     SINGLE,
     THREE,
     TWO,
@@ -67,4 +68,4 @@ def test_what_no_neighbour_changes_is_exact() -> None:
 def test_every_statistic_has_its_intervals_tested() -> None:
     """In the files test_interval_*.py."""
     own = {name for name, each in STATISTICS.items() if not each.keys.tables_of}
-    assert {*SINGLE, *TWO, *THREE, *NAMES, *QUANTILES} == own
+    assert {*SINGLE, *TWO, *THREE, *NAMES, *QUANTILES, *RUNNING} == own

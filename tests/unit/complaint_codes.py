@@ -196,6 +196,10 @@ SPEC_CODES: tuple[tuple[str, str], ...] = (
     ("E249", "a record-level table without columns"),
     ("E250", "a record-level table whose name is taken"),
     ("E251", "a keys_file or candidates_file that lies outside of the spec's folder, or may"),
+    ("E252", "keys in no order, where the order counts"),
+    ("E260", "a key of finishing that a figure can't take"),
+    ("E261", "a condition that names no figure, or never holds"),
+    ("E262", "tables that can't be made to agree"),
     ("E270", "a bandwidth that a density can't have"),
     ("E271", "points that a density can't have"),
     # W: the spec works, but deserves a second look
@@ -215,4 +219,5 @@ SPEC_CODES: tuple[tuple[str, str], ...] = (
     ("W214", "bounds on a unit that no query is affected by"),
     ("W215", "neighbours that a record-level table takes as replace-one"),
     ("W216", "a bound on groups where there are none"),
+    ("W220", "tables that are to agree, but may not have the same records"),
 )

@@ -22,6 +22,7 @@ from dprelease.model import (
     Column,
     Data,
     Expression,
+    Finish,
     LedgerSettings,
     ListFile,
     Output,
@@ -36,6 +37,7 @@ from dprelease.model import (
 from dprelease.release.saved_plan import digest_of
 
 Change = Callable[[Release], Release]
+SHOWN = Expression("value > 1", ())
 
 
 def part(name: str, **changes: Any) -> Change:
@@ -64,6 +66,13 @@ HELD: dict[tuple[type, str], Change] = {
     (Data, "engine"): part("data", engine="reference"),
     (Privacy, "unit_description"): part("privacy", unit_description="one household"),
     (Column, "source"): column(source="a law"),
+    (Query, "finish"): lambda release: replace(
+        release,
+        queries=tuple(
+            replace(each, finish=Finish(integer=True, round_to=Fraction(5), publish_if=SHOWN))
+            for each in release.queries
+        ),
+    ),
     (LedgerSettings, "dataset"): part("ledger", dataset="other"),
     (LedgerSettings, "epsilon_cap"): part("ledger", epsilon_cap=Fraction(7)),
     (LedgerSettings, "delta_cap"): part("ledger", delta_cap=Fraction(1, 7)),

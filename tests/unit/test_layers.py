@@ -54,10 +54,21 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.privacy.sensitivity",
         "dprelease.privacy.strategy_sensitivity",
     ),
+    # Noisy figures made fit to be published.
+    "dprelease.finishing": (
+        *VOCABULARY,
+        "dprelease.expressions",
+        "dprelease.postprocess",
+        "dprelease.statistics.registry",
+        "dprelease.statistics.shared.read_release",
+    ),
     "dprelease.spec": (
         *VOCABULARY,
         "dprelease.engines.registry",
         "dprelease.expressions",
+        "dprelease.finishing.conditions",
+        "dprelease.finishing.lattice",
+        "dprelease.postprocess.number_text",
         "dprelease.report.formats",  # their names
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
@@ -98,6 +109,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.report": (
         *VOCABULARY,
+        "dprelease.finishing",
         "dprelease.local",
         "dprelease.planning.planner",
         "dprelease.postprocess",
@@ -117,6 +129,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The plans of two specs side by side.
     "dprelease.diff": (
         *VOCABULARY,
+        "dprelease.finishing.tables",
         "dprelease.ledger.guarantee",
         "dprelease.report",
         "dprelease.statistics.registry",
@@ -141,6 +154,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.result": (*VOCABULARY, "dprelease.local", "dprelease.output"),
     "dprelease.release.bundle": (
         *VOCABULARY,
+        "dprelease.finishing.tables",
         "dprelease.ledger",
         "dprelease.local.cells",
         "dprelease.output",

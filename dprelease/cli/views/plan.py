@@ -7,7 +7,7 @@ ever cut off.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,9 @@ def write_plan(plan: Facts, ledger: PlannedLedger) -> None:
     if steps:
         answer("Why the sensitivity is what it is")
         answer(_folded(_why(steps), 2) + "\n")
+    if said := _finished(steps):
+        answer("What is done to the figures after the noise")
+        answer(_folded(said, 2) + "\n")
     if perturbs:
         answer("What one unit loses in tables of records")
         said = [f"{table.name}: {' '.join(table.explained)}" for table in perturbs]
@@ -140,16 +143,30 @@ def _what_if(
 
 def _why(steps: Sequence[Facts]) -> list[str]:
     """How the sensitivities follow from the spec: each derivation once."""
+    return _once((step["name"], step["sensitivity"]["derivation"]) for step in steps)
+
+
+def _once(said: Iterable[tuple[str, str]]) -> list[str]:
+    """What is said of queries, each sentence once for all that it is said of."""
     queries: dict[str, dict[str, list[str]]] = {}
-    for step in steps:
-        names = queries.setdefault(step["sensitivity"]["derivation"], {})
-        names.setdefault(column_name(step["name"]), []).append(step["name"])
+    for name, sentence in said:
+        names = queries.setdefault(sentence, {})
+        names.setdefault(column_name(name), []).append(name)
     return [f"{', '.join(starmap(_named, names.items()))}: {why}" for why, names in queries.items()]
 
 
 def _named(query: str, tables: Sequence[str]) -> str:
     """A query by its name; one of many tables with their number."""
     return tables[0] if len(tables) == 1 else f"{query} ({len(tables)} tables)"
+
+
+def _finished(steps: Sequence[Facts]) -> list[str]:
+    """What is done to the figures of each query."""
+    return _once(
+        (step["name"], sentence)
+        for step in steps
+        for sentence in step.get("finishing", {"explained": ()})["explained"]
+    )
 
 
 def _short(error: str) -> str:

@@ -27,7 +27,10 @@ from dprelease.output.released_tables import (
 EMPTY = "-"
 MARKS = ("*", "†", "‡", "§")
 _FINE = ("ok", None)
-_MEANINGS = {"low_reliability": ": the noise is large beside the figure"}
+_MEANINGS = {
+    "low_reliability": ": the noise is large beside the figure",
+    "suppressed": ": the spec has the figure hidden",
+}
 _LEVEL = re.compile(r"half-width of the ([0-9.]+%) noise interval")
 
 

@@ -134,6 +134,18 @@ class ExampleHalfwidth(Fact):
     halfwidth: Number
 
 
+class Finishing(Fact):
+    """What is done to a query's noisy figures before they are published, and what comes of it."""
+
+    agrees_with: tuple[str, ...] = ()
+    nonnegative: bool = False
+    integer: bool = False
+    publish_if: str | None = None
+    round_to: str | None = None
+    flag_unreliable_at: str | None = None
+    explained: tuple[str, ...]
+
+
 class Query(Fact):
     """One query: what it computes, with which noise, at what loss."""
 
@@ -170,6 +182,7 @@ class Query(Fact):
     meaningful_from: int | None
     explained: tuple[str, ...]
     stairs: tuple[int, ...] | None = None
+    finishing: Finishing | None = None
 
     @property
     def title(self) -> str:
@@ -294,7 +307,11 @@ class PlanFacts(Fact):
 
 
 class TableColumn(Fact):
-    """A column of a published table; its file can be read again to the letter."""
+    """A column of a published table; its file can be read again to the letter.
+
+    ``raw`` holds the figures as they were released, where they were changed afterwards; None where
+    they are hidden.
+    """
 
     name: str
     kind: str
@@ -302,6 +319,7 @@ class TableColumn(Fact):
     type: str | None
     query: str | None
     description: str
+    raw: tuple[Number | None, ...] | None = None
 
 
 class PublishedTable(Fact):

@@ -9,6 +9,7 @@ from math import prod
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
 from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
+from dprelease.report.facts.finished import finishing_of
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.model import (
     Accounting,
@@ -108,6 +109,7 @@ def query_facts(plan: Plan, read: Read) -> Query:
         meaningful_from=statistic.meaningful_from(step, interval),
         explained=(*explained(step, interval), *_shared_words(plan, read, others)),
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
+        finishing=finishing_of(plan, read),
     )
 
 

@@ -6,8 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from dprelease.mechanisms.registry import words_of
-from dprelease.model import Adjacency, Column, OutputTable, Plan, Release, StoredTable
+from dprelease.model import (
+    AS_RELEASED,
+    Adjacency,
+    Column,
+    Expression,
+    OutputTable,
+    Plan,
+    Release,
+    StoredTable,
+)
 from dprelease.report.facts.explanations import plan_warnings
+from dprelease.report.facts.finished import finishing_words
 from dprelease.report.facts.hazards import hazards
 from dprelease.report.facts.model import (
     Approval,
@@ -109,6 +119,7 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         lists=list_files(release),
         processing=(
             *(_figures(plan) if plan.reads else ()),
+            *finishing_words(plan),
             *local.processing,
             *(CSV_LINES if release.data.source.format == "csv" else ()),
         ),
@@ -138,8 +149,15 @@ def record_tables(
     return tuple(tables)
 
 
-def table_facts(table: OutputTable, file: str) -> PublishedTable:
-    """Describe a released table so that its file can be read again to the letter."""
+def table_facts(
+    table: OutputTable,
+    file: str,
+    raw: Mapping[tuple[str, str], tuple[Sequence[str | int | None], int]] | None = None,
+) -> PublishedTable:
+    """Describe a released table so that its file can be read again to the letter.
+
+    ``raw`` are figures as they were released, by table and column, in 10^-decimals.
+    """
     return PublishedTable(
         name=table.name,
         file=file,
@@ -153,10 +171,22 @@ def table_facts(table: OutputTable, file: str) -> PublishedTable:
                 type=None if column.type is None else str(column.type),
                 query=column.query,
                 description=column.description,
+                raw=_raw((raw or {}).get((table.name, column.name))),
             )
             for column in table.columns
         ),
     )
+
+
+def _raw(
+    figures: tuple[Sequence[str | int | None], int] | None,
+) -> tuple[int | float | None, ...] | None:
+    if figures is None:
+        return None
+    values, decimals = figures
+    whole = (value if isinstance(value, int) else None for value in values)
+    scale: int = 10**decimals
+    return tuple(whole if not decimals else (v if v is None else v / scale for v in whole))
 
 
 def _beliefs(plan: Plan) -> tuple[Beliefs, ...]:
@@ -359,12 +389,27 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "report.formats": tuple(release.report_formats),
         "privacy.unit_description": privacy.unit_description,
         **{f"release.{name}": getattr(about, name) for name in texts},
+        **_finishes(release),
         **{
             f"columns.{name}.source": column.source
             for name, column in release.columns.items()
             if column.source is not None
         },
     }
+
+
+def _finishes(release: Release) -> dict[str, Scalar]:
+    """State what is done to noisy figures, where they are not published as they are."""
+    held: dict[str, Scalar] = {}
+    for query in release.queries:
+        usual = {field.name: getattr(AS_RELEASED, field.name) for field in fields(AS_RELEASED)}
+        for name, value in usual.items():
+            now = getattr(query.finish, name)
+            if now != value:
+                said = now.text if isinstance(now, Expression) else now
+                key = f"query.{query.name}.{name}"
+                held[key] = said if isinstance(said, bool | str) else text(said)
+    return held
 
 
 def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from dprelease.model.queries import column_name
+from dprelease.postprocess.number_text import listing
 from dprelease.report.document import Bullets, Section
 from dprelease.report.facts.model import Basic, ReportFacts
 from dprelease.report.numbers import shortened, written
@@ -37,8 +39,12 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     # of names and ranks first, then of what is added up
     words = (statistic.how_to_read(f"{level:g}") for statistic in reversed(statistics))
     yield from filter(None, dict.fromkeys(words))
-    yield "A count can be negative: noise was added to a small number."
-    yield "Cells do not add up to totals released by another query: each has noise of its own."
+    finishes = [query.finishing for query in facts.queries]
+    if not all(finish is not None and finish.nonnegative for finish in finishes):
+        yield "A count can be negative: noise was added to a small number."
+    if not all(finish is not None and finish.agrees_with for finish in finishes):
+        yield "Cells do not add up to totals released by another query: each has noise of its own."
+    yield from _of_finishing(facts)
     yield (
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
         "half-width of one cell times the square root of n."
@@ -52,6 +58,32 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         )
     yield "The tables above show the beginning, rounded; the files hold all."
     yield "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`."
+    if any(finish is not None and finish.publish_if for finish in finishes):
+        yield (
+            "`_flag` is `suppressed` where a figure is not shown. That is for reliability, not for "
+            "privacy: totals and other tables may tell it."
+        )
+
+
+def _of_finishing(facts: ReportFacts) -> Iterator[str]:
+    """Say which figures agree, are at least 0, whole or rounded."""
+    done = [
+        (column_name(query.name), query.finishing) for query in facts.queries if query.finishing
+    ]
+    said = {
+        "agree with each other: cells add up to totals": [n for n, f in done if f.agrees_with],
+        "were moved to 0 or more, and keep their total": [n for n, f in done if f.nonnegative],
+        "were made whole so that totals are kept": [n for n, f in done if f.integer],
+        "are rounded for display": [n for n, f in done if f.round_to],
+    }
+    for what, names in said.items():
+        if names:
+            yield f"Figures of {listing(list(dict.fromkeys(names)))} {what}."
+    if any(f.agrees_with or f.nonnegative or f.integer for _, f in done):
+        yield (
+            "Where figures were changed after the noise, `_noise_moe` is that of the noisy figure, "
+            "which report.json holds as `raw`."
+        )
 
 
 def errata_section(facts: ReportFacts) -> Section:

@@ -45,13 +45,18 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
         *(
             Details(
                 query.title,
-                (Definitions(tuple(_detail(query))), *map(Paragraph, query.explained)),
+                (Definitions(tuple(_detail(query))), *map(Paragraph, _sentences(query))),
                 query.name,
             )
             for query in facts.queries
         ),
     )
     return Section("noise", f"How the noise {'was' if released else 'is'} made", "Noise", parts)
+
+
+def _sentences(query: Query) -> tuple[str, ...]:
+    """What a table of scales can't explain, and what is done after the noise."""
+    return query.explained + (query.finishing.explained if query.finishing else ())
 
 
 def _row(query: Query) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
     numbers.selection_delta: _WEIGHT | {"maximum": float(numbers.MAX_SELECTION_DELTA)},
     numbers.within: _POSITIVE,
+    numbers.display_step: _POSITIVE,
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
     numbers.interval: {
         **_NUMBER,
@@ -140,6 +141,7 @@ def spec_schema() -> Fragment:
                 "additionalProperties": _ref(sections.ColumnSection),
             },
             "query": _several(sections.QuerySection),
+            "postprocess": _ref(sections.PostprocessSection),
             "perturb": _several(sections.PerturbSection),
             "output": _ref(sections.OutputSection),
             "report": _ref(sections.ReportSection),

@@ -86,6 +86,14 @@ def within(value: object) -> Fraction:
     return number
 
 
+def display_step(value: object) -> Fraction:
+    """Read what figures are rounded to, or a share of them: above 0. Raises ``Refused``."""
+    number = exact(value)
+    if number <= 0:
+        raise Refused(f"{show(value)} is not above 0", "write a number above 0", "E205")
+    return number
+
+
 def confidence(value: object) -> Fraction:
     """Read the confidence of an accuracy target: from 0.5 to below 1. Raises ``Refused``."""
     number = exact(value, "E240")

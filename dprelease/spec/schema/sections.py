@@ -34,6 +34,7 @@ from dprelease.spec.schema.numbers import (
     bound,
     budget,
     confidence,
+    display_step,
     exact,
     interval,
     picks,
@@ -270,17 +271,46 @@ class AccuracySection(Section, header="accuracy = { ... }"):
 read_accuracy = nested(AccuracySection)
 
 
-class QuerySection(Section, header="[[query]]"):
+class PostprocessSection(Section, header="[postprocess]"):
     WORDS = (
-        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight 1)."
+        "What is done to noisy figures before they are published, at no cost, in the order of the "
+        "keys. They are for all queries that they fit; the same keys in a `[[query]]` come first."
     )
 
-    LATER = frozenset(
-        {
-            "consistent", "integer", "nonnegative", "hide_below",
-            "flag_unreliable_at",
-        }
-    )  # fmt: skip
+    consistent = Key(
+        flag,
+        "tables of the same count or sum, over the same records, are made to agree: the weighted "
+        "least squares of all, and cells add up to their totals exactly",
+        "false",
+    )
+    nonnegative = Key(
+        flag,
+        "counts, and sums with a lower bound of 0 or more, are moved to 0 or more; they still add "
+        "up to the noisy total",
+        "false",
+    )
+    integer = Key(flag, "counts and sums become whole, and totals are kept", "false")
+    publish_if = Key(
+        text,
+        "a condition over `value`, `noise_moe`, `count` and the other figures of the row; else the "
+        "cell is empty and flagged `suppressed`, which is no privacy protection",
+        "always",
+    )
+    hide_below = Key(exact, "of counts and sums, short for `publish_if` with `value >=`", "never")
+    round_to = Key(
+        display_step, "figures are rounded to multiples of this at last; wider intervals", "exact"
+    )
+    flag_unreliable_at = Key(
+        display_step, "the share of a figure beyond which its half-width has it flagged", "0.3"
+    )
+
+
+class QuerySection(Section, header="[[query]]"):
+    WORDS = (
+        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight "
+        "1). The keys from `consistent` on are those of `[postprocess]`, before which they come."
+    )
+
     name = Key(
         safe_name,
         "name of the published column",
@@ -328,7 +358,11 @@ class QuerySection(Section, header="[[query]]"):
         "a number, or a list with a number or a list for each",
         "100; of two columns 20 by 20",
     )
-    q = Key(quantiles, "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99")
+    q = Key(
+        quantiles,
+        "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99; of cumulative: which to "
+        "read from it",
+    )
     k = Key(picks, "how many values top_k names")
     candidates = Key(
         scalars,
@@ -359,6 +393,13 @@ class QuerySection(Section, header="[[query]]"):
         Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
     )
     table = Key(safe_name, "which table it is published in", "`overall` or `by_...`")
+    consistent = PostprocessSection.consistent
+    nonnegative = PostprocessSection.nonnegative
+    integer = PostprocessSection.integer
+    publish_if = PostprocessSection.publish_if
+    hide_below = PostprocessSection.hide_below
+    round_to = PostprocessSection.round_to
+    flag_unreliable_at = PostprocessSection.flag_unreliable_at
 
 
 # What can be given by another key instead.
@@ -441,7 +482,7 @@ class ReportSection(Section, header="[report]"):
 
 SECTIONS: tuple[type[Section], ...] = (
     ReleaseSection, DataSection, PrivacySection, BoundingSection, LedgerSection, ColumnSection,
-    QuerySection, AccuracySection, SelectionSection, PartSection, PerturbSection, OutputSection,
-    ReportSection,
+    QuerySection, AccuracySection, SelectionSection, PartSection, PostprocessSection,
+    PerturbSection, OutputSection, ReportSection,
 )  # fmt: skip
 """All of them, in the order of the reference."""

@@ -19,6 +19,7 @@ from dprelease.spec.schema.sections import (
     LedgerSection,
     OutputSection,
     PerturbSection,
+    PostprocessSection,
     PrivacySection,
     QuerySection,
     ReleaseSection,
@@ -27,9 +28,10 @@ from dprelease.spec.schema.sections import (
 
 T = TypeVar("T")
 _SECTIONS = (
-    "release", "data", "privacy", "ledger", "columns", "query", "perturb", "output", "report",
+    "release", "data", "privacy", "ledger", "columns", "query", "postprocess", "perturb", "output",
+    "report",
 )  # fmt: skip
-_LATER_SECTIONS = frozenset({"postprocess"})
+_LATER_SECTIONS = frozenset({"derived"})
 
 
 class Part(NamedTuple, Generic[SectionType]):
@@ -85,6 +87,7 @@ class Parts(NamedTuple):
     report: Part[ReportSection]
     columns: Mapping[str, Part[ColumnSection]]
     queries: tuple[Part[QuerySection], ...]
+    postprocess: Part[PostprocessSection]
     perturbs: tuple[Part[PerturbSection], ...]
     perturbs_only: bool  # there is surely no query
 
@@ -101,6 +104,7 @@ def read_sections(tree: Mapping[str, object], reporter: Reporter) -> Parts:
         _section(ReportSection, tree, "report", reporter),
         _columns(tree.get("columns"), reporter),
         _queries(tree, reporter),
+        _section(PostprocessSection, tree, "postprocess", reporter),
         _several(PerturbSection, tree, "perturb", reporter),
         _has(tree, "perturb") and not _has(tree, "query"),
     )

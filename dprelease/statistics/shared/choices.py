@@ -22,7 +22,6 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.postprocess.estimate_columns import UNRELIABLE_AT
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Contribution, Row
@@ -45,6 +44,7 @@ class Choices(Statistic):
     """Names chosen among public candidates."""
 
     what = "value"
+    names = True
     unit_noun = "records"
     keys = SpecKeys(column=True, chooses=True, mechanisms=BY_CHOICE)
     reading = (
@@ -105,7 +105,8 @@ class Choices(Statistic):
                 f"{name}_flag",
                 "text",
                 _flags(step, noisy, chosen, self.shortfall(step, interval)),
-                f"low_reliability where {name}_noise_moe exceeds {percent(UNRELIABLE_AT)} of the "
+                f"low_reliability where {name}_noise_moe exceeds "
+                f"{percent(step.query.finish.flag_unreliable_at)} of the "
                 "least noisy count chosen, or ok; empty where no count was released with the names",
                 0,
                 name,
@@ -184,6 +185,7 @@ def _flags(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list
         return [None] * cells
     size = len(noisy[0]) // cells if cells else 0
     flags: list[str | None] = []
+    share = step.query.finish.flag_unreliable_at
     for cell in range(cells):
         counts = [
             noisy[0][cell * size + at]
@@ -191,7 +193,7 @@ def _flags(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list
             if (at := positions[cell]) is not None
         ]
         least = step.unit[0] * min(counts, default=0)
-        flags.append("low_reliability" if short > UNRELIABLE_AT * abs(least) else "ok")
+        flags.append("low_reliability" if short > share * abs(least) else "ok")
     return flags
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
+from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
 from dprelease.model import Form, OutputColumn, Plan, Read, Reading, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of
@@ -66,6 +66,17 @@ def constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None
     if read.reading is Reading.MOMENTS:
         return None
     return statistic_of(read.query.statistic).halfwidth(view(read, step), interval)
+
+
+def figure_variance(read: Read, plan: Plan) -> Fraction | None:
+    """The variance of a figure's noise, if it is the same for every cell."""
+    step = plan.step(read)
+    one = Fraction(variance(step.noise))
+    if read.reading is Reading.LINEAR:
+        return one * _added_up(read, step) * sum((f * f for f in read.factors), Fraction(0))
+    if not statistic_of(read.query.statistic).one_number:
+        return None
+    return one * view(read, step).unit[0] ** 2
 
 
 def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None:

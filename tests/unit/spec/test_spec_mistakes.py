@@ -48,7 +48,7 @@ STRUCTURE = [
     ("[ledger]", '[[perturb]]\nname = "x"\n[ledger]', "E110", 15, 1,
      "[[perturb]] has no `columns`", "list the columns"),
     ("[ledger]", '[perturb]\nname = "x"\n[ledger]', "E103", 15, 1, "not a list of tables", "two"),
-    ("[ledger]", "[postprocess]\ninteger = true\n[ledger]", "E104", 15, 1, "not available", ""),
+    ("[ledger]", "[[derived]]\nname = 'd'\n[ledger]", "E104", 15, 1, "not available", ""),
     ("[ledger]", '[report]\nformats = ["pdf"]\n[ledger]', "E105", 16, 12, '"pdf" is no', "md"),
     ("[ledger]", '[report]\nformats = ["md","md"]\n[ledger]', "E105", 16, 17, "twice", ""),
     ('path = "staff.csv"', 'path = "staff.csv"\nengine = "spark"', "E104", 8, 10, "spark", "duck"),

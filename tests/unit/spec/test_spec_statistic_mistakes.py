@@ -22,7 +22,7 @@ MISTAKES = [
      'median of "region", which is a string', "histogram"),
     ('statistic = "median"', "E110", 29, 1, "median has no `column`", "column ="),
     ('statistic = "median"\ncolumn = "salary"\nq = 0.5', "E111", 33, 5, "median takes no q",
-     'it is for "quantile"'),
+     'it is for "cumulative" or "quantile"'),
     (QUANTILE + "q = 1", "E232", 33, 5, "1 is not between 0 and 1", "0.5 is the median"),
     (QUANTILE + "q = 0", "E232", 33, 5, "0 is not between 0 and 1", ""),
     (QUANTILE + "q = [0.5, -0.1]", "E232", 33, 11, "-0.1 is not between 0 and 1", ""),
@@ -43,6 +43,13 @@ MISTAKES = [
     (QUANTILE + 'q = 0.5\ncandidates = ["a"]', "E234", 34, 15, '"a" is a text', ""),
     (QUANTILE + 'q = 0.5\nmechanism = "laplace"', "E235", 34, 13,
      "quantile can't use the laplace mechanism", 'use "auto" or "exponential"'),
+    # cumulative counts
+    ('statistic = "cumulative"', "E110", 29, 1, "cumulative has no `column`", ""),
+    ('statistic = "cumulative"\ncolumn = "salary"', "E202", 32, 10, "no public keys", "bins"),
+    ('statistic = "cumulative"\ncolumn = "region"\nq = 2', "E232", 33, 5, "not between", ""),
+    ('statistic = "cumulative"\ncolumn = "region"\nby = ["region"]', "E217", 32, 10, "in by", ""),
+    ('statistic = "cumulative"\ncolumn = "region"\npartition_selection = { delta = 1e-8 }',
+     "E202", 33, 23, "would leave gaps", "declare the keys"),
     # choices among the values of a column
     ('statistic = "mode"', "E110", 29, 1, "mode has no `column`", ""),
     ('statistic = "mode"\ncolumn = "salary"', "E202", 32, 10,

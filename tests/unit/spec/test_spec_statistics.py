@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import tomli
 
+from dprelease.errors import Failure
 from dprelease.model import Candidates, ColumnType, Expression, Grid, Part
 from dprelease.spec import load
 from dprelease.statistics.registry import statistic_of
@@ -200,3 +202,22 @@ def test_a_long_list_in_a_file_has_places_too(complaints, simple):
     (found,) = complaints(text)
     assert (found.code, found.key) == ("E234", "query[0].candidates[5000]")
     assert (found.place.line, found.place.column) == (35 + 5000, 2)
+
+
+def test_the_keys_of_an_order_rise_and_other_has_no_place_in_it(load_text: Any) -> None:
+    spec = """
+release.name = "r"
+data.path = "d.csv"
+output.path = "o"
+privacy = { unit = "row", adjacency = "add-remove", epsilon = 1 }
+columns.year = { type = "integer", keys = [2024, 2026, 2025] }
+columns.size = { type = "string", keys = ["s", "m", "l"], other = "?", nulls = "?" }
+query = [{ name = "n", statistic = "cumulative", column = "%s", q = 0.5 }]
+"""
+    with pytest.raises(Failure, match=r'E252 the keys of "year" do not rise: 2025 comes after 202'):
+        load_text(spec % "year")
+    (query,) = load_text(spec % "size").queries
+    (group,) = query.groups
+    assert group.labels == ("s", "m", "l")
+    assert group.other is group.null_label is None
+    assert query.quantiles == (Fraction(1, 2),)

@@ -41,6 +41,7 @@ SUFFIXES = {
     "proportion": (*THREE, *COUNT),
     "variance": (*THREE, "_mean", "_mean_noise_moe", *COUNT),
     "stddev": (*THREE, "_mean", "_mean_noise_moe", *COUNT),
+    "cumulative": (*THREE, "_q50", "_q50_low", "_q50_high"),
     "quantile": (*THREE, "_rank_moe"),
     "median": (*THREE, "_rank_moe"),
     "min": (*THREE, "_rank_moe"),
@@ -60,6 +61,9 @@ def query_of(name: str) -> Query:
         return Query("q", name, "t", candidates=given)
     if name == "ratio":
         return Query("q", name, "t", numerator=Part(COLUMN), denominator=Part(None, HIT))
+    if name == "cumulative":
+        one = Group("v", ColumnType.STRING, ("x",), ("x",))
+        return Query("q", name, "t", (one,), quantiles=(HALF,))
     if name == "proportion":
         return Query("q", name, "t", numerator=Part(None, HIT), denominator=Part())
     return Query("q", name, "t", column=COLUMN if name in WITH_COLUMN else None)

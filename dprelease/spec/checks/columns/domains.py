@@ -141,7 +141,7 @@ def _wrong(kind: ColumnType, value: object) -> Refused:
 
 
 _MOST_WRONG = 1000
-_BINNED = _NUMERIC | {ColumnType.DATE, ColumnType.TIMESTAMP}
+BINNED = _NUMERIC | {ColumnType.DATE, ColumnType.TIMESTAMP}
 ENCODED = "they differ only in how accents are encoded"
 Complain = Callable[[int, Refused], None]
 
@@ -170,7 +170,7 @@ def read_keys_file(kind: ColumnType, lines: Lines) -> tuple[str, ...]:
 
 def read_bins(kind: ColumnType, values: Sequence[object]) -> tuple[str, ...]:
     """Give the canonical texts of bin edges. Raises ``Refused`` (E213)."""
-    if kind not in _BINNED:
+    if kind not in BINNED:
         hint = "keys list the values of such a column"
         raise Refused(f"a {kind.value} column takes no bins", hint, "E213")
     if len(values) < 2:

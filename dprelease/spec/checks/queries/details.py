@@ -51,6 +51,8 @@ def read_details(query: SpecQuery, column: Column | None) -> Details | None:
         details = Details(picks=model.k) if model.k is not None else None
     elif "q" in needs:
         details = _quantiles(query, column, model.q)
+    elif "q" in statistic.keys.may:
+        details = Details(model.q or ())
     elif statistic.fixed_quantile is not None:
         details = _quantiles(query, column, (statistic.fixed_quantile,))
     return details

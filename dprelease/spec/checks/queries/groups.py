@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from dprelease.model import Column, ColumnType, Group, KeySelection
-from dprelease.spec.checks.columns.domains import bin_label, bin_labels, read_bins
+from dprelease.spec.checks.columns.domains import BINNED, bin_label, bin_labels, order, read_bins
 from dprelease.spec.checks.queries.query_context import SpecQuery
 from dprelease.spec.complaints.wording import counted, show
 
@@ -114,6 +116,8 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
             message = f"other {show(column.other)} of the column is also a bin"
             query.part.complain("E212", message, "choose another label", "bins")
             return None
+    if query.statistic is not None and query.statistic.keys.ordered:
+        column = _in_order(query, column)
     group = make_group(column, edges)
     declared = query.context.columns[column.name]
     if group is None and declared is not None and declared.keyless and "bins" not in query.part.bad:
@@ -123,6 +127,24 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
         message = f"{show(column.name)} has no public keys, {leak}"
         query.part.complain("E202", message, "keys or keys_file, or bins for numbers", "column")
     return group
+
+
+def _in_order(query: SpecQuery, column: Column) -> Column:
+    """Complain of keys that don't rise; those of texts are in the order of the list.
+
+    Give the column without a label for other values, which have no place in the order.
+    """
+    for before, after in pairwise(column.keys or () if column.type in BINNED else ()):
+        if order(column.type, before) > order(column.type, after):
+            message = f"the keys of {show(column.name)} do not rise: {after} comes after {before}"
+            query.part.complain("E252", message, "list them in order", "column")
+            break
+    if query.model.partition_selection is not None:
+        message = f"{query.model.statistic} of private keys: what is not shown would leave gaps"
+        hint = f"declare the keys of every column in by; {query.model.statistic} adds up all rows"
+        query.part.complain("E202", message, hint, "partition_selection")
+    null_value = None if column.null_value == column.other else column.null_value
+    return replace(column, other=None, null_value=null_value)
 
 
 def check_picks(query: SpecQuery, axis: Group) -> None:

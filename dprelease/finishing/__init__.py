@@ -1,0 +1,1 @@
+"""What is done to noisy figures before they are published: free, deterministic, without data."""

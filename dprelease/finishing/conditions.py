@@ -1,0 +1,145 @@
+"""Conditions on the figures of a row, such as ``value >= 90``: read, judged, and evaluated.
+
+The grammar is that of the spec's other expressions, of which numbers, comparisons and their
+combinations are allowed here. Figures are exact decimals, so that what holds is exact. An empty
+figure is null: a comparison with it is neither true nor false. A division by 0 is null, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from operator import add, eq, ge, gt, le, lt, mul, ne, neg, not_, pos, sub
+from typing import Any
+
+from dprelease.expressions import ExpressionError, Node, tree
+from dprelease.model import ColumnType
+
+Value = Fraction | bool | None
+
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge,
+}  # fmt: skip
+_COMPUTED: dict[str, Callable[..., Any]] = _COMPARED | {
+    "+": add,
+    "-": sub,
+    "*": mul,
+    "/": lambda first, second: first / second if second else None,
+    "neg": neg,
+    "abs": abs,
+    "to_float": pos,
+    "not": not_,
+    "between": lambda value, low, high: low <= value <= high,
+}
+_OF_NULLS: dict[str, Callable[[list[Any]], bool | None]] = {
+    "is_null": lambda values: values[0] is None,
+    "and": lambda values: False if False in values else None if None in values else True,
+    "or": lambda values: True if True in values else None if None in values else False,
+}
+_HINT = "numbers, + - * /, ABS, comparisons, BETWEEN, IS NULL, AND, OR and NOT"
+
+
+def read(text: str, names: Sequence[str]) -> Node:
+    """The tree of a condition over figures of these names. Raises ExpressionError."""
+    node = tree(text, dict.fromkeys(names, ColumnType.FLOAT))
+    if node.type not in (ColumnType.BOOLEAN, None):
+        raise ExpressionError("a condition is true or false", "such as value >= 20")
+    for part in _parts(node):
+        number = part.op == "literal" and isinstance(part.value, int | float | None)
+        if not (number or part.op in {"column", *_COMPUTED, *_OF_NULLS}):
+            raise ExpressionError(f"a condition on figures has no {part.op.upper()}", _HINT)
+    return node
+
+
+def _parts(node: Node) -> Iterator[Node]:
+    yield node
+    for operand in node.args:
+        yield from _parts(operand)
+
+
+def holds(node: Node, figures: Sequence[tuple[Sequence[Any], int]]) -> list[bool]:
+    """For each row whether the condition is true; a figure is a column in 10^-places.
+
+    ``figures`` are in the order of ``node.columns()``. Equal rows are computed once.
+    """
+    names, scales = node.columns(), [10**places for _, places in figures]
+    seen: dict[tuple[Any, ...], bool] = {}
+    result = []
+    for row in zip(*(values for values, _ in figures), strict=True):
+        if row not in seen:
+            fractions = (
+                None if value is None else Fraction(value, scale)
+                for value, scale in zip(row, scales, strict=True)
+            )
+            seen[row] = _value(node, dict(zip(names, fractions, strict=True))) is True
+        result.append(seen[row])
+    return result
+
+
+def _value(node: Node, row: Mapping[str, Fraction | None]) -> Value:
+    if node.op == "column":
+        return row[str(node.value)]
+    if node.op == "literal":
+        return _literal(node)
+    values = [_value(operand, row) for operand in node.args]
+    if node.op in _OF_NULLS:
+        return _OF_NULLS[node.op](values)
+    result: Value = None if None in values else _COMPUTED[node.op](*values)
+    return result
+
+
+def _literal(node: Node) -> Value:
+    """A constant as it was written: 0.1 is a tenth."""
+    value = node.value
+    return value if value is None or isinstance(value, bool) else Fraction(repr(value))
+
+
+def never(node: Node, least: Mapping[str, Fraction]) -> bool:
+    """Whether a condition surely never holds; ``least`` is what figures are at least.
+
+    Told are constants, and bounds on one figure that exclude each other.
+    """
+    if not node.columns():
+        return _value(node, {}) is not True
+    if node.op == "or":
+        return all(never(operand, least) for operand in node.args)
+    ends: dict[str, list[tuple[Fraction, bool]]] = {}
+    lows = {name: (low, False) for name, low in least.items()}
+    for part in _together(node):
+        if part is not node and never(part, least):
+            return True
+        bound = _bound(part)
+        if bound is None:
+            continue
+        name, op, value = bound
+        if op in (">", ">=", "="):
+            lows[name] = max(lows.get(name, (value, False)), (value, op == ">"))
+        if op in ("<", "<=", "="):
+            ends.setdefault(name, []).append((value, op == "<"))
+    return any(
+        end < lows[name][0] or (end == lows[name][0] and (open_end or lows[name][1]))
+        for name, highs in ends.items()
+        if name in lows
+        for end, open_end in highs
+    )
+
+
+def _together(node: Node) -> list[Node]:
+    """What must all be true, for the node to be."""
+    if node.op != "and":
+        return [node]
+    return [part for operand in node.args for part in _together(operand)]
+
+
+def _bound(node: Node) -> tuple[str, str, Fraction] | None:
+    """A comparison of a figure with a constant, the figure first."""
+    if node.op not in _COMPARED:
+        return None
+    turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+    (first, second), op = node.args, node.op
+    if second.op == "column":
+        first, second, op = second, first, turned.get(op, op)
+    if first.op != "column" or second.columns():
+        return None
+    value = _value(second, {})
+    return None if value is None or isinstance(value, bool) else (str(first.value), op, value)

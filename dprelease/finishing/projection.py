@@ -1,0 +1,118 @@
+"""Rows of integers moved to given totals: by a shift, cut at 0, and rounded to whole units.
+
+All in integers, so that rows add up exactly and every machine gives the same. Arrays are of 64 bits
+or of Python integers, whichever holds the figures.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Cells = NDArray[Any]
+"""Integers on lanes of 64 bits, or Python integers."""
+
+
+def adjusted(cells: Cells, totals: Cells, *, nonnegative: bool) -> Cells:
+    """The nearest integers to each row of ``cells`` that add up to its total.
+
+    All cells of a row are shifted alike; ``nonnegative``: those that would lie below 0 are 0, which
+    is the nearest point of all that are at least 0 and add up to the total (0 or more). What does
+    not divide is spread evenly over the row.
+    """
+    size = cells.shape[1]
+    if nonnegative:
+        falling = -np.sort(-cells, axis=1)
+        over = np.cumsum(falling, axis=1) - totals[:, None]
+        counts = np.arange(1, size + 1)
+        # of integers, v > over/k says the same as v > floor(over/k)
+        number = (falling > over // counts).sum(axis=1)
+        active_cells = np.maximum(number, 1)
+        excess = np.take_along_axis(over, active_cells[:, None] - 1, axis=1)[:, 0]
+        chosen = (cells > (excess // active_cells)[:, None]) & (number > 0)[:, None]
+    else:
+        active_cells = np.full(len(cells), size)
+        excess = cells.sum(axis=1) - totals
+        chosen = np.ones(cells.shape, dtype=bool)
+    # the remainder of the shift goes to cells at even distances
+    shift, rest = (-excess) // active_cells, (-excess) % active_cells
+    place = np.cumsum(chosen, axis=1) * rest[:, None]
+    divisor = active_cells[:, None]
+    extra = place // divisor - (place - rest[:, None]) // divisor
+    return np.where(chosen, cells + shift[:, None] + extra, 0 * cells)
+
+
+def rounded(cells: Cells, unit: int) -> Cells:
+    """Multiples of ``unit`` that are less than that off and keep each row's total, which is one.
+
+    The largest remainders are rounded up; of equal ones the first.
+    """
+    if unit == 1:
+        return cells
+    base = cells // unit
+    rest = cells - base * unit
+    number = rest.sum(axis=1) // unit
+    order = np.argsort(-rest, axis=1, kind="stable")
+    up = np.zeros(cells.shape, dtype=bool)
+    first = np.arange(cells.shape[1]) < number[:, None]
+    np.put_along_axis(up, order, first, axis=1)
+    return (base + up) * unit
+
+
+ROUNDS = 30
+"""Rows and columns are met in turn so often before what is still off is moved cell by cell."""
+
+
+def crossed(cells: Cells, rows: Cells, columns: Cells, unit: int, *, nonnegative: bool) -> Cells:
+    """Integers near ``cells[block, i, j]`` that add up to both totals, in multiples of ``unit``.
+
+    ``rows[block, i]`` and ``columns[block, j]`` are multiples of it, with the same sum. Rows and
+    columns are met in turn; then rows are rounded, and what columns lack is moved within rows.
+    """
+    blocks, height, width = cells.shape
+    fine = cells
+
+    def meet_rows(now: Cells) -> Cells:
+        flat = now.reshape(blocks * height, width)
+        met = adjusted(flat, rows.reshape(-1), nonnegative=nonnegative)
+        return met.reshape(now.shape)
+
+    for _ in range(ROUNDS if nonnegative else 1):
+        fine = meet_rows(fine)
+        if not (fine.sum(axis=1) - columns).any():
+            break
+        flipped = fine.transpose(0, 2, 1).reshape(blocks * width, height)
+        met = adjusted(flipped, columns.reshape(-1), nonnegative=nonnegative)
+        fine = met.reshape(blocks, width, height).transpose(0, 2, 1)
+    flat = rounded(meet_rows(fine).reshape(blocks * height, width), unit)
+    whole = flat.reshape(cells.shape) // unit
+    return _balanced(whole, cells, columns // unit, unit, nonnegative=nonnegative) * unit
+
+
+def _balanced(whole: Cells, cells: Cells, columns: Cells, unit: int, *, nonnegative: bool) -> Cells:
+    """Move units between the columns of a row until all columns have their totals.
+
+    From the column with most too many to that which lacks most, in the row where that fits
+    ``cells`` best. A column with too many has a cell above 0, so that there is always one.
+    """
+    lacking = columns - whole.sum(axis=1)
+    while True:
+        blocks = np.flatnonzero((lacking != 0).any(axis=1))
+        if not len(blocks):
+            return whole
+        to, source = lacking[blocks].argmax(axis=1), lacking[blocks].argmin(axis=1)
+        amount = np.minimum(lacking[blocks, to], -lacking[blocks, source])
+        taken, given = whole[blocks, :, source], whole[blocks, :, to]
+        gain = (taken - given) * unit - cells[blocks, :, source] + cells[blocks, :, to]
+        if nonnegative:
+            gain = np.where(taken > 0, gain, gain.min() - 1)
+        row = gain.argmax(axis=1)
+        step = np.maximum(amount // whole.shape[1], 1)
+        if nonnegative:
+            step = np.minimum(step, whole[blocks, row, source])
+        whole[blocks, row, source] -= step
+        whole[blocks, row, to] += step
+        lacking[blocks, to] -= step
+        lacking[blocks, source] += step

@@ -1,0 +1,331 @@
+"""Tables with all that their queries say is done to figures: from noisy ones to those published.
+
+Pure: it sees published columns and what is publicly known of their noise. Of every figure that was
+changed the one as it was released is handed on too, but where it is hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import prod
+from typing import NamedTuple
+
+from dprelease.finishing.lattice import axes_of, rows_of
+from dprelease.model import AS_RELEASED, Finish, OutputColumn, OutputTable, Plan, Query, Read
+from dprelease.postprocess.estimate_columns import flag_meaning, flags_of
+from dprelease.postprocess.fixed_point import decimals_of
+from dprelease.postprocess.number_text import number
+from dprelease.statistics.shared.read_release import figure_variance
+
+HALF, RANKS, FLAG, COUNT = "_noise_moe", "_rank_moe", "_flag", "_count"
+SUPPRESSED = "suppressed"
+AGREED_PLACES = 2
+"""Decimals that figures have besides their own where several are weighed into one."""
+TOO_FAR = 6
+"""Standard deviations by which noise hardly ever sets the totals of two tables apart."""
+
+Figures = Sequence[str | int | None]
+
+
+class Noisy(NamedTuple):
+    """A query whose figures are published, and the step that they are read from.
+
+    ``variance`` is that of the noise of a figure, if it is the same for all.
+    """
+
+    query: Query
+    step: str
+    variance: Fraction | None
+
+
+def noisy_figures(plan: Plan, reads: Sequence[Read]) -> list[Noisy]:
+    """Queries of a plan with what is known of their noise."""
+    return [Noisy(read.query, read.step, figure_variance(read, plan)) for read in reads]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The tables as they are published.
+
+    ``raw`` holds the figures of changed columns as they were released, in 10^-decimals, by table
+    and column, with those decimals. ``remarks`` are on what the noisy figures themselves show.
+    """
+
+    tables: tuple[OutputTable, ...]
+    raw: Mapping[tuple[str, str], tuple[Figures, int]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finished:
+    """Do to the figures of all queries what their ``finish`` says."""
+    if all(noisy.query.finish == AS_RELEASED for noisy in figures):
+        return Finished(tuple(tables))
+    columns = {(table.name, column.name): column for table in tables for column in table.columns}
+    changed: dict[tuple[str, str], OutputColumn] = {}
+    groups: dict[object, list[Noisy]] = {}
+    for noisy in figures:
+        groups.setdefault(group_of(noisy.query), []).append(noisy)
+    groups.pop(None, None)
+    remarks = [
+        remark for members in groups.values() for remark in _adjust(members, columns, changed)
+    ]
+    shown = columns | changed  # conditions look at all figures before any is hidden or rounded
+    final: dict[tuple[str, str], OutputColumn] = {}
+    raw: dict[tuple[str, str], tuple[Figures, int]] = {}
+    for noisy in figures:
+        finish, table = noisy.query.finish, noisy.query.table
+        if finish == AS_RELEASED:
+            continue
+        for name, members in figures_of(noisy.query, tables).items():
+            visible = _visible(finish, table, name, shown)
+            for column in _published(finish, table, name, members, shown, visible):
+                final[table, column.name] = column
+            before, after = columns.get((table, name)), final.get((table, name))
+            if before is None or after is None or before.kind == "text":
+                continue
+            noisy_values = _hidden(before.values, visible)
+            if before.decimals != after.decimals or list(noisy_values) != list(after.values):
+                raw[table, name] = noisy_values, before.decimals
+    return Finished(
+        tuple(
+            replace(
+                table,
+                columns=tuple(
+                    final.get((table.name, column.name), column) for column in table.columns
+                ),
+            )
+            for table in tables
+        ),
+        raw,
+        tuple(remarks),
+    )
+
+
+def figures_of(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:
+    """The columns of a query by its figures: several of several quantiles, else one for all."""
+    table = next(table for table in tables if table.name == query.table)
+    names = [column.name for column in table.columns if column.query == query.name]
+    figures = [name for name in names if f"{name}{FLAG}" in names] or [query.column_name]
+    if len(figures) == 1:
+        return {figures[0]: names}
+    return {figure: [name for name in names if name in _about(figure)] for figure in figures}
+
+
+def _about(figure: str) -> tuple[str, ...]:
+    return tuple(figure + ending for ending in ("", HALF, FLAG, RANKS))
+
+
+# --- agreement, 0 or more, whole ------------------------------------------------------------------
+
+
+def group_of(query: Query) -> object:
+    """What figures that are adjusted together have in common; None where nothing is adjusted."""
+    finish = query.finish
+    if finish.consistent:
+        return rows_of(query)
+    return query.name if finish.nonnegative or finish.integer else None
+
+
+def places_after(finish: Finish, before: int, *, several: bool) -> int:
+    """Decimals of a figure that was released with ``before`` of them."""
+    if finish.integer:
+        return 0
+    return before + AGREED_PLACES if several else before
+
+
+def _adjust(
+    members: Sequence[Noisy],
+    columns: Mapping[tuple[str, str], OutputColumn],
+    changed: dict[tuple[str, str], OutputColumn],
+) -> list[str]:
+    """Put the adjusted columns of a group into ``changed``, and remark on totals far apart."""
+    from dprelease.finishing.agreement import Counts, Wanted, agreed, disagreement
+
+    queries = [noisy.query for noisy in members]
+    places = [(query.table, query.column_name) for query in queries]
+    before = [columns[place] for place in places]
+    if not all(column.values for column in before):
+        return []
+    forms, sizes = forms_of(members, [len(column.values) for column in before])
+    decimals, finish = max(column.decimals for column in before), queries[0].finish
+    tables = [
+        Counts(axes, _scaled(column.values, decimals - column.decimals), variance)
+        for (axes, variance), column in zip(forms, before, strict=True)
+    ]
+    after = places_after(finish, decimals, several=len(members) > 1)
+    results = agreed(tables, sizes, Wanted(decimals, after, finish.nonnegative))
+    for place, column, values in zip(places, before, results, strict=True):
+        kind = "number" if after else "integer"
+        changed[place] = replace(column, values=values, decimals=after, kind=kind)
+    if disagreement(tables, sizes) > TOO_FAR * 10**decimals:
+        names = " and ".join(dict.fromkeys(query.table for query in queries))
+        return [
+            f"The totals of {names} are further apart than noise explains: some records count in "
+            "one of these tables only, such as those with values that are not declared. To make "
+            "them agree, that was spread over all cells."
+        ]
+    return []
+
+
+def forms_of(
+    members: Sequence[Noisy], lengths: Sequence[int]
+) -> tuple[list[tuple[tuple[int, ...], Fraction | None]], list[int]]:
+    """Axes and variance of the tables of a group, and the sizes of the axes.
+
+    A table alone has one axis, with as many cells as it has. The variance is None where a finer
+    table that is read from the same step says all that a table says.
+    """
+    if len(members) == 1:
+        return [((0,), members[0].variance)], [lengths[0]]
+    queries = [noisy.query for noisy in members]
+    numbers, axes = axes_of(queries)
+    sizes = [len(labels) for _, labels in numbers]
+    if [prod(sizes[i] for i in table) for table in axes] != list(lengths):
+        raise ValueError("a table that agrees with others has a row for every cell")
+    forms: list[tuple[tuple[int, ...], Fraction | None]] = []
+    for at, (noisy, table) in enumerate(zip(members, axes, strict=True)):
+        repeated = any(
+            noisy.step == other.step and (set(table) < set(finer) or (table == finer and i < at))
+            for i, (other, finer) in enumerate(zip(members, axes, strict=True))
+        )
+        forms.append((table, None if repeated else noisy.variance))
+    return forms, sizes
+
+
+def _scaled(values: Figures, places: int) -> list[int]:
+    factor = 10**places
+    whole = [value for value in values if isinstance(value, int)]
+    return whole if factor == 1 else [value * factor for value in whole]
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def _visible(
+    finish: Finish, table: str, name: str, shown: Mapping[tuple[str, str], OutputColumn]
+) -> list[bool] | None:
+    """Which rows show a figure; None for all."""
+    if finish.hide_below is not None:
+        column = shown[table, name]
+        least = finish.hide_below * 10**column.decimals
+        return [isinstance(value, int) and value >= least for value in column.values]
+    if finish.publish_if is None:
+        return None
+    # Imported here for start-up: the parser is large.
+    from dprelease.finishing.conditions import holds, read
+
+    own = {"value": name, "noise_moe": name + HALF, "count": name + COUNT}
+    if (table, name + COUNT) not in shown:
+        own["count"] = name
+    names = {other for at, other in shown if at == table} | {*own}
+    node = read(finish.publish_if.text, sorted(names))
+    read_columns = [shown[table, own.get(other, other)] for other in node.columns()]
+    return holds(node, [(column.values, column.decimals) for column in read_columns])
+
+
+def _hidden(values: Figures, visible: Sequence[bool] | None) -> Figures:
+    if visible is None:
+        return values
+    return [value if shows else None for value, shows in zip(values, visible, strict=True)]
+
+
+def _published(  # noqa: PLR0913, PLR0917 - a figure with all that decides it
+    finish: Finish,
+    table: str,
+    name: str,
+    members: Sequence[str],
+    shown: Mapping[tuple[str, str], OutputColumn],
+    visible: Sequence[bool] | None,
+) -> list[OutputColumn]:
+    """The columns of a figure as they are published."""
+    columns = {member: shown[table, member] for member in members}
+    if name in columns and columns[name].kind != "text":
+        columns |= _estimate(finish, name, columns)
+    if visible is not None:
+        flag = columns[name + FLAG]
+        columns = {
+            member: replace(column, values=_hidden(column.values, visible))
+            for member, column in columns.items()
+        }
+        said = [
+            value if shows else SUPPRESSED
+            for value, shows in zip(flag.values, visible, strict=True)
+        ]
+        described = f"{flag.description}; {SUPPRESSED} where the spec has the figure hidden"
+        columns[flag.name] = replace(flag, values=said, description=described)
+    return list(columns.values())
+
+
+def _estimate(
+    finish: Finish, name: str, columns: Mapping[str, OutputColumn]
+) -> dict[str, OutputColumn]:
+    """A figure rounded for display, with a half-width that allows for that, and its flag."""
+    value, half, flag = columns[name], columns.get(name + HALF), columns.get(name + FLAG)
+    if half is not None:
+        half = _with_decimals(half, value.decimals)
+    if finish.round_to is not None:
+        value, half = _rounded(value, half, finish.round_to)
+    described = "; ".join(filter(None, (value.description, ", ".join(deeds(finish)))))
+    made = {name: replace(value, description=described)}
+    if half is None:
+        return made
+    made[half.name] = half
+    if flag is not None and any(size is not None for size in half.values):
+        share = finish.flag_unreliable_at
+        flags = flags_of(_integers(value.values), _integers(half.values), share)
+        made[flag.name] = replace(flag, values=flags, description=flag_meaning(name, share))
+    return made
+
+
+def _integers(values: Figures) -> list[int | None]:
+    return [value if isinstance(value, int) else None for value in values]
+
+
+def deeds(finish: Finish) -> list[str]:
+    """Name what is done to figures, in a word or two each."""
+    said = {
+        "made to agree": finish.consistent,
+        "at least 0": finish.nonnegative,
+        "whole": finish.integer,
+    }
+    words = [word for word, done in said.items() if done]
+    if finish.round_to is not None:
+        words.append(f"rounded to multiples of {number(finish.round_to, 12)}")
+    return words
+
+
+def _with_decimals(half: OutputColumn, places: int) -> OutputColumn:
+    """A half-width with so many decimals, rounded up where it had more."""
+    up, down = 10 ** max(places - half.decimals, 0), 10 ** max(half.decimals - places, 0)
+    if up == down:
+        return half
+    values = [-(-size * up // down) if isinstance(size, int) else None for size in half.values]
+    kind = "number" if places else "integer"
+    return replace(half, values=values, decimals=places, kind=kind)
+
+
+def _rounded(
+    value: OutputColumn, half: OutputColumn | None, step: Fraction
+) -> tuple[OutputColumn, OutputColumn | None]:
+    """The nearest multiples of ``step``, and half-widths wider by half of it."""
+    after, before = decimals_of(step), value.decimals
+    # in 10^-before a step is top/bottom, in 10^-after it is size
+    grain, size = step * 10**before, int(step * 10**after)
+    top, bottom = grain.numerator, grain.denominator
+    values = [
+        (2 * one * bottom + top) // (2 * top) * size if isinstance(one, int) else None
+        for one in value.values
+    ]
+    kind = "number" if after else "integer"
+    shown = replace(value, values=values, decimals=after, kind=kind)
+    if half is None:
+        return shown, None
+    halves = [
+        -(-(2 * one * 10**after + size * 10**before) // (2 * 10**before))
+        if isinstance(one, int)
+        else None
+        for one in half.values
+    ]
+    return shown, replace(half, values=halves, decimals=after, kind=kind)

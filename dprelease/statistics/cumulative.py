@@ -1,0 +1,203 @@
+"""Number of records up to each value or bin of an ordered column, and quantiles read from these.
+
+The figure of a row is the sum of the noisy numbers of its own label and of all before it in the
+order: its noise is that of so many draws, and its interval grows along the rows.
+
+*Quantiles.* Let S_j be the true number of records in the first j of n labels, and e_j the edge at
+their end. The quantile q lies at or above e_j where T_j = S_j - q S_n < 0, and at or below it
+otherwise. The noise of T_j is that of j draws times 1 - q and of n - j draws times -q; it is beyond
+h_j with a chance of at most alpha, on either side at most alpha/2. The interval starts at the last
+edge of those, from the first on without a gap, whose noisy T_j is below -h_j. It misses the
+quantile only if the first edge that is truly not below it is among them: a chance of alpha/2. From
+above it is the same. So one interval holds its quantile with probability 1 - alpha, whatever the
+records are.
+
+The quantile itself comes from the noisy numbers made to rise, evenly spread within a bin of
+numbers, and lies in the interval.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import ceil
+
+from dprelease.model import Group, Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.model.columns import NUMERIC_TYPES
+from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.fixed_point import decimal, decimals_of
+from dprelease.postprocess.number_text import percent, plus_minus
+from dprelease.privacy.sensitivity import COUNT, Scalar
+from dprelease.statistics.base import (
+    ESTIMATE,
+    Noisy,
+    Released,
+    SpecKeys,
+    Statistic,
+    noise_halfwidth,
+    quantile_endings,
+)
+
+OF_QUANTILE = ("", "_low", "_high")
+_FINE = 1000
+
+
+class Cumulative(Statistic):
+    """Counts whose last grouping column is the statistic's own, added up along its order."""
+
+    name = "cumulative"
+    what = "number of records up to the end of the row's bin, or up to its key"
+    keys = SpecKeys(column=True, groups=True, ordered=True, may=("q",))
+    counts = "records"
+    compared_with = ("the count of records", Fraction(1))
+    reading = (
+        "A cumulative count holds the noise of all rows up to its own, so that its interval grows "
+        "along the rows, and rows are not for adding up. A quantile that is read from it lies "
+        "between its `_low` and `_high` with {level}% certainty; it is the same in all rows that "
+        "differ by the ordered column alone."
+    )
+    explained = (
+        "Each figure is the sum of the noisy numbers of its own row and of those before it in the "
+        "order; the error stated is that of the last row, the largest."
+    )
+
+    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+        """The columns of the counts, then of each quantile."""
+        return (*ESTIMATE, *(e + part for e in quantile_endings(query) for part in OF_QUANTILE))
+
+    def released(self, query: Query) -> Released:
+        """One integer for each cell: its number of records."""
+        return Released((Measure(MeasureKind.RECORDS, None, query.where),))
+
+    def row(self, query: Query) -> Scalar:
+        """Each row adds 1."""
+        return COUNT
+
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+        """Publish the sums along the order, and the quantiles read from them."""
+        labels = len(_ordered(step.query).labels)
+        sums = [
+            list(accumulate(noisy[0][start : start + labels]))
+            for start in range(0, len(noisy[0]), labels)
+        ]
+        halves = [_half(step, draws, 1 - interval) for draws in range(1, labels + 1)]
+        layout = Layout(step.query.name, 0, f"{self.what}, with noise", interval)
+        figures = [figure for block in sums for figure in block]
+        published = estimate_columns(layout, figures, halves * len(sums))
+        for q, ending in zip(step.query.quantiles, quantile_endings(step.query), strict=True):
+            published += _quantile_columns(step, sums, q, ending, interval)
+        return published
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """The half-width of the last row, the largest."""
+        return f"± at most {plus_minus(self.halfwidth(step, interval)).removeprefix('± ')}"
+
+    def halfwidth(self, step: Step, interval: Fraction) -> Fraction:
+        """That of the last row: no row has a larger one."""
+        return Fraction(_half(step, len(_ordered(step.query).labels), 1 - interval))
+
+
+def _ordered(query: Query) -> Group:
+    return query.groups[-1]
+
+
+def _half(step: Step, draws: int, alpha: Fraction) -> int:
+    """The half-width of a sum of draws; of very many that of a few more, which is known then."""
+    coarse: int = 10 ** max(len(str(draws)) - 3, 0)
+    return noise_halfwidth(step.noise, alpha, -(-draws // coarse) * coarse)
+
+
+# --- quantiles ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a quantile is: between two edges, and ``at`` one or, in parts of a bin, after it.
+
+    ``at`` is None where there seems to be no record at all.
+    """
+
+    low: int
+    high: int
+    at: Fraction | None
+
+
+def place_of(sums: Sequence[int], q: Fraction, limits: Sequence[int]) -> Place:
+    """Find a quantile among noisy sums along the order.
+
+    ``limits`` are the half-widths h_1, h_2, ... of all edges but the last, times the denominator of
+    q, rounded down.
+    """
+    total = q.numerator * sums[-1]
+    balances = [q.denominator * number - total for number in sums[:-1]]
+    pairs = list(zip(balances, limits, strict=True))
+    low = next((j for j, (balance, h) in enumerate(pairs) if balance >= -h), len(pairs))
+    from_top = enumerate(reversed(pairs))
+    above = next((j for j, (balance, h) in from_top if balance <= h), len(pairs))
+    high = len(sums) - above
+    rising = list(accumulate((0, *sums), max))
+    if not rising[-1]:
+        return Place(low, high, None)
+    target = q * rising[-1]
+    upper = bisect_left(rising, target)
+    before = rising[upper - 1]
+    at = upper - 1 + (target - before) / (rising[upper] - before)
+    return Place(low, high, min(max(at, Fraction(low)), Fraction(high)))
+
+
+def _quantile_columns(
+    step: Step, sums: Sequence[Sequence[int]], q: Fraction, ending: str, interval: Fraction
+) -> list[OutputColumn]:
+    """Publish a quantile of each block of rows in all of its rows."""
+    group, query = _ordered(step.query), step.query
+    labels = len(group.labels)
+    halves = [_balance_half(step, labels, j, q, 1 - interval) for j in range(1, labels)]
+    limits = [half.numerator * q.denominator // half.denominator for half in halves]
+    places = [place_of(block, q, limits) for block in sums]
+    values: list[tuple[int | str | None, ...]]
+    decimals = 0
+    if group.edges is not None and group.type in NUMERIC_TYPES:
+        edges = [Fraction(edge) for edge in group.edges]
+        decimals = max(map(decimals_of, edges))
+        while (edges[-1] - edges[0]) * 10**decimals < _FINE:
+            decimals += 1
+        kind = "number" if decimals else "integer"
+        values = [_valued(place, edges, 10**decimals) for place in places]
+    else:
+        kind, values = "text", [_named(place, group.labels) for place in places]
+    name, level, share = query.column_name + ending, percent(interval), decimal(q)
+    words = (
+        f"value with a share {share} of the records below it, read from the cumulative counts",
+        f"with {level} certainty {name} lies from here on",
+        f"with {level} certainty {name} lies up to here",
+    )
+    published = []
+    for at, (part, word) in enumerate(zip(OF_QUANTILE, words, strict=True)):
+        repeated = [value[at] for value in values for _ in range(labels)]
+        published.append(OutputColumn(name + part, kind, repeated, word, decimals, query.name))
+    return published
+
+
+def _balance_half(step: Step, labels: int, j: int, q: Fraction, alpha: Fraction) -> Fraction:
+    """An h that the noise of S_j - q S_n exceeds with a chance of at most alpha."""
+    below, above = (_half(step, draws, alpha / 2) for draws in (j, labels - j))
+    return (1 - q) * below + q * above
+
+
+def _valued(place: Place, edges: Sequence[Fraction], unit: int) -> tuple[int | None, int, int]:
+    """Give value and interval of a quantile among bins of numbers, in parts of 1/unit."""
+    low, high = int(edges[place.low] * unit), int(edges[place.high] * unit)
+    if place.at is None:
+        return None, low, high
+    whole = min(int(place.at), len(edges) - 2)
+    width = edges[whole + 1] - edges[whole]
+    return round((edges[whole] + (place.at - whole) * width) * unit), low, high
+
+
+def _named(place: Place, labels: Sequence[str]) -> tuple[str | None, str, str]:
+    """Give the label in which a quantile lies, and the first and last in which it may."""
+    value = None if place.at is None else labels[max(ceil(place.at) - 1, place.low)]
+    return value, labels[place.low], labels[place.high - 1]

@@ -1,0 +1,111 @@
+"""Intervals of cumulative counts and of the quantiles read from them, by the exact law."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from planned_figures import FAMILIES, LEVELS, all_draws, law_of, with_noise
+
+from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step
+from dprelease.statistics.cumulative import place_of
+from dprelease.statistics.registry import statistic_of
+
+EDGES = ("0", "1", "3", "7", "8", "20")
+QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4))
+
+
+def step_of(labels: int, noise: Noise) -> Step:
+    edges = EDGES[: labels + 1]
+    names = tuple(map(str, range(labels)))
+    group = Group("x", ColumnType.INTEGER, names, edges=edges)
+    return with_noise(Query("q", "cumulative", "t", (group,), quantiles=QUANTILES), noise)
+
+
+def columns(step: Step, integers: list[int], level: Fraction) -> dict[str, list[int]]:
+    made = statistic_of("cumulative").columns(step, [integers], level)
+    return {column.name: list(column.values) for column in made}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("parameter", [Fraction(1, 2), Fraction(3)])
+def test_the_interval_of_every_row_covers(family: NoiseFamily, parameter: Fraction) -> None:
+    noise = Noise(family, parameter)
+    step = step_of(5, noise)
+    _, chances = law_of(noise)
+    for level in LEVELS:
+        halves = columns(step, [9] * 5, level)["q_noise_moe"]
+        law = np.array([1.0])
+        for half in halves:
+            law = np.convolve(law, chances)
+            reach = len(law) // 2
+            within = law[max(0, reach - half) : reach + half + 1].sum()
+            assert within >= float(level) - 1e-9
+        assert halves == sorted(halves)
+        assert Fraction(halves[-1]) == statistic_of("cumulative").halfwidth(step, level)
+
+
+TRUE = [(1, 0), (0, 1), (3, 3), (6, 2), (5, 5), (40, 2), (0, 30)]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("true", TRUE, ids=str)
+def test_the_interval_of_a_quantile_covers(family: NoiseFamily, true: tuple[int, int]) -> None:
+    """Two bins and all draws: the quantile is below the edge in the middle, or above it."""
+    noise = Noise(family, Fraction(1))
+    step, level = step_of(2, noise), Fraction(9, 10)
+    draws, chances = all_draws(noise, 2, 1e-6)
+    integers = np.stack([true[0] + draws[0], true[1] + draws[1]], axis=1).ravel().tolist()
+    made = columns(step, integers, level)
+    for q, name in zip(QUANTILES, ("q_q10", "q_q50", "q_q75"), strict=True):
+        low, high = (np.array(made[f"{name}_{end}"][::2]) for end in ("low", "high"))
+        below = true[0] >= q * sum(true)
+        covered = chances[low == 0 if below else high == high.max()].sum()
+        assert covered >= float(level) - 1e-5
+
+
+@given(
+    true=st.lists(st.integers(0, 30), min_size=1, max_size=5),
+    noise=st.lists(st.integers(-20, 20), min_size=5, max_size=5),
+    limits=st.lists(st.integers(0, 20), min_size=4, max_size=4),
+    q=st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20),
+)
+def test_it_is_missed_only_if_one_of_two_edges_is_off_by_more_than_its_half(
+    true: list[int], noise: list[int], limits: list[int], q: Fraction
+) -> None:
+    n = len(true)
+    if not sum(true):
+        true[0] = 1
+    exact = np.cumsum(true).tolist()
+    noisy = np.cumsum([a + b for a, b in zip(true, noise, strict=False)]).tolist()
+    place = place_of(noisy, q, limits[: n - 1])
+    own = next(j for j in range(1, n + 1) if exact[j - 1] >= q * exact[-1])
+    errors = [
+        abs(q.denominator * (a - b) - q.numerator * (noisy[-1] - exact[-1])) > h
+        for a, b, h in zip(noisy, exact, limits, strict=False)
+    ][: n - 1]
+    assert 0 <= place.low < place.high <= n
+    if not (own < n and errors[own - 1]):
+        assert place.low <= own - 1
+    if not (own > 1 and errors[own - 2]):
+        assert place.high >= own
+    assert place.at is None or place.low <= place.at <= place.high
+    if place.at is None:
+        assert max(noisy) <= 0
+
+
+def test_without_noise_a_quantile_lies_in_its_bin_where_even_spread_puts_it() -> None:
+    for true in product(range(4), repeat=3):
+        exact = np.cumsum(true).tolist()
+        if not exact[-1]:
+            continue
+        place = place_of(exact, Fraction(1, 2), [0, 0])
+        assert place.at is not None
+        own = max(ceil(place.at) - 1, 0)
+        before = exact[own - 1] if own else 0
+        assert before + (place.at - own) * true[own] == Fraction(exact[-1], 2)
