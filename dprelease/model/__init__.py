@@ -29,7 +29,6 @@ from dprelease.model.plans import QuantileStep as QuantileStep
 from dprelease.model.plans import Read as Read
 from dprelease.model.plans import Reading as Reading
 from dprelease.model.plans import Step as Step
-from dprelease.model.plans import Strategy as Strategy
 from dprelease.model.queries import AS_RELEASED as AS_RELEASED
 from dprelease.model.queries import Accuracy as Accuracy
 from dprelease.model.queries import Candidates as Candidates
@@ -75,4 +74,5 @@ from dprelease.model.strategies import CENTRED as CENTRED
 from dprelease.model.strategies import EACH as EACH
 from dprelease.model.strategies import AxisKind as AxisKind
 from dprelease.model.strategies import AxisMatrix as AxisMatrix
+from dprelease.model.strategies import Strategy as Strategy
 from dprelease.model.strategies import Term as Term

@@ -127,7 +127,9 @@ def _read(read: Read) -> Json:
         "factors": [str(factor) for factor in read.factors],
         "merged": list(read.merged),
         "screened": read.screened,
-        **({"terms": list(map(_term, read.terms))} if read.terms else {}),
+        **(
+            {"terms": list(map(_term, read.terms)), "decimals": read.decimals} if read.terms else {}
+        ),
     }
 
 

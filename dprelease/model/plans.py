@@ -13,7 +13,7 @@ from dprelease.model.queries import Query
 from dprelease.model.record_tables import RecordStep
 from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
-from dprelease.model.strategies import AxisMatrix, Term
+from dprelease.model.strategies import AxisMatrix, Strategy, Term, tied
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,8 @@ class Read:
     integers; of the cells that differ in the step's groups at ``merged`` only, the sum.
     ``screened``: the last row counts records without a value, of which none are expected: it is
     left out where it can't be told from 0 (see ``postprocess.screened_counts``). COMBINED: the
-    figure is the sum of ``terms``; ``step`` is the first one's, and there are no ``rows``.
+    figure is the sum of ``terms``, published with so many ``decimals``; ``step`` is the first
+    one's, and there are no ``rows``.
     """
 
     query: Query
@@ -123,19 +124,12 @@ class Read:
     merged: tuple[int, ...] = ()
     screened: bool = False
     terms: tuple[Term, ...] = ()
+    decimals: int = 0
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The names of all steps that it is read from."""
         return tuple(dict.fromkeys(term.step for term in self.terms)) or (self.step,)
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """Queries planned together, by name, and the steps that their figures are combined from."""
-
-    queries: tuple[str, ...]
-    steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +164,8 @@ class Plan:
     @property
     def strategies(self) -> tuple[Strategy, ...]:
         """What was planned together: steps and queries that combined figures tie together."""
-        strategies: list[Strategy] = []
-        for read in self.reads:
-            if read.reading is not Reading.COMBINED:
-                continue
-            joined = Strategy((read.query.name,), read.steps)
-            for other in [other for other in strategies if set(other.steps) & set(joined.steps)]:
-                strategies.remove(other)
-                queries, steps = (*other.queries, *joined.queries), (*other.steps, *joined.steps)
-                joined = Strategy(queries, tuple(dict.fromkeys(steps)))
-            strategies.append(joined)
-        return tuple(strategies)
+        combined = (read for read in self.reads if read.reading is Reading.COMBINED)
+        return tied((read.query.name, read.steps) for read in combined)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ steps, the best linear unbiased one where their noise is as planned.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -61,3 +62,24 @@ class Term:
     factor: Fraction
     row: int = 0
     groups: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """Queries planned together, by name, and the steps that their figures are combined from."""
+
+    queries: tuple[str, ...]
+    steps: tuple[str, ...]
+
+
+def tied(figures: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[Strategy, ...]:
+    """Gather queries that have steps in common; ``figures`` are queries with their steps."""
+    strategies: list[Strategy] = []
+    for query, steps in figures:
+        joined = Strategy((query,), steps)
+        for other in [other for other in strategies if set(other.steps) & set(steps)]:
+            strategies.remove(other)
+            tied_steps = dict.fromkeys((*other.steps, *joined.steps))
+            joined = Strategy((*other.queries, *joined.queries), tuple(tied_steps))
+        strategies.append(joined)
+    return tuple(strategies)

@@ -80,7 +80,7 @@ def _met(read: Read, step: Step) -> bool:
 def error_of(read: Read, step: Step, wanted: Accuracy) -> Fraction | None:
     """The half-width at the target's confidence, in the unit of its ``within``."""
     if wanted.records is not None:
-        noise_example = reading.example(read, step, wanted.confidence, wanted.records)
+        noise_example = reading.example_of(read, step, wanted.confidence, wanted.records)
         return None if noise_example is None else Fraction(noise_example["halfwidth"])
     return reading.target_half(read, step, wanted.confidence)
 

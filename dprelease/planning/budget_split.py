@@ -58,7 +58,7 @@ def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
     if total.epsilon is None:
         return None
     remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
-    roots = _roots(drafts, mix, 3)
+    roots = _roots(drafts, mix, 3, plain=total.plain)
     if remaining_epsilon <= 0:
         return None
     factor = remaining_epsilon / sum(roots.values(), Fraction(0))
@@ -95,7 +95,7 @@ class Composed:
     def by_rho(self, guess: Fraction) -> Fraction | None:
         """The factor at which the sum of rhos meets the total: quick."""
         if not self.roots:
-            self.roots.update(_roots(self.drafts, self.mix, 4))
+            self.roots.update(_roots(self.drafts, self.mix, 4, plain=self.total.plain))
         if self.total.accounting == "pld":
             return None
         alone = self.total.rho is not None or self.total.accounting != "auto"
@@ -104,7 +104,7 @@ class Composed:
     def about(self, guess: Fraction) -> Fraction:
         """About the factor that ``by_rho`` finds, by closed forms: to choose mixes by."""
         if not self.roots:
-            self.roots.update(_roots(self.drafts, self.mix, 4))
+            self.roots.update(_roots(self.drafts, self.mix, 4, plain=self.total.plain))
         allowed = float(_allowed(self.total))
         factor = float(guess)
         for _ in range(4):
@@ -162,7 +162,9 @@ class Composed:
         return _part_of_epsilon(events, self.total)
 
 
-def _roots(drafts: Sequence[Draft], mix: Mix, degree: int) -> dict[str, Fraction]:
+def _roots(drafts: Sequence[Draft], mix: Mix, degree: int, *, plain: bool) -> dict[str, Fraction]:
+    if plain:
+        return {draft.name: root(draft.demand.weight, degree) for draft in drafts}
     return {draft.name: root(_weight(draft, mix[draft.name]), degree) for draft in drafts}
 
 
@@ -212,7 +214,7 @@ def _about_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
 def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:
     if total.epsilon is None:
         return None
-    epsilon = numerical(events, total.delta, total.margin)
+    epsilon = numerical(events, total.delta, total.margin, rounded=not total.plain)
     return None if epsilon is None else epsilon / total.epsilon
 
 

@@ -21,16 +21,21 @@ from dprelease.planning.total_budget import STATED_DELTA, Total, delta_is_ours, 
 from dprelease.postprocess.number_text import as_budget, listing, number
 from dprelease.privacy import composition as accounting
 from dprelease.privacy.composition import BASIC, advanced
+from dprelease.statistics.shared.combined import with_decimals
 
 
-def make_plan(release: Release, *, margin: Fraction | None = accounting.MARGINS[0]) -> Plan:
+def make_plan(
+    release: Release, *, margin: Fraction | None = accounting.MARGINS[0], plain: bool = False
+) -> Plan:
     """Plan a release; numerical composition is claimed with this ``margin``, or not used (None).
+
+    ``plain``: as the versions 0.1 planned, every query by itself.
 
     The composed loss is at most the declared total. Record-level tables are paid for first, and
     their losses are added to what the queries come to. Raises Failure (exit code 2) when the
     queries' budgets or accuracy targets do not fit into it.
     """
-    total = total_of(release)
+    total = replace(total_of(release), plain=plain)
     if margin is not None:
         total = replace(total, margin=margin)
     elif total.accounting == "auto":
@@ -60,22 +65,13 @@ def make_plan(release: Release, *, margin: Fraction | None = accounting.MARGINS[
     by_name = {read.query.name: read for draft in drafts for read in draft.reads}
     reads = tuple(by_name[query.name] for query in release.queries)
     notes = _notes(release, total, loss)
-    plain = advanced(losses, remaining.delta) if remaining.delta else None
-    if plain is not None and records:
-        plain = together(plain, table_loss)
+    compared = advanced(losses, remaining.delta) if remaining.delta else None
+    if compared is not None and records:
+        compared = together(compared, table_loss)
     basic = Loss(basic.epsilon, basic.delta)
-    return Plan(
-        release,
-        steps,
-        loss,
-        solution.method,
-        basic,
-        notes,
-        plain,
-        reads,
-        records,
-        solution.alone,
-    )
+    method, alone = solution.method, solution.alone
+    made = Plan(release, steps, loss, method, basic, notes, compared, reads, records, alone)
+    return with_decimals(made) if alone else made
 
 
 def _not_composable(release: Release, total: Total) -> Failure:

@@ -100,7 +100,8 @@ def _best_of(release: Release, total: Total) -> Solution:
     drafts = drafts_of(release)
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
-        return _or_together(release, solve(release, drafts, total), total)
+        solution = solve(release, drafts, total)
+        return solution if total.plain else _or_together(release, solution, total)
     separate_drafts = drafts_of(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -281,7 +282,7 @@ class _Solver:
                 mechanism = law_of(choice.noise.family)
                 stated[draft.name] = mechanism.stated(draft, choice, delta, roughly=many)
         loss, method = self.total.loss_of(costs_of(self.drafts, stated))
-        if method != PLD:
+        if method != PLD and not self.total.plain:
             stated |= {
                 draft.name: refined(draft, stated[draft.name])
                 for draft in self.drafts

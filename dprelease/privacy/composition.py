@@ -33,6 +33,9 @@ MARGINS = (1 + Fraction(3, 10**4), 1 + Fraction(2, 10**3), 1 + Fraction(1, 10**2
 """Numerical claims are larger by one of these than what was computed: an independent check, with a
 coarser grid and other arithmetic, has to confirm them. A plan takes the first that it confirms."""
 
+ALIKE_DIGITS = 6
+"""Digits of a numerical epsilon that all machines agree in; far more than its margin leaves."""
+
 LEAST_EPSILON = Fraction(1, 10**9)
 BEYOND_RHO = 1 + Fraction(1, 10**6)
 
@@ -57,14 +60,16 @@ def compose(
     delta: Fraction,
     accounting: str = "auto",
     margin: Fraction = MARGINS[0],
+    *,
+    rounded: bool = True,
 ) -> tuple[Loss, str]:
     """The composed loss and the name of the method that gave it: the least valid epsilon.
 
     "basic" adds epsilons and deltas (valid if the deltas' sum is at most ``delta``), "zcdp" adds
     rho and converts once at ``delta``, "mixed" adds the epsilons of pure losses to the converted
     rho of the others, "pld" composes distributions of the privacy loss. ``accounting`` "auto" tries
-    all four, "plain" all but the last, "pure" is basic without any delta. The last is claimed with
-    this ``margin``. ValueError if none applies.
+    all four, "plain" all but the last, "pure" is basic without any delta. The last is claimed as
+    ``numerical`` claims it. ValueError if none applies.
     """
     if accounting not in ALLOWED:
         raise ValueError("accounting is one of auto, pure, zcdp, pld, plain")
@@ -76,7 +81,7 @@ def compose(
         BASIC: lambda: _by_sum(losses, allowed),
         MIXED: lambda: _by_kind(losses, allowed),
         ZCDP: lambda: _by_zcdp(losses, allowed),
-        PLD: lambda: _by_distribution(costs, allowed, margin),
+        PLD: lambda: _by_distribution(costs, allowed, margin, rounded=rounded),
     }
     tried = [(bounds[method](), method) for method in ALLOWED[accounting]]
     composed = [(loss, method) for loss, method in tried if loss is not None]
@@ -90,9 +95,17 @@ def compose(
 
 
 def numerical(
-    events: Iterable[Counted], delta: Fraction, margin: Fraction = MARGINS[0]
+    events: Iterable[Counted],
+    delta: Fraction,
+    margin: Fraction = MARGINS[0],
+    *,
+    rounded: bool = True,
 ) -> Fraction | None:
-    """The epsilon at this delta by numerical composition, as claimed; None if there is none."""
+    """The epsilon at this delta by numerical composition, as claimed; None if there is none.
+
+    The last digits of sums in floats depend on the processor. They are rounded away, so that a
+    release is planned alike on all machines, unless it is not to be ``rounded``.
+    """
     # Here, because arrays take a tenth of a second to load.
     from dprelease.privacy import loss_distributions
 
@@ -100,7 +113,8 @@ def numerical(
         epsilon = loss_distributions.epsilon_of(tuple(events), delta)
     except ValueError:
         return None
-    return round_up(Fraction(epsilon) * margin, zcdp.EPSILON_DIGITS)
+    computed = Fraction(f"{epsilon:.{ALIKE_DIGITS}g}") if rounded else Fraction(epsilon)
+    return round_up(computed * margin, zcdp.EPSILON_DIGITS)
 
 
 def basic(losses: Sequence[Loss]) -> Loss:
@@ -173,13 +187,15 @@ def _by_kind(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     return Loss(epsilon, rest.delta, _total_rho(losses))
 
 
-def _by_distribution(costs: Sequence[Cost], delta: Fraction, margin: Fraction) -> Loss | None:
+def _by_distribution(
+    costs: Sequence[Cost], delta: Fraction, margin: Fraction, *, rounded: bool
+) -> Loss | None:
     if delta == 0:
         return None
     events = [event for cost in costs for event in cost.events]
     if not events:
         return Loss(ZERO, ZERO, ZERO) if all(cost.loss.epsilon == 0 for cost in costs) else None
-    epsilon = numerical(events, delta, margin)
+    epsilon = numerical(events, delta, margin, rounded=rounded)
     if epsilon is None:
         return None
     # a delta may make up for everything; a claim of epsilon 0 could not be confirmed

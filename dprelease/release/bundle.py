@@ -48,7 +48,7 @@ def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> O
     private = query.private
     columns = list(_selected_columns(groups, noisy.keys[name]) if private else key_columns(groups))
     for read in reads:
-        columns.extend(columns_of(read, plan.step(read), noisy.values[read.step], interval))
+        columns.extend(columns_of(read, plan, noisy, interval))
     about = plan.release.about
     return OutputTable(name, tuple(columns), about.title or about.name)
 

@@ -66,13 +66,20 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
     return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
 
 
+def is_of(plan: Plan, payload: bytes | None) -> bool:
+    """Whether sealed integers were drawn with the noise of a plan; None: nothing is sealed yet."""
+    if payload is None:
+        return True
+    content = json.loads(payload)
+    return bool(content.get("form") == FORM and content["steps"] == sealed_laws(plan))
+
+
 def from_bytes(plan: Plan, payload: bytes) -> Sealed:
     """Read them back. Raises Failure (exit code 6) when they are not of this plan.
 
     Raises TypeError for a figure that is no integer.
     """
-    content = json.loads(payload)
-    if content.get("form") != FORM or content["steps"] != sealed_laws(plan):
+    if not is_of(plan, payload):
         raise Failure(
             ExitCode.LEDGER,
             Complaint(
@@ -81,6 +88,7 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
                 "use the version that released it, or spend again with --new-noise",
             ),
         )
+    content = json.loads(payload)
     values = {name: tuple(map(_integers, rows)) for name, rows in content["values"].items()}
     keys = {name: tuple(map(_texts, rows)) for name, rows in content.get("keys", {}).items()}
     records = {name: _read_stored(table) for name, table in content.get("records", {}).items()}

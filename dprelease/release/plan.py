@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from dprelease.errors import Failure
-from dprelease.model import Plan, Release
+from dprelease.model import Loss, Plan, Release
 from dprelease.spec import load
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["certified_plan", "load", "plan"]
 
 
-def certified_plan(release: Release) -> CertifiedPlan:
+def certified_plan(release: Release, *, plain: bool = False) -> CertifiedPlan:
     """Plan a release and certify the plan.
 
     A numerical claim is one that two programs of finite precision have to agree on. Where the
     second does not confirm the first, for very little noise on many figures say, a little more is
     claimed; at last the release is planned by sums and zCDP instead: more noise, and certified like
-    any other. Raises Failure with every complaint.
+    any other. ``plain``: as the versions 0.1 planned. Raises Failure with every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
     from dprelease.kernel.certify.certify import certify
@@ -32,14 +32,42 @@ def certified_plan(release: Release) -> CertifiedPlan:
     from dprelease.privacy.composition import MARGINS, PLD
 
     for margin in MARGINS:
-        made = make_plan(release, margin=margin)
+        made = make_plan(release, margin=margin, plain=plain)
         try:
             return certify(made)
         except Failure:
             last = margin == MARGINS[-1] and release.privacy.accounting != "auto"
             if made.method != PLD or last:
                 raise
-    return certify(make_plan(release, margin=None))
+    return certify(make_plan(release, margin=None, plain=plain))
+
+
+CLOSE = Fraction(1, 10**5)
+"""Numerical losses of one plan, from other machines or versions, differ by no more than this part.
+"""
+
+
+def plan_as_charged(
+    certified: CertifiedPlan, charged: Loss, is_noise_of: Callable[[Plan], bool]
+) -> CertifiedPlan:
+    """Give the plan of a run that was charged: this one, or as the versions 0.1 planned.
+
+    ``is_noise_of`` says whether all that is sealed of the run has the noise of a plan. A numerical
+    loss of which only the last digits differ is claimed as it was charged.
+    """
+    from dprelease.kernel.certify.certify import certify
+
+    if not (is_noise_of(certified.plan) and _is_close(certified.plan.loss, charged)):
+        certified = certified_plan(certified.plan.release, plain=True)
+    plan = certified.plan
+    if plan.loss.epsilon == charged.epsilon or not _is_close(plan.loss, charged):
+        return certified
+    return certify(replace(plan, loss=replace(plan.loss, epsilon=charged.epsilon)))
+
+
+def _is_close(loss: Loss, charged: Loss) -> bool:
+    same_delta = loss.delta == charged.delta
+    return same_delta and abs(loss.epsilon - charged.epsilon) <= CLOSE * charged.epsilon
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dprelease.engines import Engine, get
@@ -31,8 +32,8 @@ from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_target, publish
 from dprelease.release.bundle import Publication, assemble, file_names
-from dprelease.release.payload import Sealed, from_bytes, to_bytes, versions
-from dprelease.release.plan import certified_plan
+from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
+from dprelease.release.plan import certified_plan, plan_as_charged
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
@@ -99,6 +100,9 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         if name not in runs or runs[name].seal is None:
             tell("check the structure of the data")
             inspect(engine, release)
+        if name in runs:
+            drawn = partial(is_of, payload=book.sealed(name))
+            certified = plan_as_charged(certified, runs[name].loss, drawn)
         tell("charge the budget")
         reservation = _charge(book, certified, name)
         with _charged():

@@ -196,6 +196,8 @@ class Statistic(ABC):
     """What it counts, if it is a count; {units} stands for the word for units."""
     overlaps = False
     """Whether what is counted can be in several cells, so that counts do not add up."""
+    combines = False
+    """Whether its figures are counts by cell that may be combined of the integers of others."""
     counts_units = False
     """Whether a unit counts once, whatever the number of its rows."""
     selects_keys = False

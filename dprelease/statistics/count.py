@@ -18,6 +18,7 @@ class Count(Single):
     keys = SpecKeys(may=("levels",))
     sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
     counts = "records"
+    combines = True
     compared_with = ("the count of records", Fraction(1))
     selects_keys = True
     adds_up = True

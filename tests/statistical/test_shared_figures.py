@@ -16,7 +16,7 @@ from scipy.stats import binom
 
 import dprelease
 from dprelease.kernel.noise.additive.sample import sample
-from dprelease.model import MeasureKind, Step
+from dprelease.model import MeasureKind, NoisyTable, Step
 from dprelease.release.plan import ReleasePlan
 from dprelease.statistics.shared.read_release import columns_of
 
@@ -101,7 +101,7 @@ def published(
     ]
     found = {}
     for read in plan.reads:
-        figure, half, *_ = columns_of(read, step, noisy, level)
+        figure, half, *_ = columns_of(read, plan, NoisyTable({read.step: noisy}), level)
         found[read.query.name] = tuple(
             np.array(each.values, dtype=float) / 10**each.decimals for each in (figure, half)
         )

@@ -11,10 +11,10 @@ figure's cell, and 0 for any other. What one record adds to a term is a product 
 - of each other group of the step, whose cells are added up: 1, as the record is in one of them;
 - of each other group of the figure: 1.
 
-Multiplied out, with e_g e_g = e_g, a figure is a combination of filters by products of e_g. It must
-be 1 times the query's filter by the product of all its groups, and nothing else: then it is the
-count, whatever the records. Centred cells that are added up are 0 and would add nothing but noise;
-they are refused, and so are cells mixed by any other matrix.
+Of a group with one label e_g is 1. Multiplied out, with e_g e_g = e_g, a figure is a combination of
+filters by products of e_g. It must be 1 times the query's filter by the product of all its groups,
+and nothing else: then it is the count, whatever the records. Centred cells that are added up are 0
+and would add nothing but noise; they are refused, and so are cells mixed by any other matrix.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ def _is_count_of_query(figures: _Combined) -> bool:
             for cell, number in cells.items():
                 key = where, cell
                 sums[key] = sums.get(key, Fraction(0)) + term.factor * amount * number
-    wanted = {(query.where, figures.groups): Fraction(1)}
+    several = Cell(group for group in figures.groups if len(group.labels) > 1)
+    wanted = {(query.where, several): Fraction(1)}
     return {key: amount for key, amount in sums.items() if amount} == wanted
 
 
@@ -138,7 +139,7 @@ def _cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
     """Multiply out what a record adds to the cell of a figure."""
     product = {Cell(): 1}
     for kind, group, matched in parts:
-        if not matched:
+        if not matched or len(group.labels) == 1:
             continue
         labels = len(group.labels)
         factor = (

@@ -2,17 +2,16 @@
 
 Steps that read the same rows in the same cells share a request. Where a unit has many rows, what is
 kept of them depends on the filter and the groups, so that steps with other filters ask anew.
-Choices and quantiles ask for themselves. Steps that were planned together are of the same rows, and
-every row has a cell in each: so few tables with the groups of several steps are asked for, and the
-cells of each step are sums of theirs.
+Choices and quantiles ask for themselves. Steps that were planned together are parts of few tables
+(``joined_tables``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from math import prod
 
+from dprelease.kernel.privatize.joined_tables import joined_groups
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -22,16 +21,12 @@ from dprelease.model import (
     Group,
     InputColumn,
     Measure,
-    MeasureKind,
     Query,
     RecordRequest,
     RecordStep,
     Release,
     Step,
 )
-
-MOST_CELLS = 1 << 16
-"""Of a table that several steps are added up from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,63 +60,23 @@ def jobs_of(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]
     step that selects private keys comes first.
     """
     people = release.privacy.bounding is not None
+    ordered = sorted(steps, key=lambda step: step.threshold is None)
+    joined = {} if people else joined_groups(ordered)
     by_rows: dict[_Rows, list[Step]] = {}
-    for step in sorted(steps, key=lambda step: step.threshold is None):
-        by_rows.setdefault(_rows(step, people), []).append(step)
-    joined = _joined(by_rows) if not people else by_rows
-    return [_job(release, rows, members, salt) for rows, members in joined.items()]
+    for step in ordered:
+        by_rows.setdefault(_rows(step, joined, people=people), []).append(step)
+    return [_job(release, rows, members, salt) for rows, members in by_rows.items()]
 
 
-def _joined(by_rows: dict[_Rows, list[Step]]) -> dict[_Rows, list[Step]]:
-    """Put the steps of strategies into as few tables as hold ``MOST_CELLS`` cells, larger first."""
-    joined = {rows: steps for rows, steps in by_rows.items() if not _adds_up(steps)}
-    tables: dict[_Rows, list[Step]] = {}
-    for rows, steps in sorted(by_rows.items(), key=lambda entry: -_cells(entry[0].groups)):
-        if rows in joined:
-            continue
-        other = next((table for table in tables if _fits(table.groups, rows.groups)), rows)
-        groups = _union(other.groups, rows.groups)
-        gathered = tables.pop(other, []) + steps
-        tables[replace(rows, groups=groups, leading=len(groups))] = gathered
-    for rows, steps in tables.items():
-        joined[rows] = joined.get(rows, []) + steps
-    return joined
-
-
-def _adds_up(steps: Sequence[Step]) -> bool:
-    """Whether all are of strategies: every record has a cell in each, and adds to one in it."""
-    return all(
-        step.query.implied
-        and not step.query.private
-        and all(group.total for group in step.query.groups)
-        and all(measure.kind is MeasureKind.RECORDS for measure in step.measures)
-        for step in steps
-    )
-
-
-def _fits(groups: tuple[Group, ...], more: tuple[Group, ...]) -> bool:
-    """Whether a table may be as large as with the groups of both, or has them all as it is."""
-    union = _union(groups, more)
-    return len(union) == len(groups) or _cells(union) <= MOST_CELLS
-
-
-def _union(groups: tuple[Group, ...], more: tuple[Group, ...]) -> tuple[Group, ...]:
-    return tuple(dict.fromkeys((*groups, *more)))
-
-
-def _cells(groups: Iterable[Group]) -> int:
-    return prod(len(group.labels) for group in groups)
-
-
-def _rows(step: Step, people: bool) -> _Rows:
+def _rows(step: Step, joined: Mapping[str, tuple[Group, ...]], *, people: bool) -> _Rows:
     query = step.query
     alone = step.form is Form.QUANTILES or query.candidates is not None
-    groups = _groups(query)
+    groups = joined.get(query.name, _groups(query))
     filtered = people or alone or query.numerator is not None or query.axis is not None
     return _Rows(
         query.table if query.private else None,
         groups,
-        len(query.groups),
+        len(groups) if query.name in joined else len(query.groups),
         query.where if filtered else None,
         query.name if alone else None,
     )

@@ -117,7 +117,7 @@ def _is_plain_count(draft: Draft) -> bool:
     """Whether it counts records by public keys, for a share of the total or of its family's."""
     query = draft.query
     return (
-        statistic_of(query.statistic).counts == "records"
+        statistic_of(query.statistic).combines
         and draft.demand.kind in {"weight", "epsilon", "rho"}
         and (draft.demand.kind == "weight" or _family(draft) != "")
         and draft.released.transform == ((1,),)

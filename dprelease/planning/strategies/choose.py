@@ -47,12 +47,15 @@ def together(
     compared; ``concentrated``: losses compose by rho, or about so.
     """
     bases = unmerged_drafts_of(release)
+    blocks = blocks_of(bases)
+    if not blocks:
+        return None
     today = errors_of(drafts, expected(drafts, concentrated=concentrated))
     search = _Search(release, drafts, today, concentrated)
     made: list[Draft] = []
     best: list[Draft] | None = None
     least = WORTH * search.weighted(search.today)
-    for number, block in enumerate(blocks_of(bases), start=1):
+    for number, block in enumerate(blocks, start=1):
         rest = [draft for draft in bases if draft not in block.drafts]
         options = [
             option

@@ -60,13 +60,13 @@ def query_facts(plan: Plan, read: Read) -> Query:
     interval = plan.release.output.interval
     released = plan.step(read)
     others = [other.name for other in plan.shared_by(released) if other != read.query]
-    step, query = reading.view(read, released), read.query
+    step, query = reading.view(read, plan), read.query
     loss, statistic, target = step.loss, statistic_of(query.statistic), query.accuracy
     groups = statistic.published(query)
     linear = read.reading is Reading.LINEAR
     unit = max(map(abs, read.factors)) if linear else step.unit[0]
-    half = reading.constant_half(read, released, interval)
-    example = reading.example(read, released, interval)
+    half = reading.constant_half(read, plan, interval)
+    example = reading.example(read, plan, interval)
     return Query(
         name=query.name,
         statistic=query.statistic,
@@ -105,7 +105,7 @@ def query_facts(plan: Plan, read: Read) -> Query:
         ),
         noise_halfwidth=None if half is None else upward(half),
         example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
-        expected_error=reading.expected_error(read, released, interval),
+        expected_error=reading.expected_error(read, plan, interval),
         meaningful_from=statistic.meaningful_from(step, interval),
         explained=(*explained(step, interval), *_shared_words(plan, read, others)),
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,

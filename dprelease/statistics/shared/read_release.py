@@ -1,7 +1,8 @@
 """From the release of a step to the figures of each query that is read from it.
 
 Post-processing of noisy integers, so at no cost. A query that is read as its OWN release looks at
-a step like any other; a LINEAR one adds up; MOMENTS give a mean from the three sums of a variance.
+a step like any other; a LINEAR one adds up; MOMENTS give a mean from the three sums of a variance;
+a COMBINED one is made of several steps (``combined``).
 """
 
 from __future__ import annotations
@@ -14,22 +15,131 @@ from itertools import product
 from math import prod
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
-from dprelease.model import Form, OutputColumn, Plan, Read, Reading, Step
+from dprelease.model import (
+    Form,
+    Loss,
+    NoisyTable,
+    OutputColumn,
+    Plan,
+    Read,
+    Reading,
+    Step,
+)
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.screened_counts import CHANCE, screened_half
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, Neighbours
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared import combined
 from dprelease.statistics.shared.three_sums import mean_columns, mean_half
 
 Integers = Sequence[int]
 
 
-def view(read: Read, step: Step) -> Step:
-    """The step as if the query had released what it is read from."""
+def view(read: Read, plan: Plan) -> Step:
+    """The step as if the query had released what it is read from.
+
+    Of combined figures it has the loss of all their steps, and noise of the variance of theirs.
+    """
+    if read.reading is Reading.COMBINED:
+        return _combined_view(read, plan)
+    return _view(read, plan.step(read))
+
+
+def views(plan: Plan) -> list[Step]:
+    """Every query of a plan as if it had released by itself what it is read from."""
+    return [view(read, plan) for read in plan.reads]
+
+
+def columns_of(read: Read, plan: Plan, noisy: NoisyTable, interval: Fraction) -> list[OutputColumn]:
+    """The query's columns, of the noisy integers that it is read from."""
+    statistic = statistic_of(read.query.statistic)
+    if read.reading is Reading.COMBINED:
+        return combined.combined_columns(read, plan, noisy, statistic.what, interval)
+    step, integers = plan.step(read), noisy.values[read.step]
+    seen = _view(read, step)
+    rows = [integers[row] for row in read.rows] if read.rows else list(integers)
+    if read.reading is Reading.LINEAR:
+        return _linear_columns(read, step, rows, interval)
+    if read.reading is Reading.MOMENTS:
+        return mean_columns(seen, rows, interval)
+    return statistic.columns(seen, rows, interval)
+
+
+def constant_half(read: Read, plan: Plan, interval: Fraction) -> Fraction | None:
+    """The half-width if it is the same for every cell."""
+    if read.reading is Reading.COMBINED:
+        return combined.half_of(read, plan, interval)
+    return _constant_half(read, plan.step(read), interval)
+
+
+def figure_variance(read: Read, plan: Plan) -> Fraction | None:
+    """The variance of a figure's noise, if it is the same for every cell."""
+    if read.reading is Reading.COMBINED:
+        return combined.variance_of(read, plan)
+    step = plan.step(read)
+    one = Fraction(variance(step.noise))
+    if read.reading is Reading.LINEAR:
+        return one * _added_up(read, step) * sum((f * f for f in read.factors), Fraction(0))
+    if not statistic_of(read.query.statistic).one_number:
+        return None
+    return one * _view(read, step).unit[0] ** 2
+
+
+def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int] | None:
+    """The half-width at so many records, where it differs by cell."""
+    if read.reading is Reading.COMBINED:
+        return None
+    return example_of(read, plan.step(read), interval)
+
+
+def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
+    """How large the noise will be, before any data is read."""
+    if read.reading in {Reading.COMBINED, Reading.LINEAR}:
+        return plus_minus(constant_half(read, plan, interval) or Fraction(0))
+    seen = view(read, plan)
+    if read.reading is Reading.MOMENTS:
+        half = mean_half(seen, interval, RECORDS_FOR_EXAMPLE)
+        return f"{plus_minus(Fraction(half))} at {RECORDS_FOR_EXAMPLE:,} values"
+    return statistic_of(read.query.statistic).expected_error(seen, interval)
+
+
+# --- of one step ---------------------------------------------------------------------------------
+
+
+def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
+    """What a target bounds, if it is the same for every cell: of quantiles the ranks."""
+    if step.form is Form.QUANTILES:
+        return Fraction(ranks_half(_view(read, step), confidence))
+    return _constant_half(read, step, confidence)
+
+
+def example_of(
+    read: Read, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+) -> dict[str, float | int] | None:
+    """The half-width at so many records, where it differs by cell."""
+    if read.reading is Reading.LINEAR:
+        return None
+    half_at = statistic_of(read.query.statistic).half_at
+    if read.reading is Reading.MOMENTS:
+        half_at = mean_half
+    half = half_at(_view(read, step), interval, records)
+    return None if half is None else {"values": records, "halfwidth": half}
+
+
+def _constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None:
+    if read.reading is Reading.LINEAR:
+        places = _places(read)
+        return Fraction(_half(read, step, interval, places), 10**places)
+    if read.reading is Reading.MOMENTS:
+        return None
+    return statistic_of(read.query.statistic).halfwidth(_view(read, step), interval)
+
+
+def _view(read: Read, step: Step) -> Step:
     if not read.rows:
         return replace(step, query=read.query)
     return replace(
@@ -40,73 +150,30 @@ def view(read: Read, step: Step) -> Step:
     )
 
 
-def views(plan: Plan) -> list[Step]:
-    """Every query of a plan as if it had released by itself what it is read from."""
-    return [view(read, plan.step(read)) for read in plan.reads]
+def _combined_view(read: Read, plan: Plan) -> Step:
+    (strategy,) = [one for one in plan.strategies if read.query.name in one.queries]
+    steps = [step for step in plan.steps if step.query.name in strategy.steps]
+    statistic, query = statistic_of(read.query.statistic), read.query
+    return Step(
+        query=query,
+        measures=statistic.released(query).measures,
+        transform=((1,),),
+        unit=(Fraction(1),),
+        sensitivity=statistic.sensitivity(query, Neighbours(plan.release.privacy.adjacency)),
+        noise=combined.noise_like(read, plan),
+        loss=_loss_of(steps, plan.loss),
+    )
 
 
-def columns_of(
-    read: Read, step: Step, noisy: Sequence[Integers], interval: Fraction
-) -> list[OutputColumn]:
-    """The query's columns, of the step's noisy integers ``noisy[i][cell]``."""
-    seen = view(read, step)
-    rows = [noisy[row] for row in read.rows] if read.rows else list(noisy)
-    if read.reading is Reading.LINEAR:
-        return _linear_columns(read, step, rows, interval)
-    if read.reading is Reading.MOMENTS:
-        return mean_columns(seen, rows, interval)
-    return statistic_of(read.query.statistic).columns(seen, rows, interval)
-
-
-def constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None:
-    """The half-width if it is the same for every cell."""
-    if read.reading is Reading.LINEAR:
-        places = _places(read)
-        return Fraction(_half(read, step, interval, places), 10**places)
-    if read.reading is Reading.MOMENTS:
-        return None
-    return statistic_of(read.query.statistic).halfwidth(view(read, step), interval)
-
-
-def figure_variance(read: Read, plan: Plan) -> Fraction | None:
-    """The variance of a figure's noise, if it is the same for every cell."""
-    step = plan.step(read)
-    one = Fraction(variance(step.noise))
-    if read.reading is Reading.LINEAR:
-        return one * _added_up(read, step) * sum((f * f for f in read.factors), Fraction(0))
-    if not statistic_of(read.query.statistic).one_number:
-        return None
-    return one * view(read, step).unit[0] ** 2
-
-
-def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
-    """What a target bounds, if it is the same for every cell: of quantiles the ranks."""
-    if step.form is Form.QUANTILES:
-        return Fraction(ranks_half(view(read, step), confidence))
-    return constant_half(read, step, confidence)
-
-
-def example(
-    read: Read, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
-) -> dict[str, float | int] | None:
-    """The half-width at so many records, where it differs by cell."""
-    if read.reading is Reading.LINEAR:
-        return None
-    half_at = statistic_of(read.query.statistic).half_at
-    if read.reading is Reading.MOMENTS:
-        half_at = mean_half
-    half = half_at(view(read, step), interval, records)
-    return None if half is None else {"values": records, "halfwidth": half}
-
-
-def expected_error(read: Read, step: Step, interval: Fraction) -> str:
-    """How large the noise will be, before any data is read."""
-    if read.reading is Reading.LINEAR:
-        return plus_minus(constant_half(read, step, interval) or Fraction(0))
-    if read.reading is Reading.MOMENTS:
-        half = mean_half(view(read, step), interval, RECORDS_FOR_EXAMPLE)
-        return f"{plus_minus(Fraction(half))} at {RECORDS_FOR_EXAMPLE:,} values"
-    return statistic_of(read.query.statistic).expected_error(view(read, step), interval)
+def _loss_of(steps: Sequence[Step], whole: Loss) -> Loss:
+    """The loss of several steps: their sum, or that of the whole release if it is less."""
+    epsilon = sum((step.loss.epsilon for step in steps), Fraction(0))
+    delta = sum((step.loss.delta for step in steps), Fraction(0))
+    rhos = [step.loss.rho for step in steps if step.loss.rho is not None]
+    rho = sum(rhos, Fraction(0)) if len(rhos) == len(steps) else None
+    if delta and epsilon > whole.epsilon:
+        epsilon, delta = whole.epsilon, whole.delta
+    return Loss(epsilon, delta, rho)
 
 
 # --- combinations -------------------------------------------------------------------------------

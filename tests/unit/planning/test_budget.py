@@ -65,9 +65,8 @@ def test_golden_shares() -> None:
     weights = [{"weight": 1}, {"weight": 4}, {"weight": 100}]
     pure = [float(each) for each in epsilons(planned({"epsilon": 1}, *weights))]
     assert pure == pytest.approx([0.13833191, 0.21958822, 0.64207986], abs=1e-8)
-    made = planned(
-        {"rho": 1, "delta": 1e-6}, *[each | {"mechanism": "gaussian"} for each in weights]
-    )
+    sums = {"statistic": "sum", "column": "x", "mechanism": "gaussian"}
+    made = planned({"rho": 1, "delta": 1e-6}, *[each | sums for each in weights])
     rhos = [float(step.loss.rho or 0) for step in made.steps]
     assert rhos == pytest.approx([1 / 13, 2 / 13, 10 / 13], rel=1e-3)
 

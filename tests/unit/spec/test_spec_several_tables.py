@@ -95,7 +95,7 @@ def test_a_query_of_several_tables_costs_what_it_states_and_weighs_as_much_as_an
     crossed = {"name": "n", "statistic": "marginals", "columns": ["a", "b", "c"], "ways": 2}
     plan = make_plan(loaded(crossed | {"epsilon": Fraction(1, 2)}))
     assert plan.loss.epsilon == Fraction(1, 2)
-    assert {step.loss.epsilon for step in plan.steps} == {Fraction(1, 12)}
+    assert sum(step.loss.epsilon for step in plan.steps) == Fraction(1, 2)
     weighed = loaded(crossed, {"name": "m", "statistic": "count", "where": "a > 0"}).queries
     assert [query.weight for query in weighed] == [*[Fraction(1, 6)] * 6, 1]
 

@@ -1,0 +1,255 @@
+"""Half-widths of sums of noise: of w_1 S_1 + w_2 S_2 + ..., each S a sum of draws of one law.
+
+The sum Y is symmetric, and its characteristic function is a product of known ones:
+
+    Laplace of scale s:  1/(1 + (sin(t/2)/sinh(1/(2s)))^2),
+    Gaussian of sigma2:  sum over k of exp(-k^2/(2 sigma2)) cos(k t), over its value at t = 0; by
+    Poisson's formula also sum over l of exp(-sigma2 (t + 2 pi l)^2/2), over its value at t = 0.
+
+It is inverted by a fast Fourier transform of N points. ``R`` bounds the reach: P(|Y| > R) <= 1e-13,
+by Chernoff's bound.
+
+*On the lattice.* Y takes multiples of a unit, the greatest common divisor of the weights. Where N
+multiples of it cover -R to R, they get their exact probabilities, up to what is beyond.
+
+*Smoothed.* Otherwise W takes multiples of a coarser G: given Y = y it is the multiple jG with
+probability G n(jG - y), n the normal density of standard deviation d = 3 G. By Poisson's formula
+these add up to 1, and the characteristic function of W is that of Y times exp(-d^2 t^2/2), both up
+to exp(-pi^2 9/2) < 1e-19. As P(|W - Y| > 7d) < 1e-11, P(|Y| > h + 7d) <= P(|W| > h) + 1e-11.
+
+Floats: the reach, the smoothing and the rounding of the transform are covered by 1e-9, by which
+the tail must be lower; half-widths are rounded up by 1e-9 of their size. Smaller chances than 1e-7
+are not asked of a transform: there it is Chernoff's bound, P(|Y| > h) <= 2 M(u) exp(-u h), with
+
+    M(u) = 1/(1 - (sinh(u/2)/sinh(1/(2s)))^2) for a Laplace draw and 0 <= u < 1/s, and at most
+    exp(sigma2 u^2/2) for a Gaussian one (CKS20, arXiv 2004.00010).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dprelease.model import Noise, NoiseFamily
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+SLACK = 1e-9
+LEAST_ALPHA = Fraction(1, 10**7)
+_REACH = math.log(2e13)  # of a chance of 1e-13 on both sides
+_MOST_POINTS = 1 << 17
+_SMOOTHED_POINTS = 1 << 16
+_SPREAD = 3.0
+_BEYOND = 7.0
+_NOTHING = -50.0  # exp(-50) < 1e-21: no frequency of less counts
+_DUAL_FROM = 0.5
+_TURN = 2 * math.pi
+_UP = Fraction(10**9 + 1, 10**9)
+
+
+class Part(NamedTuple):
+    """A sum of ``draws`` independent draws of a law, times a weight above 0."""
+
+    noise: Noise
+    weight: Fraction
+    draws: int
+
+
+def combined(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The same sum with one part for each law and size of weight; without those of no noise."""
+    draws: Counter[tuple[Noise, Fraction]] = Counter()
+    for noise, weight, count in parts:
+        if noise.family is not NoiseFamily.NONE and weight:
+            draws[noise, abs(weight)] += count
+    return tuple(Part(*law, count) for law, count in draws.items())
+
+
+@lru_cache(maxsize=4096)
+def combined_half(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
+    """An h with P(|Y| > h) <= alpha, ``parts`` as ``combined`` makes them; see the module.
+
+    Raises ValueError for alpha <= 0 and for laws other than Laplace and Gaussian.
+    """
+    if alpha <= 0:
+        raise ValueError("alpha is positive")
+    if any(part.noise.family not in _LAWS for part in parts):
+        raise ValueError("only Laplace and Gaussian noise is combined")
+    if alpha >= 1 or not parts:
+        return Fraction(0)
+    unit = Fraction(2) ** round(max(map(_size, parts)))
+    scaled = [_Scaled(*_parameters(part), float(part.weight / unit), part.draws) for part in parts]
+    if _ever(scaled, parts) <= float(alpha) * (1 - SLACK):
+        return Fraction(0)
+    if alpha < LEAST_ALPHA:
+        return Fraction(_chernoff(scaled, math.log(2) - _log(alpha))) * unit * _UP
+    reach = _chernoff(scaled, _REACH)
+    grid = Fraction(
+        math.gcd(*(part.weight.numerator for part in parts)),
+        math.lcm(*(part.weight.denominator for part in parts)),
+    )
+    points = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
+    if points <= _MOST_POINTS:
+        steps = [int(part.weight / grid) % points for part in parts]
+        return _on_lattice(scaled, steps, points, alpha) * grid
+    return Fraction(_smoothed(scaled, reach, alpha)) * unit * _UP
+
+
+class _Scaled(NamedTuple):
+    """A part in floats. ``inverse`` is 1/(2s) of Laplace noise, else 0; ``sigma2`` of Gaussian."""
+
+    inverse: float
+    sigma2: float
+    weight: float
+    draws: int
+
+
+_LAWS = (NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN)
+
+
+def _parameters(part: Part) -> tuple[float, float]:
+    if part.noise.family is NoiseFamily.LAPLACE:
+        return float(1 / (2 * part.noise.parameter)), 0.0
+    return 0.0, float(part.noise.parameter)
+
+
+def _size(part: Part) -> float:
+    """The binary logarithm of about the standard deviation."""
+    size = math.log(part.draws) / 2 + _log(part.weight)
+    of_law = _log(part.noise.parameter)
+    size += of_law if part.noise.family is NoiseFamily.LAPLACE else of_law / 2
+    return size / math.log(2)
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def _ever(scaled: Sequence[_Scaled], parts: Sequence[Part]) -> float:
+    """A bound of the chance that some draw is not 0: for noise so small that it hardly ever is.
+
+    Laplace: 2a/(1 + a) with a = exp(-1/s). Gaussian: 2 (x + x^4/(1 - x)), x = exp(-1/(2 sigma2)).
+    """
+    chance = 0.0
+    for part, (inverse, sigma2, _, draws) in zip(parts, scaled, strict=True):
+        if part.noise.family is NoiseFamily.LAPLACE:
+            chance += draws * 2 * math.exp(-2 * inverse)
+        else:
+            first = math.exp(-1 / (2 * sigma2)) if sigma2 > 1e-3 else 0.0
+            chance += draws * 2 * (first + first**4 / (1 - first)) if first < 1 else math.inf
+    return chance
+
+
+def _chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
+    """An h with M(u) exp(-u h) <= exp(-logs), for the best u of many; every u gives a bound."""
+    import numpy as np
+
+    limit = min(
+        (2 * part.inverse / part.weight for part in scaled if part.inverse), default=math.inf
+    )
+    rates = np.geomspace(1e-4, 1e4, 1601) * math.sqrt(logs)
+    if limit < math.inf:
+        rates = np.concatenate([rates, limit * (1 - 0.5 ** np.arange(1, 40))])
+        rates = rates[rates < limit * (1 - 1e-12)]
+    total = np.zeros_like(rates)
+    for inverse, sigma2, weight, draws in scaled:
+        if inverse:
+            total -= draws * np.log1p(-(_sinh_ratio(rates * weight / 2, inverse) ** 2))
+        else:
+            total += draws * sigma2 * (rates * weight) ** 2 / 2
+    return float(((total + logs) / rates).min()) * (1 + SLACK)
+
+
+def _sinh_ratio(above: Floats, below: float) -> Floats:
+    """sinh(above)/sinh(below) for 0 < above < below, without overflow."""
+    import numpy as np
+
+    ratio: Floats = np.exp(above - below) * np.expm1(-2 * above) / math.expm1(-2 * below)
+    return ratio
+
+
+def _on_lattice(
+    scaled: Sequence[_Scaled], steps: Sequence[int], points: int, alpha: Fraction
+) -> int:
+    """The least h with P(|Y| > h) <= alpha - SLACK, in units of the lattice."""
+    import numpy as np
+
+    logs = np.zeros(points // 2 + 1)
+    places = np.arange(points // 2 + 1)
+    for part, step in zip(scaled, steps, strict=True):
+        turns = places * step % points
+        logs[places] += part.draws * _log_transform(part, _floats(turns * (_TURN / points)))
+        places = places[logs[places] > _NOTHING]
+    return _least(_spectrum(logs), points, alpha)
+
+
+def _smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) -> float:
+    """The same of the smoothed sum, and what smoothing can have moved it by."""
+    import numpy as np
+
+    points = _SMOOTHED_POINTS
+    grid = 2 * reach / (points - 16 * _SPREAD)
+    frequencies = np.arange(points // 2 + 1) * (_TURN / (points * grid))
+    logs = -((_SPREAD * grid * frequencies) ** 2) / 2
+    places = np.flatnonzero(logs > _NOTHING)
+    for part in sorted(scaled, key=lambda part: part.inverse):
+        turns = _floats(frequencies[places] * part.weight)
+        logs[places] += part.draws * _log_transform(part, turns)
+        places = places[logs[places] > _NOTHING]
+    return grid * (_least(_spectrum(logs), points, alpha) + _BEYOND * _SPREAD)
+
+
+def _spectrum(logs: Floats) -> Floats:
+    import numpy as np
+
+    return np.where(logs > _NOTHING, np.exp(np.maximum(logs, _NOTHING)), 0.0)
+
+
+def _least(spectrum: Floats, points: int, alpha: Fraction) -> int:
+    """Invert, and find the first lattice point beyond which there is little enough."""
+    import numpy as np
+
+    chances = np.maximum(np.fft.irfft(spectrum, points)[: points // 2 + 1], 0.0)
+    beyond = 2 * np.cumsum(chances[::-1])[::-1]  # of j and more
+    within = np.flatnonzero(beyond <= float(alpha) - SLACK)
+    return int(within[0]) - 1 if within.size else points // 2
+
+
+def _log_transform(part: _Scaled, turns: Floats) -> Floats:
+    """The logarithm of the characteristic function of one draw."""
+    import numpy as np
+
+    if part.inverse > 350:
+        return np.zeros_like(turns)
+    if part.inverse:
+        ratio = np.sin(turns / 2) / math.sinh(part.inverse)
+        return _floats(-np.log1p(ratio * ratio))
+    angles = turns - _TURN * np.rint(turns / _TURN)
+    sigma2 = part.sigma2
+    if sigma2 < _DUAL_FROM:
+        weights = [(k, math.exp(-k * k / (2 * sigma2))) for k in range(1, 8) if sigma2 > 1e-3]
+        total = 1 + 2 * math.fsum(weight for _, weight in weights)
+        lost = sum(
+            (4 * weight / total * np.sin(k * angles / 2) ** 2 for k, weight in weights),
+            np.zeros_like(angles),
+        )
+        return _floats(np.log1p(-lost))
+    images = range(-3, 4)
+    others = [
+        np.exp(-sigma2 * _TURN * image * (2 * angles + _TURN * image) / 2)
+        for image in images
+        if image
+    ]
+    at_zero = math.fsum(math.exp(-sigma2 * (_TURN * image) ** 2 / 2) for image in images if image)
+    return _floats(-sigma2 * angles**2 / 2 + np.log1p(sum(others)) - math.log1p(at_zero))
+
+
+def _floats(array: NDArray[Any]) -> Floats:
+    return array

@@ -1,0 +1,196 @@
+"""Plans with strategies, written out by hand: nothing of the planner is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from math import prod
+from typing import Any
+
+from dprelease import load
+from dprelease.kernel.verify.additive import pure_rho
+from dprelease.model import (
+    CENTRED,
+    AxisMatrix,
+    Expression,
+    Group,
+    Loss,
+    Measure,
+    MeasureKind,
+    Noise,
+    NoiseFamily,
+    Plan,
+    Query,
+    Read,
+    Reading,
+    Release,
+    Sensitivity,
+    Step,
+    Term,
+)
+
+ONE, HALF, QUARTER = Fraction(1), Fraction(1, 2), Fraction(1, 4)
+Row = tuple[int, ...]
+
+PEOPLE = {
+    "unit": "column",
+    "unit_column": "p",
+    "bounding": {"max_rows_per_unit": 2, "max_groups_per_unit": 2},
+}
+COLUMNS: dict[str, Any] = {
+    "g": {"type": "string", "keys": ["a", "b"]},
+    "h": {"type": "string", "keys": ["u", "v", "w"]},
+    "k": {"type": "string", "keys": ["a", "b"], "other": "rest", "nulls": "rest"},
+    "m": {"type": "string", "keys": ["x"]},
+    "y": {"type": "integer", "lower": 0, "upper": 10},
+}
+
+
+@cache
+def release(*queries: tuple[tuple[str, ...], str | None], **privacy: Any) -> Release:
+    """Counts by groups and a filter, named q0, q1, ... in this order."""
+    asked = [
+        {"name": f"q{at}", "statistic": "count"}
+        | ({"by": list(by)} if by else {})
+        | ({"where": where} if where else {})
+        for at, (by, where) in enumerate(queries)
+    ]
+    if privacy.pop("people", False):
+        privacy |= PEOPLE
+    return load(
+        {
+            "release": {"name": "r"},
+            "data": {"path": "t.csv"},
+            "output": {"path": "out/r"},
+            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1} | privacy,
+            "columns": {name: {"source": "p"} | rest for name, rest in COLUMNS.items()},
+            "query": asked,
+        }
+    )
+
+
+def step(
+    name: str,
+    l1: int,
+    l2_squared: int,
+    groups: Iterable[Group] = (),
+    axes: tuple[AxisMatrix, ...] = (),
+    filters: Sequence[Expression | None] = (None,),
+    transform: tuple[Row, ...] = ((1,),),
+) -> Step:
+    """A strategy's step that loses a quarter of epsilon 1, if what it states of itself is right."""
+    return Step(
+        Query(name, "count", "t", tuple(groups), where=filters[-1], implied=True),
+        tuple(Measure(MeasureKind.RECORDS, None, where) for where in filters),
+        transform,
+        (ONE,) * len(transform),
+        Sensitivity(l1, l2_squared, l1),
+        Noise(NoiseFamily.LAPLACE, Fraction(4 * l1)),
+        Loss(QUARTER, Fraction(0), pure_rho(QUARTER)),
+        axes=axes,
+    )
+
+
+def combined(made: Release, steps: Sequence[Step], terms: Sequence[Sequence[Term]]) -> Plan:
+    """A plan of these steps, and of figures combined of these terms."""
+    reads = tuple(
+        Read(query, parts[0].step, (), Reading.COMBINED, terms=tuple(parts))
+        for query, parts in zip(made.queries, terms, strict=True)
+    )
+    return Plan(made, tuple(steps), Loss(ONE), "basic", Loss(ONE), reads=reads)
+
+
+def centred(**privacy: Any) -> Plan:
+    """The total, and tables by g, by h and by both, of centred cells: 3 and 4 labels."""
+    made = release(((), None), (("g",), None), (("h",), None), (("g", "h"), None), **privacy)
+    g, h = (group.completed() for group in made.queries[3].groups)
+    replaced = privacy.get("adjacency") == "replace-one"
+    norms = {(): (1, 1), (g,): (4, 6), (h,): (6, 12), (g, h): (24, 72)}
+    if replaced:  # both records are counted; of labels of one axis alone, the other differs
+        norms = {(): (0, 0), (g,): (6, 18), (h,): (8, 32), (g, h): (40, 216)}
+    rows = 2 if privacy.get("people") else 1
+    steps = [
+        step(_name(inner), rows * l1, rows**2 * l2, inner, (CENTRED,) * len(inner))
+        for inner, (l1, l2) in norms.items()
+    ]
+    if replaced:
+        steps[0] = replace(
+            steps[0],
+            noise=Noise(NoiseFamily.NONE, Fraction(0)),
+            loss=Loss(Fraction(0), Fraction(0), Fraction(0)),
+        )
+    return combined(made, steps, [terms(query) for query in made.queries])
+
+
+def _name(groups: Sequence[Group]) -> str:
+    return "together: " + ("".join(group.column for group in groups) or "total")
+
+
+def _size(groups: Sequence[Group]) -> int:
+    return prod(len(group.labels) for group in groups)
+
+
+def terms(query: Query) -> list[Term]:
+    """The parts of a table: the centred cells of each set of its groups."""
+    groups = [group.completed() for group in query.groups]
+    return [
+        Term(_name(inner), Fraction(1, _size(groups) * _size(inner)))
+        for size in range(len(groups) + 1)
+        for inner in combinations(groups, size)
+    ]
+
+
+def conditions(*by: str, where: str | None = None, **privacy: Any) -> Plan:
+    """The records and those that meet each of two conditions; or so in each cell of groups."""
+    made = release((by, None), (by, "y > 3"), (by, "y > 5"), **privacy)
+    groups = [group.completed() for group in made.queries[0].groups]
+    rows = 2 if privacy.get("people") else 1
+    filters = [query.where for query in made.queries]
+    steps = [
+        step("total", rows, rows**2, groups),
+        step(
+            "both",
+            2 * rows,
+            2 * rows**2,
+            groups,
+            (),
+            [*filters[1:], None],
+            ((2, 0, -1), (0, 2, -1)),
+        ),
+    ]
+    parts = [[Term("both", HALF, row), Term("total", HALF)] for row in (0, 1)]
+    return combined(made, steps, [[Term("total", ONE)], *parts])
+
+
+def full(**privacy: Any) -> Plan:
+    """Tables by g and k and by each, of the cells by both as they are."""
+    made = release((("g", "k"), None), (("g",), None), (("k",), None), ((), None), **privacy)
+    groups = [group.completed() for group in made.queries[0].groups]
+    return combined(
+        made, [step("cells", 1, 1, groups)], [[Term("cells", ONE)] for _ in made.queries]
+    )
+
+
+def changed(plan: Plan, at: int, query: dict[str, Any] | None = None, **changes: Any) -> Plan:
+    """Change a step, or the query that it implies."""
+    steps = list(plan.steps)
+    steps[at] = replace(steps[at], query=replace(steps[at].query, **(query or {})), **changes)
+    return replace(plan, steps=tuple(steps))
+
+
+def read(plan: Plan, at: int, query: dict[str, Any] | None = None, **changes: Any) -> Plan:
+    """Change how a figure is read, or the query of the release that it is of."""
+    reads = list(plan.reads)
+    reads[at] = replace(reads[at], query=replace(reads[at].query, **(query or {})), **changes)
+    queries = tuple(one.query for one in reads)
+    return replace(plan, reads=tuple(reads), release=replace(plan.release, queries=queries))
+
+
+def term(plan: Plan, at: int, place: int, **changes: Any) -> Plan:
+    """Change a term of a figure."""
+    parts = list(plan.reads[at].terms)
+    parts[place] = replace(parts[place], **changes)
+    return read(plan, at, terms=tuple(parts), step=parts[0].step)

@@ -1,0 +1,240 @@
+"""Plans of strategies: those that mean and cost what they say are certified, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import strategy_plans as plans
+
+from dprelease import Failure
+from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.step_forms import is_group
+from dprelease.model import (
+    CENTRED,
+    EACH,
+    AxisKind,
+    AxisMatrix,
+    ColumnType,
+    Group,
+    Loss,
+    Noise,
+    NoiseFamily,
+    Plan,
+    Term,
+)
+
+ONE, HALF = Fraction(1), Fraction(1, 2)
+
+
+def nested() -> Plan:
+    """By g as it is, and by both of that and of h centred."""
+    made = plans.release((("g",), None), (("g", "h"), None))
+    g, h = (group.completed() for group in made.queries[1].groups)
+    steps = [plans.step("g", 1, 1, [g]), plans.step("h", 6, 12, [g, h], (EACH, CENTRED))]
+    terms = [[Term("g", ONE)], [Term("h", Fraction(1, 16)), Term("g", Fraction(1, 4))]]
+    return plans.combined(made, steps, terms)
+
+
+def filtered() -> Plan:
+    made = plans.release((("g",), "y > 3"), ((), "y > 3"))
+    (g,) = (group.completed() for group in made.queries[0].groups)
+    where = made.queries[0].where
+    steps = [
+        plans.step("g", 4, 6, [g], (CENTRED,), [where]),
+        plans.step("n", 1, 1, (), (), [where]),
+    ]
+    terms = [[Term("g", Fraction(1, 9)), Term("n", Fraction(1, 3))], [Term("n", ONE)]]
+    return plans.combined(made, steps, terms)
+
+
+def one_label() -> Plan:
+    """A group with a label for everybody changes nothing."""
+    plan = plans.centred()
+    whole = Group("m", ColumnType.STRING, ("x",), keys=("x",), other="x", null_label="x")
+    assert is_group(whole)
+    groups = (*plan.reads[1].query.groups, whole)
+    return plans.read(plan, 1, {"groups": groups})
+
+
+def full_of_people() -> Plan:
+    """Two rows of a unit may be in one cell."""
+    made = plans.full(people=True)
+    stated = replace(made.steps[0].sensitivity, l1=2, l2_squared=4)
+    noise = Noise(NoiseFamily.LAPLACE, Fraction(8))
+    return plans.changed(made, 0, sensitivity=stated, noise=noise)
+
+
+RIGHT: dict[str, Callable[[], Plan]] = {
+    "centred": plans.centred,
+    "centred, a row replaced": lambda: plans.centred(adjacency="replace-one"),
+    "conditions": plans.conditions,
+    "conditions in cells": lambda: plans.conditions("g"),
+    "conditions in all cells": lambda: plans.conditions("g", "k"),
+    "conditions on rows of people": lambda: plans.conditions(people=True),
+    "conditions on rows of people in cells": lambda: plans.conditions("h", people=True),
+    "the full table": plans.full,
+    "the full table of people": full_of_people,
+    "nested": nested,
+    "a filtered table": filtered,
+    "one label": one_label,
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_strategies_are_certified(name: str) -> None:
+    plan = RIGHT[name]()
+    assert certify(plan).plan is plan
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_less_noise_is_refused(name: str) -> None:
+    plan = RIGHT[name]()
+    for at, step in enumerate(plan.steps):
+        if step.noise.parameter:
+            less = replace(step.noise, parameter=step.noise.parameter * Fraction(999, 1000))
+            with pytest.raises(Failure, match="it costs no more epsilon than it claims"):
+                certify(plans.changed(plan, at, noise=less))
+
+
+def test_gaussian_noise_costs_by_the_squared_norm() -> None:
+    plan = plans.centred()
+    gaussian = Noise(NoiseFamily.GAUSSIAN, Fraction(7200))
+    loss = Loss(Fraction(1, 4), Fraction(1, 10**3), Fraction(72, 2 * 7200))
+    made = plans.changed(plan, 3, noise=gaussian, loss=loss)
+    made = replace(
+        made,
+        loss=Loss(ONE, Fraction(1, 10**3)),
+        release=replace(
+            made.release, privacy=replace(made.release.privacy, delta=Fraction(1, 10**3))
+        ),
+    )
+    assert certify(made).plan is made
+    with pytest.raises(Failure, match="Gaussian noise costs no more rho than it claims"):
+        certify(plans.changed(made, 3, noise=replace(gaussian, parameter=Fraction(7199))))
+
+
+def refused(plan: Plan) -> str:
+    with pytest.raises(Failure) as failure:
+        certify(plan)
+    (complaint,) = failure.value.complaints
+    return complaint.message
+
+
+ADD_UP = "the terms add up to the count of the query"
+FILTER, OTHER = (plans.conditions().reads[at].query.where for at in (1, 2))
+BY_H = plans.centred().reads[2].query.groups
+READABLE = "cells that are added up are released as they are"
+
+
+@pytest.mark.parametrize(
+    ("plan", "sentence"),
+    [
+        (lambda: plans.term(plans.centred(), 3, 1, factor=Fraction(1, 35)), ADD_UP),
+        (lambda: plans.term(plans.centred(), 3, 3, factor=Fraction(0)), ADD_UP),
+        (lambda: plans.read(plans.centred(), 3, terms=plans.centred().reads[3].terms[::2]), ADD_UP),
+        (lambda: plans.read(plans.centred(), 3, terms=plans.centred().reads[3].terms * 2), ADD_UP),
+        (lambda: plans.read(plans.centred(), 1, terms=plans.centred().reads[2].terms), READABLE),
+        (lambda: plans.term(plans.conditions(), 1, 0, row=1), ADD_UP),
+        (lambda: plans.term(plans.conditions(), 1, 1, factor=-HALF), ADD_UP),
+        (lambda: plans.term(plans.conditions("g"), 0, 0, factor=HALF), ADD_UP),
+        (lambda: plans.read(plans.conditions(), 0, {"where": FILTER}), ADD_UP),
+        (
+            lambda: plans.read(
+                plans.read(plans.conditions(), 1, {"where": OTHER}), 2, {"where": FILTER}
+            ),
+            ADD_UP,
+        ),
+        (lambda: plans.read(plans.full(), 3, {"groups": BY_H}), ADD_UP),
+        (lambda: plans.changed(plans.centred(), 1, axes=()), ADD_UP),
+        (lambda: plans.changed(plans.full(), 0, axes=(EACH, CENTRED)), ADD_UP),
+        (lambda: plans.changed(plans.full(), 0, axes=(EACH, basis((1, 0, 0)))), READABLE),
+    ],
+)
+def test_figures_of_other_counts_are_refused(plan: Callable[[], Plan], sentence: str) -> None:
+    message = refused(plan())
+    assert sentence in message
+    assert 'the figures of "q' in message
+
+
+def basis(*rows: Any) -> AxisMatrix:
+    return AxisMatrix(AxisKind.BASIS, rows)
+
+
+def running(*row: Any) -> AxisMatrix:
+    return AxisMatrix(AxisKind.RUNNING, (row,))
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [
+        running(0, 1, 2),
+        running(-1, 1, 2),
+        running(1, 1),
+        running(1, 1, 1, 1),
+        running(1, True, 0),
+        running(1.0, 2, 3),
+        running(1, Fraction(2), 3),
+        AxisMatrix(AxisKind.RUNNING),
+        AxisMatrix(AxisKind.RUNNING, ((1, 2, 3), (1, 2, 3))),
+        basis(),
+        basis(()),
+        basis((1, 2)),
+        basis((1, 2, 3), (1, 2)),
+        basis((1, 2, False)),
+        basis((1, 2, 0.5)),
+        AxisMatrix(AxisKind.CENTRED, ((1, 2, 3),)),
+        AxisMatrix(AxisKind.EACH, ((1, 0, 0),)),
+        AxisMatrix("each"[::-1], ((1, 0, 0),)),  # type: ignore[arg-type]
+    ],
+)
+def test_matrices_that_are_none_are_refused(axis: AxisMatrix) -> None:
+    message = refused(plans.changed(plans.centred(), 1, axes=(axis,)))
+    assert "each matrix has integers for all labels of its axis" in message
+
+
+@pytest.mark.parametrize("axes", [(CENTRED,), (CENTRED,) * 3])
+def test_each_group_has_its_matrix(axes: tuple[AxisMatrix, ...]) -> None:
+    message = refused(plans.changed(plans.centred(), 3, axes=axes))
+    assert "there is a matrix for each group and for the axis, or none" in message
+
+
+@pytest.mark.parametrize("row", [-1, 2, True, Fraction(1)])
+def test_terms_are_of_integers_that_are_released(row: Any) -> None:
+    message = refused(plans.term(plans.conditions(), 1, 0, row=row))
+    assert "terms are integers that a strategy releases" in message
+
+
+def test_terms_of_no_step_are_refused() -> None:
+    message = refused(plans.term(plans.centred(), 3, 2, step="z"))
+    assert "every query is read from a step, or from several" in message
+
+
+def test_bounded_rows_are_the_same_in_all_terms_of_a_figure() -> None:
+    """Which rows are kept of a unit depends on the cells that they lie in."""
+    message = refused(plans.centred(people=True))
+    assert "terms count the same rows of a unit" in message
+
+
+def test_completed_groups_are_groups() -> None:
+    plain = Group("g", ColumnType.STRING, ("a", "b"), keys=("a", "b"))
+    other = replace(plain, labels=("a", "b", "rest"), other="rest")
+    nulls = replace(plain, null_label="b")
+    both = replace(other, null_label="rest")
+    bins = Group("y", ColumnType.INTEGER, ("low", "high"), edges=("0", "5", "9"))
+    for group in (plain, other, nulls, both, bins):
+        completed = group.completed()
+        assert is_group(group)
+        assert is_group(completed)
+        assert completed.total
+        assert len(completed.labels) == len(group.labels) + (group != both)
+        shuffled = (*completed.labels[1:], completed.labels[0])
+        assert not is_group(replace(completed, labels=completed.labels[:-1]))
+        assert not is_group(replace(completed, labels=(*completed.labels, "more")))
+        assert not is_group(replace(completed, labels=shuffled, keys=None, edges=None))
+    twice = replace(plain, labels=("a", "b", "null", "rest"), other="rest", null_label="null")
+    assert not is_group(twice)  # other values come first
+    assert is_group(replace(twice, labels=("a", "b", "rest", "null")))
