@@ -290,7 +290,7 @@ class Statistic(ABC):
 
     def spread(self, query: Query, released: Released) -> float:
         """Give the variance of a figure in units of that of the noise, to compare releases by."""
-        return 1.0
+        return 1
 
     @abstractmethod
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:

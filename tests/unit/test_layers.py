@@ -51,6 +51,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.noise.distributions",
         "dprelease.mechanisms",
         "dprelease.postprocess",
+        "dprelease.privacy.curve_matrices",
         "dprelease.privacy.sensitivity",
         "dprelease.privacy.strategy_sensitivity",
     ),
