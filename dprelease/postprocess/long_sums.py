@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _LEAST_ALPHA = Fraction(1, 10_000)
 _BLUR = 0.01  # the deviation of V, in that of S
+_LEAST_DEVIATION = 0.2  # a smaller one is that of few draws that are not 0
 _BLURRED = Fraction(1, 50)  # the share of alpha for V
 _FAR = 25  # deviations of S, and so many scales of its largest weight: nothing is beyond
 _END = 6  # deviations of V: beyond, its characteristic function is nothing
@@ -61,7 +62,7 @@ def _inverted(scale: float, rows: Floats, alpha: Fraction) -> float:
     deviation = math.sqrt(2 * fall) / (1 - fall)
     if 2 * fall * rows.shape[1] < alpha:
         return 0.0  # often enough all draws are
-    blur = _BLUR * deviation
+    blur = _BLUR * max(deviation, _LEAST_DEVIATION)
     period = _FAR * deviation + 2 * _FAR * max(scale, 1.0)
     nodes = (
         (np.arange(math.ceil(_END / blur * period / (2 * math.pi))) + 0.5) * 2 * math.pi / period
@@ -73,7 +74,7 @@ def _inverted(scale: float, rows: Floats, alpha: Fraction) -> float:
         parts.append(draws.prod(axis=1) * np.exp(-((blur * angles) ** 2) / 2) / angles)
     factors = np.concatenate(parts, axis=1) * (4 / period)
     target = float(alpha * (1 - _BLURRED))
-    low, high = np.zeros(len(rows)), np.full(len(rows), _FAR * deviation)
+    low, high = np.zeros(len(rows)), np.full(len(rows), period / 2)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         above = 1 - (factors * np.sin(np.outer(middle, nodes))).sum(axis=1) > target
