@@ -14,6 +14,8 @@ from dprelease import load
 from dprelease.kernel.verify.additive import pure_rho
 from dprelease.model import (
     CENTRED,
+    EACH,
+    AxisKind,
     AxisMatrix,
     Expression,
     Group,
@@ -35,11 +37,6 @@ from dprelease.model import (
 ONE, HALF, QUARTER = Fraction(1), Fraction(1, 2), Fraction(1, 4)
 Row = tuple[int, ...]
 
-PEOPLE = {
-    "unit": "column",
-    "unit_column": "p",
-    "bounding": {"max_rows_per_unit": 2, "max_groups_per_unit": 2},
-}
 COLUMNS: dict[str, Any] = {
     "g": {"type": "string", "keys": ["a", "b"]},
     "h": {"type": "string", "keys": ["u", "v", "w"]},
@@ -59,7 +56,9 @@ def release(*queries: tuple[tuple[str, ...], str | None], **privacy: Any) -> Rel
         for at, (by, where) in enumerate(queries)
     ]
     if privacy.pop("people", False):
-        privacy |= PEOPLE
+        cells = privacy.pop("in_cells", 2)
+        bounding = {"max_rows_per_unit": 2, "max_groups_per_unit": cells}
+        privacy |= {"unit": "column", "unit_column": "p", "bounding": bounding}
     return load(
         {
             "release": {"name": "r"},
@@ -110,7 +109,7 @@ def centred(**privacy: Any) -> Plan:
     replaced = privacy.get("adjacency") == "replace-one"
     norms = {(): (1, 1), (g,): (4, 6), (h,): (6, 12), (g, h): (24, 72)}
     if replaced:  # both records are counted; of labels of one axis alone, the other differs
-        norms = {(): (0, 0), (g,): (6, 18), (h,): (8, 32), (g, h): (40, 216)}
+        norms = {(): (0, 0), (g,): (6, 18), (h,): (8, 32), (g, h): (36, 216)}
     rows = 2 if privacy.get("people") else 1
     steps = [
         step(_name(inner), rows * l1, rows**2 * l2, inner, (CENTRED,) * len(inner))
@@ -134,10 +133,14 @@ def _size(groups: Sequence[Group]) -> int:
 
 
 def terms(query: Query) -> list[Term]:
-    """The parts of a table: the centred cells of each set of its groups."""
+    """The parts of a table: the centred cells of each set of its groups, centred once more."""
     groups = [group.completed() for group in query.groups]
     return [
-        Term(_name(inner), Fraction(1, _size(groups) * _size(inner)))
+        Term(
+            _name(inner),
+            Fraction(1, _size(groups) * _size(inner)),
+            groups=tuple(range(len(inner))),
+        )
         for size in range(len(groups) + 1)
         for inner in combinations(groups, size)
     ]
@@ -161,17 +164,31 @@ def conditions(*by: str, where: str | None = None, **privacy: Any) -> Plan:
             ((2, 0, -1), (0, 2, -1)),
         ),
     ]
-    parts = [[Term("both", HALF, row), Term("total", HALF)] for row in (0, 1)]
-    return combined(made, steps, [[Term("total", ONE)], *parts])
+    places = tuple(range(len(groups)))
+    total = Term("total", ONE, 0, places)
+    parts = [[Term("both", HALF, row, places), replace(total, factor=HALF)] for row in (0, 1)]
+    return combined(made, steps, [[total], *parts])
+
+
+def by_filters(**privacy: Any) -> Plan:
+    """The records and those that pass a filter, which are read with nothing of the others."""
+    made = release(((), None), ((), "y > 3"), **privacy)
+    rows = 2 if privacy.get("people") else 1
+    filters = [query.where for query in made.queries]
+    steps = [
+        step(name, rows, rows**2, filters=[where])
+        for name, where in zip(("all", "some"), filters, strict=True)
+    ]
+    terms = [[Term("all", ONE)], [Term("some", ONE), Term("all", Fraction(0))]]
+    return combined(made, steps, terms)
 
 
 def full(**privacy: Any) -> Plan:
     """Tables by g and k and by each, of the cells by both as they are."""
     made = release((("g", "k"), None), (("g",), None), (("k",), None), ((), None), **privacy)
     groups = [group.completed() for group in made.queries[0].groups]
-    return combined(
-        made, [step("cells", 1, 1, groups)], [[Term("cells", ONE)] for _ in made.queries]
-    )
+    terms = [[Term("cells", ONE, groups=places)] for places in ((0, 1), (0,), (1,), ())]
+    return combined(made, [step("cells", 1, 1, groups)], terms)
 
 
 def changed(plan: Plan, at: int, query: dict[str, Any] | None = None, **changes: Any) -> Plan:
@@ -194,3 +211,26 @@ def term(plan: Plan, at: int, place: int, **changes: Any) -> Plan:
     parts = list(plan.reads[at].terms)
     parts[place] = replace(parts[place], **changes)
     return read(plan, at, terms=tuple(parts), step=parts[0].step)
+
+
+def matrix(axis: AxisMatrix, labels: int) -> list[list[int]]:
+    """The matrix of an axis, by its definition."""
+    every = range(labels)
+    if axis.kind is AxisKind.EACH:
+        return [[int(i == j) for j in every] for i in every]
+    if axis.kind is AxisKind.CENTRED:
+        return [[labels * (i == j) - 1 for j in every] for i in every]
+    if axis.kind is AxisKind.RUNNING:
+        (column,) = axis.entries
+        return [[column[i - j] if i >= j else 0 for j in every] for i in every]
+    return [list(row) for row in axis.entries]
+
+
+def mixing(made: Step) -> list[list[int]]:
+    """The whole matrix of a step: a row for each released integer, a column for each cell."""
+    whole = [[1]]
+    for at, group in enumerate(made.query.groups):
+        axis = made.axes[at] if made.axes else EACH
+        part = matrix(axis, len(group.labels))
+        whole = [[a * b for a in one for b in other] for one in whole for other in part]
+    return whole

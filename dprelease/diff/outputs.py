@@ -30,7 +30,7 @@ from dprelease.finishing.tables import deeds
 from dprelease.model import AS_RELEASED, Column, Part, Perturb, Plan, Query, Release
 from dprelease.report.facts.finished import condition_of
 from dprelease.report.facts.json_form import to_json
-from dprelease.report.facts.queries import query_facts
+from dprelease.report.facts.queries import queries_facts
 from dprelease.report.numbers import text
 from dprelease.statistics.registry import statistic_of
 
@@ -118,9 +118,9 @@ def _column(column: Column) -> Facts:
 def _queries(plan: Plan) -> dict[str, Item]:
     numbers = {query.name: query.number for query in plan.release.queries}
     items = {}
-    for read in plan.reads:
-        query, stated = read.query, to_json(query_facts(plan, read))
-        facts = _query(stated, plan.step(read).loss.epsilon, query, plan.release.columns)
+    for read, stated_facts in zip(plan.reads, queries_facts(plan), strict=True):
+        query, stated = read.query, to_json(stated_facts)
+        facts = _query(stated, query, plan.release.columns)
         of = f" of {stated['column']}" if stated["column"] else ""
         by = f" by {facts['by']}" if facts["by"] else ""
         summary = f"{query.statistic}{of}{by}, expected error {stated['expected_error']}"
@@ -128,9 +128,7 @@ def _queries(plan: Plan) -> dict[str, Item]:
     return items
 
 
-def _query(
-    stated: Mapping[str, Any], epsilon: Fraction, query: Query, columns: Mapping[str, Column]
-) -> Facts:
+def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column]) -> Facts:
     """The facts that are compared, as texts and numbers, in the order of telling."""
     sensitivity, threshold, candidates = (
         stated["sensitivity"],
@@ -162,8 +160,9 @@ def _query(
             else {"partition_selection": _amounts(delta=selection.delta, epsilon=selection.epsilon)}
         ),
         "number of groups": "private" if stated["cells"] is None else stated["cells"],
+        "planned together with": stated.get("together"),
         "mechanism": stated["mechanism"],
-        "epsilon": epsilon,
+        "epsilon": Fraction(stated["epsilon_exact"]),
         "delta": Fraction(str(stated["delta"])),
         "sensitivity": ", ".join(norms),
         "expected error": stated["expected_error"],

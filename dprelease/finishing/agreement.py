@@ -94,17 +94,11 @@ def noise_left(tables: Sequence[Counts], sizes: Sequence[int]) -> list[float]:
     for node in scheme.nodes:
         below = sum(number for other, number in parts.items() if other < node)
         parts[node] = prod(sizes[i] for i in node) - below
+    held = {node: parts[node] / _precision(node, tables, sizes) for node in scheme.nodes}
     variances = []
     for table in tables:
         axes = frozenset(table.axes)
-        variance = sum(
-            (
-                parts[node] / _precision(node, tables, sizes)
-                for node in scheme.nodes
-                if node <= axes
-            ),
-            Fraction(0),
-        )
+        variance = sum((part for node, part in held.items() if node <= axes), Fraction(0))
         exact = table.variance == 0
         variances.append(0.0 if exact else float(variance / prod(sizes[i] for i in axes) ** 2))
     return variances
@@ -112,7 +106,7 @@ def noise_left(tables: Sequence[Counts], sizes: Sequence[int]) -> list[float]:
 
 def _precision(node: Axes, tables: Sequence[Counts], sizes: Sequence[int]) -> Fraction:
     holding = (table for table in tables if node <= frozenset(table.axes))
-    return sum((_weight(table, sizes) for table in holding), Fraction(0))
+    return sum((_weight(table, sizes) for table in holding), Fraction(0)) or Fraction(1)
 
 
 def _weight(table: Counts, sizes: Sequence[int]) -> Fraction:

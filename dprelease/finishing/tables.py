@@ -82,12 +82,9 @@ def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finishe
             visible = _visible(finish, table, name, shown)
             for column in _published(finish, table, name, members, shown, visible):
                 final[table, column.name] = column
-            before, after = columns.get((table, name)), final.get((table, name))
-            if before is None or after is None or before.kind == "text":
-                continue
-            noisy_values = _hidden(before.values, visible)
-            if before.decimals != after.decimals or list(noisy_values) != list(after.values):
-                raw[table, name] = noisy_values, before.decimals
+            before = columns.get((table, name))
+            if before is not None and before.kind != "text" and _changes(finish):
+                raw[table, name] = _hidden(before.values, visible), before.decimals
     return Finished(
         tuple(
             replace(
@@ -101,6 +98,12 @@ def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finishe
         raw,
         tuple(remarks),
     )
+
+
+def _changes(finish: Finish) -> bool:
+    """Whether figures may become others."""
+    adjusted = finish.consistent or finish.nonnegative or finish.integer
+    return adjusted or finish.round_to is not None
 
 
 def figures_of(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:

@@ -26,7 +26,7 @@ from dprelease.model import AS_RELEASED, Measure, MeasureKind, Query, Read, Read
 from dprelease.planning.budget_request import Demand, demand_of, root
 from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import selecting_queries
-from dprelease.privacy.sensitivity import Contribution, Vector
+from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.base import (
     Neighbours,
     Released,
@@ -34,6 +34,7 @@ from dprelease.statistics.base import (
     Sharing,
     may_be_outside,
     moved,
+    neighbours_of,
     quantity,
 )
 from dprelease.statistics.registry import statistic_of
@@ -73,15 +74,6 @@ def added_up(release: Release, drafts: Sequence[Draft], alone: Sequence[Draft] =
 
 def _is_pure(release: Release) -> bool:
     return release.privacy.delta == 0 and release.privacy.rho is None
-
-
-def neighbours_of(release: Release) -> Neighbours:
-    """Read from the spec what neighbouring tables can differ in."""
-    bounding = release.privacy.bounding
-    if bounding is None:
-        return Neighbours(release.privacy.adjacency)
-    limits = Contribution(bounding.rows, bounding.groups, bounding.per_group)
-    return Neighbours(release.privacy.adjacency, limits, people=True)
 
 
 # --- equal queries ------------------------------------------------------------------------------

@@ -144,10 +144,10 @@ def _composition(report: ReportFacts) -> str:
 def _mechanisms(report: ReportFacts) -> Iterator[str]:
     yield from report.deployment.implementation.mechanisms
     for query in report.queries:
-        shares = query.shares
         cost = f"epsilon {written(query.epsilon)}"
-        if shares is not None and shares.release != query.name:
-            cost = f"read from the release of {shares.release} at no further cost"
+        if query.lender not in {None, query.name}:
+            from_it = "planned together with" if query.together else "read from the release of"
+            cost = f"{from_it} {query.lender} at no further cost"
         yield (
             f"{query.name}: {query.title}, {query.mechanism}, {cost}, "
             f"{query.sensitivity.derivation}"

@@ -10,7 +10,7 @@ from dprelease.postprocess.number_text import as_budget
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.model import PlannedLedger
-from dprelease.report.facts.queries import accounting_facts, query_facts
+from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.wording import record_words
 from dprelease.report.facts.release_facts import (
     LEFT_OPEN,
@@ -18,6 +18,7 @@ from dprelease.report.facts.release_facts import (
     list_files,
     record_tables,
 )
+from dprelease.report.facts.strategies import strategies_of
 from dprelease.report.facts.units import unit_facts
 from dprelease.report.numbers import text, upward
 from dprelease.statistics.shared import read_release as reading
@@ -41,7 +42,8 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
             "rho": None if privacy.rho is None else text(privacy.rho),
         },
         "total": to_json(accounting_facts(plan)),
-        "steps": [to_json(query_facts(plan, read)) for read in plan.reads],
+        "steps": to_json(queries_facts(plan)),
+        **({"strategies": to_json(strategies_of(plan))} if plan.strategies else {}),
         **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
         **({"lists": to_json(list_files(release))} if release.lists else {}),
         **({"not_protected": list(shown)} if shown else {}),

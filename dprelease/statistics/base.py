@@ -22,6 +22,7 @@ from dprelease.model import (
     Quantity,
     Query,
     Read,
+    Release,
     Sensitivity,
     Step,
 )
@@ -75,6 +76,15 @@ class Neighbours:
     def noun(self) -> str:
         """What comes and goes, in derivations."""
         return "person" if self.people else "record"
+
+
+def neighbours_of(release: Release) -> Neighbours:
+    """Read from the spec what neighbouring tables can differ in."""
+    bounding = release.privacy.bounding
+    if bounding is None:
+        return Neighbours(release.privacy.adjacency)
+    limits = Contribution(bounding.rows, bounding.groups, bounding.per_group)
+    return Neighbours(release.privacy.adjacency, limits, people=True)
 
 
 BY_CHOICE = ("auto", "exponential")

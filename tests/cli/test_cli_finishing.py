@@ -71,10 +71,9 @@ def test_the_report_says_what_was_done_and_holds_the_raw_figures(cli, folder, fi
     report = json.loads((folder / "out/report.json").read_text())
     queries = {query["name"]: query for query in report["queries"]}
     done = queries["by_days"]["finishing"]
-    assert done["agrees_with"] == ["visits", "all"]
     assert done["publish_if"] == "value >= 20"
-    assert done["nonnegative"] is done["integer"] is True
-    assert "finishing" not in queries["mean_days"] or "agrees_with" not in queries["mean_days"]
+    assert done["consistent"] is done["nonnegative"] is done["integer"] is True
+    assert "consistent" not in queries["mean_days"]["finishing"]
     columns = {column["name"]: column for table in report["tables"] for column in table["columns"]}
     assert len(columns["visits"]["raw"]) == 4
     assert "raw" not in columns["mean_days"]

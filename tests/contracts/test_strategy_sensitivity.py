@@ -1,7 +1,7 @@
 """What one unit can do to the integers of a strategy, against every tiny table there is.
 
 The bound of certification is never exceeded; where a unit is a row, and for conditions also where
-it has several, it is attained.
+it has several, it is attained. What the planner states by closed forms is no less.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
 import pytest
+from strategy_plans import mixing
 
 from dprelease.kernel.certify.worst_change import Worst, worst_change
 from dprelease.model import (
@@ -34,6 +35,8 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
+from dprelease.privacy import strategy_sensitivity
+from dprelease.privacy.sensitivity import Contribution
 
 Row = tuple[int, tuple[bool, ...]]
 """The cell of a row, and which conditions it meets."""
@@ -97,28 +100,6 @@ def privacy(limits: tuple[int, int, int] | None, replaced: bool) -> Privacy:
 # --- every table there is, from the definitions alone ---------------------------------------------
 
 
-def matrix(axis: AxisMatrix, labels: int) -> list[list[int]]:
-    every = range(labels)
-    if axis.kind is AxisKind.EACH:
-        return [[int(i == j) for j in every] for i in every]
-    if axis.kind is AxisKind.CENTRED:
-        return [[labels * (i == j) - 1 for j in every] for i in every]
-    if axis.kind is AxisKind.RUNNING:
-        (column,) = axis.entries
-        return [[column[i - j] if i >= j else 0 for j in every] for i in every]
-    return [list(row) for row in axis.entries]
-
-
-def mixing(made: Step) -> list[list[int]]:
-    """The whole matrix of a step: a row for each released integer, a column for each cell."""
-    whole = [[1]]
-    for at, group in enumerate(made.query.groups):
-        axis = made.axes[at] if made.axes else EACH
-        part = matrix(axis, len(group.labels))
-        whole = [[a * b for a in one for b in other] for one in whole for other in part]
-    return whole
-
-
 def released(made: Step, whole: list[list[int]], table: Unit) -> Change:
     """The released integers of a table."""
     integers: list[int] = []
@@ -162,6 +143,23 @@ def norms(changed: set[Change]) -> tuple[int, int]:
         max(sum(map(abs, change)) for change in changed),
         max(sum(entry * entry for entry in change) for change in changed),
     )
+
+
+def planned(made: Step, limits: tuple[int, int, int] | None, replaced: bool) -> Sensitivity:
+    """What the planner states of a step."""
+    contribution = Contribution(*(limits or (1, 1, 1)))
+    sizes = [len(group.labels) for group in made.query.groups]
+    if made.axes:
+        return strategy_sensitivity.of_axes(contribution, sizes, made.axes, replaced=replaced)
+    conditions = len(made.transform)
+    return strategy_sensitivity.of_conditions(
+        contribution, conditions, made.query.cells, replaced=replaced
+    )
+
+
+def is_planned(worst: Worst, stated: Sensitivity) -> bool:
+    """Whether certification confirms what the planner states."""
+    return worst.l1 <= stated.l1 and worst.shift.l2_squared <= stated.l2_squared
 
 
 def holds_all(worst: Worst, changed: set[Change]) -> bool:
@@ -211,6 +209,10 @@ def test_the_worst_change_of_mixed_cells_by_one_row_is_attained(
     changed = changes(made, None, replaced)
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert holds_all(worst, changed)
+    stated = planned(made, None, replaced)
+    assert is_planned(worst, stated)
+    if not replaced:
+        assert norms(changed) == (stated.l1, stated.l2_squared)
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -228,8 +230,40 @@ def test_the_worst_change_of_mixed_cells_by_several_rows_is_bounded(
     assert l1 <= worst.l1
     assert l2_squared <= worst.shift.l2_squared
     assert holds_all(worst, changed)
+    assert is_planned(worst, planned(made, limits, replaced))
     if limits[0] == limits[2]:
         assert (l1, l2_squared) == (worst.l1, worst.shift.l2_squared)
+
+
+AXES: list[tuple[int, AxisMatrix]] = [
+    *((size, axis) for size in (1, 2, 3, 4) for axis in (EACH, CENTRED)),
+    *((size, AxisMatrix(AxisKind.RUNNING, ((3, -1, 2, 1)[:size],))) for size in (1, 2, 3, 4)),
+    *((size, AxisMatrix(AxisKind.RUNNING, ((4, 2, 1, 1)[:size],))) for size in (2, 4)),
+    (2, AxisMatrix(AxisKind.BASIS, ((1, 1), (1, -1), (0, 3)))),
+    (4, HALVES),
+]
+
+
+@pytest.mark.one_in(7)
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("second", range(len(AXES)))
+@pytest.mark.parametrize("first", range(len(AXES)))
+def test_all_pairs_of_axes_are_bounded(first: int, second: int, replaced: bool) -> None:
+    """All but those by the triangle inequality are attained, and planned with no less."""
+    (size, axis), (other_size, other_axis) = AXES[first], AXES[second]
+    made = step((size, other_size), (axis, other_axis))
+    plain = {AxisKind.EACH, AxisKind.CENTRED} & {axis.kind, other_axis.kind}
+    for limits in (None, (1, 1, 1), (2, 2, 2)):
+        if limits == (2, 2, 2) and size * other_size > 9:
+            continue
+        worst = worst_change(made, privacy(limits, replaced))
+        stated = planned(made, limits, replaced)
+        l1, l2_squared = norms(changes(made, limits, replaced))
+        assert l1 <= min(worst.l1, stated.l1)
+        assert l2_squared <= min(worst.shift.l2_squared, stated.l2_squared)
+        if plain or not replaced:
+            assert (l1, l2_squared) == (worst.l1, worst.shift.l2_squared)
+            assert is_planned(worst, stated)
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -274,6 +308,10 @@ def test_the_worst_change_of_conditions_is_attained(
     changed = changes(made, limits, replaced)
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert holds_all(worst, changed)
+    stated = planned(made, limits, replaced)
+    assert is_planned(worst, stated)
+    if limits is None:
+        assert norms(changed) == (stated.l1, stated.l2_squared)
 
 
 def test_a_thousand_conditions_are_counted() -> None:

@@ -18,6 +18,7 @@ from dprelease.cli.views.ledger import ledger_lines
 from dprelease.model.queries import column_name
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.record_level.model import RecordColumn, RecordTable
+from dprelease.report.facts.strategy_model import saved
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,9 +38,15 @@ def write_plan(plan: Facts, ledger: PlannedLedger) -> None:
     perturbs = [from_json(RecordTable, table) for table in plan.get("perturb", ())]
     if perturbs:
         tables += _record_tables(perturbs, percent)
+    if plan.get("strategies"):
+        tables.append((_together(plan["strategies"]), _DEVIATIONS))
     if plan.get("what_if"):
         tables.append((_what_if(plan["what_if"], steps, perturbs), ""))
     answer(rendered(tables))
+    if plan.get("strategies"):
+        answer("What is released for queries planned together")
+        said = [" ".join(strategy["explained"]) for strategy in plan["strategies"]]
+        answer(_folded(said, 2) + "\n")
     if steps:
         answer("Why the sensitivity is what it is")
         answer(_folded(_why(steps), 2) + "\n")
@@ -115,6 +122,19 @@ def _how(steps: Sequence[Facts]) -> Table:
     return table
 
 
+_DEVIATIONS = "Standard deviations of the noise of a figure."
+
+
+def _together(strategies: Sequence[Facts]) -> Table:
+    """How much less figures err that are planned together."""
+    numbers = ("planned together", "alone", "less")
+    table = new_table("Planned together", ("query",), numbers)
+    for query in (query for strategy in strategies for query in strategy["queries"]):
+        sizes = query["deviation"], query["alone"]
+        table.add_row(query["name"], *map(rounded_up, sizes), f"{saved(*sizes)}%")
+    return table
+
+
 def _what_if(
     options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[RecordTable]
 ) -> Table:
@@ -178,9 +198,10 @@ def _short(error: str) -> str:
 def _loss(step: Facts, loss: str) -> str:
     """What a query costs; of a shared release that is told once, with the one that lends it."""
     shares = step["shares"]
-    if shares is None or shares["release"] == step["name"]:
+    lender = step.get("together") or (step["name"] if shares is None else shares["release"])
+    if lender == step["name"]:
         return rounded_up(step[loss])
-    return f"as {shares['release']}" if loss == "epsilon" else ""
+    return f"as {lender}" if loss == "epsilon" else ""
 
 
 def _sensitivity(step: Facts) -> str:

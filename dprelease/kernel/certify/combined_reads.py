@@ -139,14 +139,14 @@ def _cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
     """Multiply out what a record adds to the cell of a figure."""
     product = {Cell(): 1}
     for kind, group, matched in parts:
-        if not matched or len(group.labels) == 1:
+        if not matched:
             continue
         labels = len(group.labels)
-        factor = (
-            {Cell({group}): 1}
-            if kind is AxisKind.EACH
-            else {Cell({group}): labels * labels, Cell(): -labels}
-        )
+        own = Cell({group} if labels > 1 else ())
+        factor = Counter({own: 1})
+        if kind is AxisKind.CENTRED:
+            factor = Counter({own: labels * labels})
+            factor[Cell()] -= labels
         before, product = product, {}
         for cell, number in before.items():
             for more, amount in factor.items():
@@ -155,9 +155,12 @@ def _cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
 
 
 def _counts_the_same_rows(figures: _Combined) -> bool:
-    """Which rows are kept of a unit depends on the filter and the cells of a request."""
-    rows = {(step.query.groups, step.query.where) for _, step in figures.released}
-    return len(rows) == 1 or not figures.bounded
+    """Which rows are kept of a unit depends on the filter, and on the cells of a request.
+
+    All steps of strategies with one filter are asked for in one request (``joined_tables``).
+    """
+    filters = {step.query.where for _, step in figures.released}
+    return len(filters) == 1 or not figures.bounded
 
 
 COMBINED: Rules[_Combined] = (

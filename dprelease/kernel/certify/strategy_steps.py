@@ -1,7 +1,9 @@
 """Steps of a strategy, and steps whose cells are mixed along axes: what each must have.
 
 A strategy's step is of no query of the spec. So nothing that it filters or groups by was checked
-with one: its filters and groups must be those of queries of the release.
+with one: its filters and groups must be those of queries of the release. It is also a part of a
+table with more groups than its own (``joined_tables``), in whose cells rows of a unit are counted
+off; only where these limit nothing but the number of rows is a unit bounded in the step's as well.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.model import (
     AxisKind,
     AxisMatrix,
+    Bounding,
     Expression,
     Form,
     Group,
@@ -36,17 +39,22 @@ def has_conditions(step: Step) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What the queries of a release filter and group by; groups with a label for every record."""
+    """What the queries of a release filter and group by, and how rows of a unit are bounded.
+
+    Of groups those with a label for every record.
+    """
 
     filters: frozenset[Expression | None]
     groups: frozenset[Group]
+    bounding: Bounding | None
 
 
 def stated_in(release: Release) -> Stated:
-    """Gather what a strategy may filter and group by."""
+    """Gather what a strategy may filter and group by, of which rows."""
     queries = release.queries
     filters = frozenset({None, *(query.where for query in queries)})
-    return Stated(filters, frozenset(g.completed() for query in queries for g in query.groups))
+    groups = frozenset(group.completed() for query in queries for group in query.groups)
+    return Stated(filters, groups, release.privacy.bounding)
 
 
 def strategy_breaches(step: Step, stated: Stated, name: str) -> Iterator[Breach]:
@@ -71,6 +79,18 @@ def _counts_its_own_filter(step: Step) -> bool:
     return step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
 
 
+def _bounds_rows_alone(bounding: Bounding | None) -> bool:
+    if bounding is None:
+        return True
+    rows = min(bounding.rows, bounding.groups * bounding.per_group)
+    return rows <= min(bounding.groups, bounding.per_group)
+
+
+def _has_stated_groups(step: Step, stated: Stated) -> bool:
+    groups = step.query.groups
+    return len(set(groups)) == len(groups) and stated.groups.issuperset(groups)
+
+
 STRATEGY: Rules[tuple[Step, Stated]] = (
     Rule("a strategy releases numbers", lambda it: it[0].form is Form.NUMBERS),
     Rule(
@@ -90,8 +110,8 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
         lambda it: all(group.total and not group.private for group in it[0].query.groups),
     ),
     Rule(
-        "groups of a strategy are those of queries of the release",
-        lambda it: it[1].groups.issuperset(it[0].query.groups),
+        "groups of a strategy are those of queries of the release, each once",
+        lambda it: _has_stated_groups(*it),
     ),
     Rule(
         "filters of a strategy are those of queries of the release",
@@ -100,6 +120,10 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
     Rule(
         "a strategy counts by its own filter, or by several over all rows",
         lambda it: _counts_its_own_filter(it[0]),
+    ),
+    Rule(
+        "rows of a unit that a strategy counts are limited by their number alone",
+        lambda it: _bounds_rows_alone(it[1].bounding),
     ),
 )
 

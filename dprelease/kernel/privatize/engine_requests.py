@@ -61,7 +61,7 @@ def jobs_of(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]
     """
     people = release.privacy.bounding is not None
     ordered = sorted(steps, key=lambda step: step.threshold is None)
-    joined = {} if people else joined_groups(ordered)
+    joined = joined_groups(ordered, people=people)
     by_rows: dict[_Rows, list[Step]] = {}
     for step in ordered:
         by_rows.setdefault(_rows(step, joined, people=people), []).append(step)
@@ -107,8 +107,15 @@ def _job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
         points=alone.points if alone else None,
     )
     request = replace(request, inputs=inputs_of(release, request))
-    places = tuple(tuple(map(rows.groups.index, _groups(step.query))) for step in steps)
+    places = tuple(_places(_groups(step.query), rows.groups) for step in steps)
     return Job(request, tuple(steps), positions, places)
+
+
+def _places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...]:
+    """Where groups are in a table's; those of a whole table may stand there twice."""
+    if groups == table:
+        return tuple(range(len(table)))
+    return tuple(map(table.index, groups))
 
 
 def _within(measure: Measure, where: Expression | None) -> Measure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from dprelease.model import Group, MeasureKind, Step
+from dprelease.model import Expression, Group, MeasureKind, Step
 
 MOST_CELLS = 1 << 16
 """Of a table with the groups of several steps."""
@@ -17,25 +17,36 @@ MOST_CELLS = 1 << 16
 Groups = tuple[Group, ...]
 
 
-def joined_groups(steps: Iterable[Step]) -> Mapping[str, Groups]:
+def joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, Groups]:
     """Give for each step of a strategy, by name, the groups of the table that it is a part of.
 
-    Larger tables take in smaller ones while they hold at most ``MOST_CELLS``. Only of rows that are
-    units, each for itself: which rows are kept of a unit with many depends on the cells.
+    Larger tables take in smaller ones while they hold at most ``MOST_CELLS``. Of ``people`` which
+    rows are kept depends on the filter and the cells: all steps with one filter are parts of one
+    table, so that they count the same rows.
     """
-    sets = dict.fromkeys(step.query.groups for step in steps if _adds_up(step))
+    alike: dict[Expression | None, list[Step]] = {}
+    for step in filter(_adds_up, steps):
+        alike.setdefault(step.query.where if people else None, []).append(step)
+    made: dict[str, Groups] = {}
+    for members in alike.values():
+        tables = _tables(dict.fromkeys(step.query.groups for step in members), whole=people)
+        for step in members:
+            own = set(step.query.groups)
+            made[step.query.name] = next(table for table in tables if own <= set(table))
+    return made
+
+
+def _tables(sets: Iterable[Groups], *, whole: bool) -> list[Groups]:
+    """Tables that have the groups of each set; ``whole``: one, however large."""
     tables: list[Groups] = []
     for groups in sorted(sets, key=_cells, reverse=True):
-        place = next((at for at, table in enumerate(tables) if _fits(table, groups)), None)
+        fitting = (at for at, table in enumerate(tables) if whole or _fits(table, groups))
+        place = next(fitting, None)
         if place is None:
             tables.append(groups)
         else:
             tables[place] = _union(tables[place], groups)
-    return {
-        step.query.name: next(table for table in tables if set(step.query.groups) <= set(table))
-        for step in steps
-        if _adds_up(step)
-    }
+    return tables
 
 
 def _adds_up(step: Step) -> bool:

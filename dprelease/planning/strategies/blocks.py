@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
-from dprelease.model import Expression, Group, Query
+from dprelease.model import Expression, Group
 from dprelease.planning.budget_request import Demand, demand_of
 from dprelease.planning.steps import Draft
 from dprelease.statistics.registry import statistic_of
 
 MOST_CELLS = 10**8
 """A strategy that would have more cells is not tried."""
+
+
+MOST_JOINED = 10**6
+"""Cells of a table into which others are joined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,12 @@ class Block:
         return demand_of([read.query for draft in self.drafts for read in draft.reads])
 
     @property
+    def is_small(self) -> bool:
+        """Whether a table with all groups has no more cells than a joined one may have."""
+        groups = {group for draft in self.drafts for group in completed(draft.query.groups)}
+        return prod(len(group.labels) for group in groups) <= MOST_JOINED
+
+    @property
     def adds_up(self) -> bool:
         """Whether there is anything to plan together."""
         return len(self.drafts) > 1
@@ -56,8 +67,9 @@ def completed(groups: Sequence[Group]) -> tuple[Group, ...]:
 def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
     """Gather the drafts that may be planned together, for one budget.
 
-    Tables over the same rows are one block. A filtered count without groups is a condition on all
-    rows; filtered counts with the same groups are conditions in each of their cells.
+    Tables over the same rows are one block. Of a filter that has no several tables, a count without
+    groups is a condition on all rows, and counts with the same groups are conditions in each of
+    their cells. Rows of people that are counted by several filters are not the same rows.
     """
     counts = [draft for draft in drafts if _is_plain_count(draft) and not _family(draft)]
     # in an order that does not depend on that of the spec: what is added up in floats depends on it
@@ -66,7 +78,7 @@ def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
     conditions: dict[tuple[tuple[Group, ...], str], list[Draft]] = {}
     for draft in counts:
         query = draft.query
-        if query.where is None or (query.groups and not _has_siblings(query, counts)):
+        if query.where is None or not _is_condition(draft, counts):
             tables.setdefault((query.where, query.mechanism), []).append(draft)
         else:
             conditions.setdefault((query.groups, query.mechanism), []).append(draft)
@@ -100,12 +112,14 @@ def _order(block: Block) -> tuple[str, list[str], str]:
     return where, [group.column for group in block.groups], block.drafts[0].query.mechanism
 
 
-def _has_siblings(query: Query, counts: Sequence[Draft]) -> bool:
-    """Whether other filtered counts have the same groups, by other filters."""
-    return any(
-        other.query.groups == query.groups and other.query.where not in {None, query.where}
-        for other in counts
-    )
+def _is_condition(draft: Draft, counts: Sequence[Draft]) -> bool:
+    """Whether a filtered count is one of several conditions rather than one of several tables."""
+    query = draft.query
+    same = {other.query.groups for other in counts if other.query.where == query.where}
+    if len(same - {()}) > 1 or draft.neighbours.people:
+        return False
+    siblings = {other.query.where for other in counts if other.query.groups == query.groups}
+    return not query.groups or not siblings <= {None, query.where}
 
 
 def _family(draft: Draft) -> str:
@@ -122,7 +136,14 @@ def _is_plain_count(draft: Draft) -> bool:
         and (draft.demand.kind == "weight" or _family(draft) != "")
         and draft.released.transform == ((1,),)
         and not draft.released.axes
-        and not (draft.selects or query.private or query.axis or draft.neighbours.people)
+        and not (draft.selects or query.private or query.axis)
+        and _keeps_the_same_rows(draft)
         and draft.sensitivity.l1 > 0
         and all(not read.rows for read in draft.reads)
     )
+
+
+def _keeps_the_same_rows(draft: Draft) -> bool:
+    """Whether as many rows are kept of a unit, whatever the cells that they lie in."""
+    limits = draft.neighbours.contribution
+    return limits.groups == limits.per_group == limits.rows

@@ -17,12 +17,13 @@ Conditions: twice the count less the total for each, and the total.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from math import prod
+from typing import Protocol
 
 from dprelease.model import (
     CENTRED,
@@ -36,7 +37,7 @@ from dprelease.model import (
     Sensitivity,
     Term,
 )
-from dprelease.planning.strategies.blocks import MOST_CELLS, Block, completed
+from dprelease.planning.strategies.blocks import MOST_CELLS, MOST_JOINED, Block, completed
 from dprelease.planning.strategies.estimates import Estimates
 from dprelease.privacy import strategy_sensitivity
 from dprelease.statistics.base import Neighbours, Released
@@ -44,7 +45,14 @@ from dprelease.statistics.registry import statistic_of
 
 MOST_PIECES = 4096
 
-Groups = frozenset[Group]
+Axes = frozenset[int]
+"""Places of groups, in an order of those of all tables."""
+
+Figures = Mapping[Axes, Sequence[Term]]
+"""The terms of each table's figures; steps are named by the place of their piece."""
+
+Amounts = Mapping[Axes, Mapping[int, float]]
+"""How much of the variance of each piece's noise is in the figures of each table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,167 +73,220 @@ class Piece:
         return f"conditions in {what}" if self.conditions else what
 
 
-Figures = Mapping[Groups, Sequence[Term]]
-"""The terms of each table's figures; steps are named by the place of their piece."""
+class Reading(Protocol):
+    """How figures are read from pieces, given the variances of their noise."""
+
+    def figures(self, variances: Sequence[float]) -> Figures:
+        """Give the terms of each table."""
+
+    def amounts(self, variances: Sequence[float]) -> Amounts:
+        """Give what is in each table of the noise of each piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Figures that are read alike, whatever the variances."""
+
+    terms: Figures
+    shares: Amounts
+
+    def figures(self, variances: Sequence[float]) -> Figures:
+        """Give the terms of each table."""
+        return self.terms
+
+    def amounts(self, variances: Sequence[float]) -> Amounts:
+        """Give what is in each table of the noise of each piece."""
+        return self.shares
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Pieces, and how the tables' figures are read from them, by the variances of their noise."""
+    """Pieces, those of conditions last, and how the figures of a block are read from them.
+
+    ``tables``: the groups of each of the block's tables, in order; ``total``: of the table that
+    conditions are read with.
+    """
 
     pieces: tuple[Piece, ...]
-    figures: Callable[[Sequence[float]], Figures]
+    reading: Reading
+    tables: tuple[Axes, ...]
+    total: Axes
 
-    def terms(self, block: Block, variances: Sequence[float]) -> list[list[Term]]:
-        """Give the terms of the figures of each draft of a block, in order."""
-        figures = self.figures(variances)
-        made = [list(figures[frozenset(completed(d.query.groups))]) for d in block.tables]
+    def terms(self, variances: Sequence[float]) -> list[list[Term]]:
+        """Give the terms of the figures of each draft of the block, in order."""
+        figures = self.reading.figures(variances)
+        made = [list(figures[axes]) for axes in self.tables]
+        for number, row in self._own():
+            groups = tuple(range(len(self.pieces[number].groups)))
+            halved = (replace(term, factor=term.factor / 2) for term in figures[self.total])
+            made.append([Term(str(number), _HALF, row, groups), *halved])
+        return made
+
+    def amounts(self, variances: Sequence[float]) -> list[dict[int, float]]:
+        """Give what of the noise of each piece is in the figures of each draft, in order."""
+        amounts = self.reading.amounts(variances)
+        made = [dict(amounts[axes]) for axes in self.tables]
+        for number, _ in self._own():
+            quarters = {piece: amount / 4 for piece, amount in amounts[self.total].items()}
+            made.append({number: 0.25, **quarters})
+        return made
+
+    def _own(self) -> list[tuple[int, int]]:
+        """The piece of each condition, in order, and its place in it."""
         own = {
-            place: Term(str(number), _HALF, row, tuple(range(len(piece.groups))))
+            place: (number, row)
             for number, piece in enumerate(self.pieces)
             for row, place in enumerate(piece.conditions)
         }
-        for place in range(len(block.conditions)):
-            total = figures[frozenset(completed(block.groups))]
-            halved = (replace(term, factor=term.factor / 2) for term in total)
-            made.append([own[place], *halved])
-        return made
+        return [own[place] for place in sorted(own)]
 
 
 _HALF = Fraction(1, 2)
 
 
-def candidates_of(block: Block) -> Iterator[Candidate]:
-    """Give the ways to release a block, but for today's."""
+def candidates_of(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
+    """Give the ways to release a block, but for today's.
+
+    Where losses are ``concentrated`` nothing is better than centred pieces.
+    """
+    sets = [completed(draft.query.groups) for draft in block.tables]
     whole = completed(block.groups)
-    sets = list(dict.fromkeys(frozenset(completed(d.query.groups)) for d in block.tables))
-    if block.conditions and frozenset(whole) not in sets:
-        sets.append(frozenset(whole))
-    order = sorted(frozenset().union(*sets), key=lambda group: (group.column, group.labels))
-    sets.sort(key=lambda groups: [order.index(group) for group in _sorted(groups, order)])
-    places: dict[Fraction, list[int]] = {}
+    order = sorted({*whole, *(g for groups in sets for g in groups)}, key=_name)
+    places = {group: place for place, group in enumerate(order)}
+    tables = tuple(Axes(places[group] for group in groups) for groups in sets)
+    total = Axes(places[group] for group in whole)
+    wanted = sorted({*tables, *([total] if block.conditions else [])}, key=sorted)
+    by_weight: dict[Fraction, list[int]] = {}
     for place, draft in enumerate(block.conditions):
-        places.setdefault(draft.demand.weight, []).append(place)
-    conditions = [Piece(whole, conditions=tuple(members)) for members in places.values()]
-    for maker in (_centred, _nested):
-        if len(sets) > 1 and (made := maker(sets, order)) is not None:
-            pieces, figures = made
-            yield Candidate((*pieces, *conditions), partial(_whatever, figures))
-    for released in _plain(sets):
-        pieces = [Piece(_sorted(groups, order)) for groups in released]
-        best = Estimates(sets, [piece.groups for piece in pieces])
-        yield Candidate((*pieces, *conditions), best.figures)
+        by_weight.setdefault(draft.demand.weight, []).append(place)
+    conditions = [Piece(whole, conditions=tuple(members)) for members in by_weight.values()]
+    for pieces, reading in _readings(wanted, order, concentrated=concentrated):
+        yield Candidate((*pieces, *conditions), reading, tables, total)
 
 
-Made = tuple[list[Piece], Figures]
+def _name(group: Group) -> tuple[str, tuple[str, ...]]:
+    return group.column, group.labels
 
 
-def _whatever(figures: Figures, variances: Sequence[float]) -> Figures:
-    """The same figures, whatever the variances."""
-    return figures
+def _readings(
+    tables: Sequence[Axes], order: Sequence[Group], *, concentrated: bool
+) -> Iterator[tuple[Sequence[Piece], Reading]]:
+    sizes = [len(group.labels) for group in order]
+    if len(tables) > 1:
+        for maker in (_centred, _nested):
+            made = maker(tables, order, sizes)
+            if made is not None:
+                yield made
+    if len(tables) == 1 or not concentrated:
+        for released in _plain(tables, sizes):
+            pieces = [Piece(tuple(order[place] for place in sorted(one))) for one in released]
+            yield pieces, Estimates(tables, released, sizes)
 
 
-def _labels(groups: Sequence[Group] | Groups) -> int:
-    return prod(len(group.labels) for group in groups)
+Made = tuple[Sequence[Piece], Reading]
 
 
-def _sorted(groups: Groups, order: Sequence[Group]) -> tuple[Group, ...]:
-    return tuple(group for group in order if group in groups)
+def _cells(axes: Iterable[int], sizes: Sequence[int]) -> int:
+    return prod(sizes[place] for place in axes)
 
 
-def _all_of(place: int, groups: Sequence[Group], factor: Fraction) -> Term:
-    """The cells of a piece, all of whose groups the figure has."""
-    return Term(str(place), factor, 0, tuple(range(len(groups))))
+def _all_of(place: int, number: int, factor: Fraction) -> Term:
+    """The cells of a piece, all of whose groups, so many, the figure has."""
+    return Term(str(place), factor, 0, tuple(range(number)))
 
 
-def _centred(sets: Sequence[Groups], order: Sequence[Group]) -> Made | None:
-    closure: dict[Groups, int] = {}
-    pieces: list[Piece] = []
-    for groups in sets:
-        if _labels(groups) > MOST_CELLS:
+def _centred(tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]) -> Made | None:
+    closure: dict[Axes, int] = {}
+    for axes in tables:
+        if _cells(axes, sizes) > MOST_CELLS:
             return None
-        mixable = [group for group in _sorted(groups, order) if len(group.labels) > 1]
-        for size in range(len(mixable) + 1):
-            for inner in combinations(mixable, size):
-                if frozenset(inner) in closure:
-                    continue
-                if len(pieces) >= MOST_PIECES:
+        mixable = [place for place in sorted(axes) if sizes[place] > 1]
+        for number in range(len(mixable) + 1):
+            for inner in map(Axes, combinations(mixable, number)):
+                closure.setdefault(inner, len(closure))
+                if len(closure) > MOST_PIECES:
                     return None
-                closure[frozenset(inner)] = len(pieces)
-                pieces.append(Piece(inner, (CENTRED,) * size))
-    figures = {
-        groups: [
-            _all_of(place, tuple(inner), Fraction(1, _labels(groups) * _labels(inner)))
-            for inner, place in closure.items()
-            if inner <= groups
+    pieces = [
+        Piece(tuple(order[place] for place in sorted(inner)), (CENTRED,) * len(inner))
+        for inner in closure
+    ]
+    terms: dict[Axes, list[Term]] = {}
+    shares: dict[Axes, dict[int, float]] = {}
+    for axes in tables:
+        whole = _cells(axes, sizes)
+        inside = [(inner, place) for inner, place in closure.items() if inner <= axes]
+        terms[axes] = [
+            _all_of(place, len(inner), Fraction(1, whole * _cells(inner, sizes)))
+            for inner, place in inside
         ]
-        for groups in sets
-    }
-    return pieces, figures
+        shares[axes] = {
+            place: prod((sizes[at] - 1) / sizes[at] for at in inner) / whole**2
+            for inner, place in inside
+        }
+    return pieces, Fixed(terms, shares)
 
 
-def _nested(sets: Sequence[Groups], order: Sequence[Group]) -> Made | None:
-    chain = sorted(sets, key=len)
+def _nested(tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]) -> Made | None:
+    chain = sorted(tables, key=len)
     if any(len(more - less) != 1 or not less < more for less, more in pairwise(chain)):
         return None
-    pieces = [Piece(_sorted(chain[0], order))]
-    figures = {chain[0]: [_all_of(0, pieces[0].groups, Fraction(1))]}
+    first = sorted(chain[0])
+    pieces = [Piece(tuple(order[place] for place in first))]
+    terms = {chain[0]: [_all_of(0, len(first), Fraction(1))]}
+    shares = {chain[0]: {0: 1.0}}
     for less, more in pairwise(chain):
         (new,) = more - less
-        whole = _sorted(more, order)
-        axes = tuple(CENTRED if group == new else EACH for group in whole)
-        share = Fraction(1, len(new.labels))
-        coarser = [replace(term, factor=term.factor * share) for term in figures[less]]
-        figures[more] = [_all_of(len(pieces), whole, share**2), *coarser]
-        pieces.append(Piece(whole, axes))
-    return pieces, figures
+        whole, size = sorted(more), sizes[new]
+        axes = tuple(CENTRED if place == new else EACH for place in whole)
+        coarser = [replace(term, factor=term.factor / size) for term in terms[less]]
+        terms[more] = [_all_of(len(pieces), len(whole), Fraction(1, size**2)), *coarser]
+        shares[more] = {place: share / size**2 for place, share in shares[less].items()}
+        shares[more][len(pieces)] = (size - 1) / size**3
+        pieces.append(Piece(tuple(order[place] for place in whole), axes))
+    return pieces, Fixed(terms, shares)
 
 
 MOST_PLAIN = 64
 """More tables than these are not joined, nor estimated from each other as they are."""
 
-MOST_JOINED = 10**6
-"""Cells of a table into which others are joined."""
 
-
-def _plain(sets: Sequence[Groups]) -> list[list[Groups]]:
+def _plain(tables: Sequence[Axes], sizes: Sequence[int]) -> list[list[Axes]]:
     """Which tables may be released as they are: all, the largest ones, or a few joined ones."""
-    if len(sets) > MOST_PLAIN:
+    if len(tables) > MOST_PLAIN:
         return []
-    options = [list(sets), _largest(sets), _joined(sets)]
+    largest = [axes for axes in tables if not any(axes < other for other in tables)]
+    options = [list(tables), largest, _joined(tables, sizes)]
     return [option for place, option in enumerate(options) if option not in options[:place]]
 
 
-def _largest(sets: Sequence[Groups]) -> list[Groups]:
-    return [groups for groups in sets if not any(groups < other for other in sets)]
-
-
-def _joined(sets: Sequence[Groups]) -> list[Groups]:
+def _joined(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
     """Join the two tables from which most is gained, as long as that errs less."""
-    released = list(sets)
+    cells = lru_cache(maxsize=None)(partial(_cells, sizes=sizes))
+
+    def need(released: Sequence[Axes]) -> float:
+        """About the error of all figures where losses are pure: the sum of cube roots.
+
+        Each is read from the released table with the fewest cells.
+        """
+        parts = dict.fromkeys(released, 0.0)
+        for axes in tables:
+            source = min((other for other in released if axes <= other), key=cells)
+            parts[source] += cells(source) / cells(axes)
+        return sum(math.cbrt(part) for part in parts.values())
+
+    released = sorted(tables, key=sorted)
     while len(released) > 1:
+        unions = {one | two for one, two in combinations(released, 2)}
         options = [
-            [*(other for other in released if not other <= one | two), one | two]
-            for one, two in combinations(released, 2)
-            if _labels(one | two) <= MOST_JOINED
+            [*(other for other in released if not other <= union), union]
+            for union in sorted(unions, key=sorted)
+            if cells(union) <= MOST_JOINED
         ]
-        best = min(options, key=lambda joined: _need(sets, joined), default=released)
-        if _need(sets, best) >= _need(sets, released):
+        best = min(options, key=need, default=released)
+        if need(best) >= need(released):
             break
         released = best
     return released
-
-
-def _need(sets: Sequence[Groups], released: Sequence[Groups]) -> float:
-    """About the error of all figures where losses are pure: the sum of cube roots.
-
-    Each is read from the released table with the fewest cells.
-    """
-    cells = dict.fromkeys(released, 0.0)
-    for groups in sets:
-        source = min((other for other in released if groups <= other), key=_labels)
-        cells[source] += _labels(source) / _labels(groups)
-    return sum(math.cbrt(number) for number in cells.values())
 
 
 def query_of(block: Block, piece: Piece, name: str) -> Query:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dprelease.model import Read, Reading, Release, Sensitivity, Term
+from dprelease.model import Expression, Read, Reading, Release, Sensitivity
 from dprelease.planning.budget_request import Demand, root
-from dprelease.planning.figure_errors import Errors, errors_of, expected, spread
+from dprelease.planning.figure_errors import Errors, errors_of, expected
 from dprelease.planning.shared_releases import added_up, unmerged_drafts_of
 from dprelease.planning.steps import Draft
 from dprelease.planning.strategies.blocks import Block, blocks_of
@@ -24,7 +24,6 @@ from dprelease.planning.strategies.candidates import (
     released_by,
     sensitivity_of,
 )
-from dprelease.statistics.shared.combined_terms import by_integer
 
 WORTH = 0.995
 """A strategy is taken where the weighted error is no more than this of what it was."""
@@ -55,11 +54,15 @@ def together(
     made: list[Draft] = []
     best: list[Draft] | None = None
     least = WORTH * search.weighted(search.today)
+    used: set[Expression | None] = set()
     for number, block in enumerate(blocks, start=1):
+        people = block.drafts[0].neighbours.people
+        if people and (block.where in used or not block.is_small):
+            continue  # all that counts the same rows of people is asked for in one table
         rest = [draft for draft in bases if draft not in block.drafts]
         options = [
             option
-            for candidate in candidates_of(block)
+            for candidate in candidates_of(block, concentrated=concentrated)
             if (option := search.adjusted(block, candidate, number, rest, made)) is not None
         ]
         if not options:
@@ -67,6 +70,7 @@ def together(
         error, pieces = min(options, key=lambda option: option[0])
         if error <= least:
             bases, made, least = rest, [*made, *pieces], WORTH * error
+            used.add(block.where)
             best = search.complete(rest, made)
     return best
 
@@ -100,25 +104,26 @@ class _Search:
         others: Sequence[Draft],
     ) -> tuple[float, list[Draft]] | None:
         """The pieces with weights such that no figure errs more; None if none are found."""
-        today = self.today
+        today, remaining = self.today, self.complete(rest, others)
         factors = {draft.name: 1.0 for draft in block.drafts}
         variances = [1.0] * len(candidate.pieces)
-        for number_of_tries in range(_ROUNDS):
-            terms = candidate.terms(block, variances)
-            pieces = self.pieces(block, candidate, number, terms, factors)
+        for attempt in range(_ROUNDS):
+            amounts = candidate.amounts(variances)
+            pieces = self.pieces(block, candidate, number, amounts, factors)
             weights = [piece.demand.weight for piece in pieces]
             if min(weights) < _LEAST * max(weights):
                 return None  # another candidate does without what is hardly used
-            drafts = self.complete(rest, [*others, *pieces])
-            noise = expected(drafts, concentrated=self.concentrated)
-            errors = errors_of(drafts, noise)
-            settled = variances
-            variances = [noise[piece.name] for piece in pieces]
-            if number_of_tries == 0:
+            noise = expected([*remaining, *pieces], concentrated=self.concentrated)
+            settled, variances = variances, [noise[piece.name] for piece in pieces]
+            errors = dict(errors_of(remaining, noise))
+            for draft, shares in zip(block.drafts, amounts, strict=True):
+                error = sum(share * variances[place] for place, share in shares.items())
+                errors |= {read.query.name: error for read in draft.reads}
+            if attempt == 0:
                 continue  # the estimates were for noise of one size
             ratios = {name: errors[name] / today[name] for name in errors if today[name]}
             if max(ratios.values()) <= 1 and _close(variances, settled):
-                return self.weighted(errors), pieces
+                return self.weighted(errors), _with_reads(block, candidate, variances, pieces)
             above = {name: ratios[name] for name in factors if ratios[name] > _CLOSE}
             if not above and max(ratios.values()) > 1:
                 return None
@@ -130,16 +135,15 @@ class _Search:
         block: Block,
         candidate: Candidate,
         number: int,
-        terms: Sequence[Sequence[Term]],
+        amounts: Sequence[Mapping[int, float]],
         factors: Mapping[str, float],
     ) -> list[Draft]:
         """Drafts of the pieces, each weighted by what its noise does to the figures."""
         matters = [0.0] * len(candidate.pieces)
-        for draft, of_figure in zip(block.drafts, terms, strict=True):
+        for draft, shares in zip(block.drafts, amounts, strict=True):
             worth = factors[draft.name] * float(draft.demand.weight) / draft.sensitivity.l1**2
-            for (place, _), same in by_integer(of_figure).items():
-                piece = candidate.pieces[int(place)]
-                matters[int(place)] += worth * spread(piece.groups, piece.axes, same)
+            for place, share in shares.items():
+                matters[place] += worth * share
         neighbours = block.drafts[0].neighbours
         moves = [sensitivity_of(block, piece, neighbours) for piece in candidate.pieces]
         # rounded, so that pieces alike have equal weights, whatever the order of what was added up
@@ -148,15 +152,13 @@ class _Search:
             for matter, change in zip(matters, moves, strict=True)
         ]
         names = _names(candidate, number)
-        reads = _reads(block, terms, names)
         return [
             Draft(
                 query_of(block, piece, name),
                 released_by(block, piece),
                 change,
                 neighbours,
-                tuple(read for read in reads if read.step == name),
-                demand,
+                demand=demand,
             )
             for piece, name, change, demand in zip(
                 candidate.pieces, names, moves, _demands(block.budget, weights, moves), strict=True
@@ -193,15 +195,18 @@ def _names(candidate: Candidate, number: int) -> list[str]:
     return names
 
 
-def _reads(block: Block, terms: Sequence[Sequence[Term]], names: Sequence[str]) -> list[Read]:
-    reads = []
-    for draft, of_figure in zip(block.drafts, terms, strict=True):
-        named = tuple(replace(term, step=names[int(term.step)]) for term in of_figure)
-        reads += [
-            Read(read.query, named[0].step, (), Reading.COMBINED, terms=named)
-            for read in draft.reads
-        ]
-    return reads
+def _with_reads(
+    block: Block, candidate: Candidate, variances: Sequence[float], pieces: Sequence[Draft]
+) -> list[Draft]:
+    """The pieces with all that is read of them, each figure with the first one that it is of."""
+    reads: dict[str, list[Read]] = {}
+    for draft, terms in zip(block.drafts, candidate.terms(variances), strict=True):
+        named = tuple(replace(term, step=pieces[int(term.step)].name) for term in terms)
+        first = named[0].step
+        reads.setdefault(first, []).extend(
+            Read(read.query, first, (), Reading.COMBINED, terms=named) for read in draft.reads
+        )
+    return [replace(piece, reads=tuple(reads.get(piece.name, ()))) for piece in pieces]
 
 
 def _close(variances: Sequence[float], others: Sequence[float]) -> bool:

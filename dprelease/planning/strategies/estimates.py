@@ -11,15 +11,15 @@ squares; as in Barak et al. 2007 and Hay et al. 2010 for single cases).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
 from math import prod
 
-from dprelease.model import Group, Term
+from dprelease.model import Term
 
-Groups = frozenset[Group]
+Axes = frozenset[int]
 
 DIGITS = 6
 """Weights are rounded to so many places, so that they add up to exactly 1."""
@@ -27,52 +27,75 @@ DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Tables to estimate, and the groups of those that are released as they are."""
+    """Tables to estimate, and those that are released as they are: places of their groups.
 
-    tables: Sequence[Groups]
-    released: Sequence[tuple[Group, ...]]
+    ``sizes`` are the numbers of labels of all groups.
+    """
 
-    def figures(self, variances: Sequence[float]) -> Mapping[Groups, Sequence[Term]]:
+    tables: Sequence[Axes]
+    released: Sequence[Axes]
+    sizes: Sequence[int]
+
+    def figures(self, variances: Sequence[float]) -> Mapping[Axes, Sequence[Term]]:
         """Give the terms of each table's figures; steps are named by the place of their table.
 
         ``variances``: those of the noise of the released tables.
         """
-        weights = [self._weights(groups, variances) for groups in self.released]
+        weights = {axes: _rounded(weights) for axes, weights in self._weights(variances).items()}
         return {table: list(self._terms(table, weights)) for table in self.tables}
 
-    def _weights(
-        self, groups: Sequence[Group], variances: Sequence[float]
-    ) -> Mapping[Groups, Fraction]:
-        """The weight of a released table in the estimate of each of its components."""
-        place = self.released.index(tuple(groups))
-        made = {}
-        for component in _subsets(groups):
-            having = [at for at, other in enumerate(self.released) if component <= set(other)]
-            inverse = [1 / (variances[at] * _labels(self.released[at])) for at in having]
-            shares = [round(part / sum(inverse) * 10**DIGITS) for part in inverse]
-            shares[0] += 10**DIGITS - sum(shares)
-            made[component] = Fraction(shares[having.index(place)], 10**DIGITS)
-        return made
+    def amounts(self, variances: Sequence[float]) -> Mapping[Axes, Mapping[int, float]]:
+        """Give how much of the noise of each released table is in each table's figures.
 
-    def _terms(self, table: Groups, weights: Sequence[Mapping[Groups, Fraction]]) -> Iterator[Term]:
+        Of component B, the product of n - 1 over its groups is what it has of all cells.
+        """
+        amounts: dict[Axes, dict[int, float]] = {}
+        weights = self._weights(variances)
+        for table in self.tables:
+            shares = amounts.setdefault(table, {})
+            for component in _subsets(table):
+                parts = prod(self.sizes[at] - 1 for at in component) / self._cells(table) ** 2
+                for place, weight in weights[component].items():
+                    cells = self._cells(self.released[place])
+                    shares[place] = shares.get(place, 0.0) + parts * weight**2 * cells
+        return amounts
+
+    def _cells(self, axes: Iterable[int]) -> int:
+        return prod(self.sizes[place] for place in axes)
+
+    def _weights(self, variances: Sequence[float]) -> dict[Axes, dict[int, float]]:
+        """The weight of each released table in the estimates of its components."""
+        inverse: dict[Axes, dict[int, float]] = {}
+        for place, axes in enumerate(self.released):
+            for component in _subsets(axes):
+                precision = 1 / (variances[place] * self._cells(axes))
+                inverse.setdefault(component, {})[place] = precision
+        return {
+            component: {place: part / sum(parts.values()) for place, part in parts.items()}
+            for component, parts in inverse.items()
+        }
+
+    def _terms(self, table: Axes, weights: Mapping[Axes, Mapping[int, Fraction]]) -> Iterator[Term]:
         """A component over B centred is the sum over C in B of (-1)^|B - C| times cells over C."""
-        for place, groups in enumerate(self.released):
-            common = [group for group in groups if group in table]
+        for place, axes in enumerate(self.released):
+            common = axes & table
             for agreeing in _subsets(common):
                 factor = Fraction(0)
-                for component in _subsets(common):
-                    if agreeing <= component:
-                        sign = (-1) ** len(component - agreeing)
-                        factor += sign * weights[place][component]
+                for more in _subsets(common - agreeing):
+                    factor += (-1) ** len(more) * weights[agreeing | more][place]
                 if factor:
-                    places = tuple(at for at, group in enumerate(groups) if group in agreeing)
-                    yield Term(str(place), factor / _labels(table - agreeing), 0, places)
+                    places = tuple(at for at, axis in enumerate(sorted(axes)) if axis in agreeing)
+                    yield Term(str(place), factor / self._cells(table - agreeing), 0, places)
 
 
-def _labels(groups: Sequence[Group] | Groups) -> int:
-    return prod(len(group.labels) for group in groups)
+def _rounded(weights: Mapping[int, float]) -> dict[int, Fraction]:
+    """The weights as fractions that add up to 1."""
+    parts = {place: round(weight * 10**DIGITS) for place, weight in weights.items()}
+    parts[min(parts)] += 10**DIGITS - sum(parts.values())
+    return {place: Fraction(part, 10**DIGITS) for place, part in parts.items()}
 
 
-def _subsets(groups: Sequence[Group]) -> Iterator[Groups]:
-    sizes = range(len(groups) + 1)
-    return map(frozenset, chain.from_iterable(combinations(groups, size) for size in sizes))
+def _subsets(axes: Iterable[int]) -> Iterator[Axes]:
+    places = sorted(axes)
+    sizes = range(len(places) + 1)
+    return map(Axes, chain.from_iterable(combinations(places, size) for size in sizes))

@@ -27,7 +27,7 @@ def paid(
     names: dict[tuple[bool, str], list[str]] = {}
     costs: dict[tuple[bool, str], float] = {}
     for query in queries:
-        release = (False, query.name) if query.shares is None else (True, query.shares.release)
+        release = (query.lender is not None, query.lender or query.name)
         names.setdefault(release, []).append(query.name)
         costs.setdefault(release, query.rho if in_rho and query.rho is not None else query.epsilon)
     of_records = [

@@ -22,7 +22,7 @@ def has_dots(query: Query) -> bool:
     """Whether a figure is one released number: the truth, and one draw of noise."""
     return (
         statistic_of(query.statistic).one_number
-        and query.shares is None
+        and query.lender is None
         and query.threshold is None
         and query.mechanism in {"laplace", "staircase", "gaussian"}
         and query.scale > 0

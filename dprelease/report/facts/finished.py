@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import pi, sqrt
+from typing import NamedTuple
 
 from dprelease.finishing.tables import SUPPRESSED, Noisy, deeds, forms_of, group_of, noisy_figures
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
@@ -15,25 +16,39 @@ from dprelease.postprocess.number_text import listing, number, percent
 from dprelease.report.facts.model import Finishing
 from dprelease.report.numbers import text
 
+MOST_TABLES = 12
 RAW = "report.json holds the figure as it was released (`raw`)"
 
 
-def finishing_of(plan: Plan, read: Read) -> Finishing | None:
-    """State what is done to the figures of a query; None where they are published as released."""
-    query, finish = read.query, read.query.finish
-    if finish == AS_RELEASED:
-        return None
-    group = _group(plan, query)
-    others = tuple(noisy.query.name for noisy in group if noisy.query != query)
+def finishings(plan: Plan) -> dict[str, Finishing]:
+    """State what is done to the figures of each query, by name, where anything is."""
+    groups: dict[object, list[Read]] = {}
+    for read in plan.reads:
+        if read.query.finish != AS_RELEASED:
+            groups.setdefault(group_of(read.query) or read.query.name, []).append(read)
+    stated = {}
+    for reads in groups.values():
+        figures = noisy_figures(plan, reads)
+        deviations = [sqrt(noisy.variance or 0) for noisy in figures]
+        after = _after(figures) if len(reads) > 1 else deviations
+        tables = list(dict.fromkeys(read.query.table for read in reads))
+        for read, before, final in zip(reads, deviations, after, strict=True):
+            upward = UPWARD.get(plan.step(read).noise.family, 0.5)
+            words = _words(read.query, _Noise(before, final, upward, tables))
+            stated[read.query.name] = _stated(read.query.finish, tuple(words))
+    return stated
+
+
+def _stated(finish: Finish, explained: tuple[str, ...]) -> Finishing:
     usual = finish.flag_unreliable_at == AS_RELEASED.flag_unreliable_at
     return Finishing(
-        agrees_with=others,
+        consistent=finish.consistent,
         nonnegative=finish.nonnegative,
         integer=finish.integer,
         publish_if=condition_of(finish),
         round_to=None if finish.round_to is None else text(finish.round_to),
         flag_unreliable_at=None if usual else text(finish.flag_unreliable_at),
-        explained=tuple(_words(query, group, plan.step(read).noise.family)),
+        explained=explained,
     )
 
 
@@ -55,43 +70,42 @@ def condition_of(finish: Finish) -> str | None:
     return None if finish.publish_if is None else finish.publish_if.text
 
 
-def _group(plan: Plan, query: Query) -> Sequence[Noisy]:
-    """The query, with those that its figures are made to agree with; none if nothing is done."""
-    group = group_of(query)
-    if group is None:
-        return ()
-    return noisy_figures(plan, [read for read in plan.reads if group_of(read.query) == group])
+class _Noise(NamedTuple):
+    """Standard deviations of a cell's noise before and after agreement, and what it is about.
+
+    ``upward``: the mean of what is above 0 of the noise, as a share of that. ``tables`` agree.
+    """
+
+    before: float
+    after: float
+    upward: float
+    tables: Sequence[str]
 
 
-def _words(query: Query, group: Sequence[Noisy], family: NoiseFamily) -> Iterator[str]:
+def _words(query: Query, noise: _Noise) -> Iterator[str]:
     finish = query.finish
-    noisy = next((noisy for noisy in group if noisy.query == query), None)
-    deviation = 0.0
-    if noisy is not None and noisy.variance is not None:
-        deviation = sqrt(noisy.variance)
-    if len(group) > 1:
-        after = _after(query, group)
-        tables = list(dict.fromkeys(other.query.table for other in group))
+    if finish.consistent:
+        more = len(noise.tables) - MOST_TABLES
+        tables = [*noise.tables[:MOST_TABLES], *([f"{more} more"] if more > 0 else [])]
         of = "tables" if len(tables) > 1 else "table"
         yield f"Made to agree in the {of} {listing(tables)}: cells add up to totals exactly."
         yield (
             "That is the weighted least squares of all noisy figures of the same records. It "
             "biases nothing, if all records count in each of these tables."
         )
-        if deviation:
+        if noise.before:
             yield (
-                f"The standard deviation of a cell's noise goes from {_size(deviation)} to "
-                f"{_size(after)} by that."
+                f"The standard deviation of a cell's noise goes from {_size(noise.before)} to "
+                f"{_size(noise.after)} by that."
             )
-        deviation = after
-    if finish.nonnegative and deviation:
-        yield from _nonnegative(query, deviation * UPWARD.get(family, 0.5), alone=len(group) < 2)
+    if finish.nonnegative and noise.after:
+        yield from _nonnegative(query, noise.after * noise.upward, alone=not finish.consistent)
     if finish.integer:
         yield (
             "Rounded to whole numbers so that totals are kept: the largest remainders are rounded "
             "up. A figure moves by about 1 at most by that, as often up as down."
         )
-    if len(group) > 1 or finish.nonnegative or finish.integer:
+    if finish.consistent or finish.nonnegative or finish.integer:
         yield f"The half-width is that of the noisy figure before all this; {RAW}."
     if (condition := condition_of(finish)) is not None:
         yield f"Shown only where {condition}; else it is empty, and its flag is {SUPPRESSED}."
@@ -138,15 +152,13 @@ def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
     )
 
 
-def _after(query: Query, group: Sequence[Noisy]) -> float:
-    """The standard deviation of a cell's noise after least squares."""
+def _after(group: Sequence[Noisy]) -> list[float]:
+    """The standard deviations of cells' noise after least squares."""
     # Imported here for start-up: most releases are published as they are.
     from dprelease.finishing.agreement import Counts, noise_left
 
     forms, sizes = forms_of(group, [noisy.query.cells for noisy in group])
-    variances = noise_left([Counts(axes, (), variance) for axes, variance in forms], sizes)
-    place = next(i for i, noisy in enumerate(group) if noisy.query == query)
-    return sqrt(variances[place])
+    return list(map(sqrt, noise_left([Counts(axes, (), one) for axes, one in forms], sizes)))
 
 
 def _size(value: float) -> str:

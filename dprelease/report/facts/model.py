@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dprelease.report.facts.record_level.model import Fact, Number, RecordTable
+from dprelease.report.facts.strategy_model import StrategyFacts
 
 Scalar = str | int | float | bool | None
 
@@ -137,7 +138,7 @@ class ExampleHalfwidth(Fact):
 class Finishing(Fact):
     """What is done to a query's noisy figures before they are published, and what comes of it."""
 
-    agrees_with: tuple[str, ...] = ()
+    consistent: bool = False
     nonnegative: bool = False
     integer: bool = False
     publish_if: str | None = None
@@ -183,6 +184,12 @@ class Query(Fact):
     explained: tuple[str, ...]
     stairs: tuple[int, ...] | None = None
     finishing: Finishing | None = None
+    together: str | None = None
+
+    @property
+    def lender(self) -> str | None:
+        """The query that states the cost of what several are read from; None where none share."""
+        return self.together or (None if self.shares is None else self.shares.release)
 
     @property
     def title(self) -> str:
@@ -295,6 +302,7 @@ class PlanFacts(Fact):
     guarantee: str
     bounding: tuple[str, ...]
     queries: tuple[Query, ...]
+    strategies: tuple[StrategyFacts, ...] = ()
     perturb: tuple[RecordTable, ...] = ()
     accounting: Accounting
     meaning: Meaning

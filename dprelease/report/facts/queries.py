@@ -9,18 +9,20 @@ from math import prod
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
 from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
-from dprelease.report.facts.finished import finishing_of
+from dprelease.report.facts.finished import finishings
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.model import (
     Accounting,
     Accuracy,
     ExampleHalfwidth,
+    Finishing,
     NoiseScale,
     Query,
     RatioPart,
     Sensitivity,
     Shares,
 )
+from dprelease.report.facts.strategies import Whole, wholes_of
 from dprelease.report.numbers import root, text, upward
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import read_release as reading
@@ -50,18 +52,31 @@ def _scaled(step: Step, unit: Fraction) -> int | float:
     return upward(parameter * unit)
 
 
-def query_facts(plan: Plan, read: Read) -> Query:
+def queries_facts(plan: Plan) -> tuple[Query, ...]:
+    """State every query of a plan, with what is done to its figures."""
+    done, wholes = finishings(plan), wholes_of(plan)
+    return tuple(
+        _query_facts(plan, read, done.get(read.query.name), wholes.get(read.query.name))
+        for read in plan.reads
+    )
+
+
+def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Whole | None) -> Query:
     """State a query: mechanism, loss, sensitivity, scale, expected error.
 
     Of a query that shares a release with others, loss, sensitivity and scale are those of that
-    release: it is paid for once, for all of ``shares.with``. ``cells`` is None where keys are
-    private.
+    release: it is paid for once, for all of ``shares.with``. Of queries planned together the loss
+    is that of all their steps, ``together`` the first of them, and the scale that of noise with the
+    figures' standard deviation. ``cells`` is None where keys are private.
     """
     interval = plan.release.output.interval
     released = plan.step(read)
-    others = [other.name for other in plan.shared_by(released) if other != read.query]
+    # what is planned together is told once, for all of it
+    together = () if whole else plan.shared_by(released)
+    others = [other.name for other in together if other != read.query]
     step, query = reading.view(read, plan), read.query
-    loss, statistic, target = step.loss, statistic_of(query.statistic), query.accuracy
+    loss = whole.loss if whole else step.loss
+    statistic, target = statistic_of(query.statistic), query.accuracy
     groups = statistic.published(query)
     linear = read.reading is Reading.LINEAR
     unit = max(map(abs, read.factors)) if linear else step.unit[0]
@@ -107,9 +122,23 @@ def query_facts(plan: Plan, read: Read) -> Query:
         example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
         expected_error=reading.expected_error(read, plan, interval),
         meaningful_from=statistic.meaningful_from(step, interval),
-        explained=(*explained(step, interval), *_shared_words(plan, read, others)),
+        explained=(
+            *explained(step, interval),
+            *(_together_words(step) if whole else ()),
+            *_shared_words(plan, read, others),
+        ),
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
-        finishing=finishing_of(plan, read),
+        finishing=finishing,
+        together=whole.first if whole else None,
+    )
+
+
+def _together_words(step: Step) -> Iterator[str]:
+    """Explain the numbers of a figure that is combined of several released ones."""
+    yield (
+        "Planned together with other queries: the figure is combined of several released integers. "
+        "Loss is that of all that is released for these queries, and is paid for once. The scale "
+        f"is that of {step.noise.family} noise with the standard deviation of the figure's noise."
     )
 
 

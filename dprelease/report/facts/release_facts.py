@@ -44,9 +44,10 @@ from dprelease.report.facts.model import (
     TableColumn,
 )
 from dprelease.report.facts.model import Column as ColumnFacts
-from dprelease.report.facts.queries import accounting_facts, query_facts
+from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.facts.record_level.wording import record_words, table_words
+from dprelease.report.facts.strategies import strategies_of
 from dprelease.report.facts.units import (
     beliefs,
     bounding_words,
@@ -103,7 +104,8 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         deployment=_deployment(release, plan),
         guarantee=_guarantee(plan) + local.guarantee,
         bounding=(*(bounding_words(release) if plan.reads else ()), *local.bounding),
-        queries=tuple(query_facts(plan, read) for read in plan.reads),
+        queries=queries_facts(plan),
+        strategies=strategies_of(plan),
         perturb=record_tables(plan, records),
         accounting=accounting_facts(plan),
         meaning=Meaning(

@@ -42,7 +42,7 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     finishes = [query.finishing for query in facts.queries]
     if not all(finish is not None and finish.nonnegative for finish in finishes):
         yield "A count can be negative: noise was added to a small number."
-    if not all(finish is not None and finish.agrees_with for finish in finishes):
+    if not all(finish is not None and finish.consistent for finish in finishes):
         yield "Cells do not add up to totals released by another query: each has noise of its own."
     yield from _of_finishing(facts)
     yield (
@@ -71,7 +71,7 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
         (column_name(query.name), query.finishing) for query in facts.queries if query.finishing
     ]
     said = {
-        "agree with each other: cells add up to totals": [n for n, f in done if f.agrees_with],
+        "agree with each other: cells add up to totals": [n for n, f in done if f.consistent],
         "were moved to 0 or more, and keep their total": [n for n, f in done if f.nonnegative],
         "were made whole so that totals are kept": [n for n, f in done if f.integer],
         "are rounded for display": [n for n, f in done if f.round_to],
@@ -79,7 +79,7 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
     for what, names in said.items():
         if names:
             yield f"Figures of {listing(list(dict.fromkeys(names)))} {what}."
-    if any(f.agrees_with or f.nonnegative or f.integer for _, f in done):
+    if any(f.consistent or f.nonnegative or f.integer for _, f in done):
         yield (
             "Where figures were changed after the noise, `_noise_moe` is that of the noisy figure, "
             "which report.json holds as `raw`."

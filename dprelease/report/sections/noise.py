@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
+from dprelease.postprocess.number_text import listing
 from dprelease.report.charts.noises import dots_chart, error_chart
 from dprelease.report.document import (
     Definitions,
@@ -16,9 +18,12 @@ from dprelease.report.document import (
     Table,
 )
 from dprelease.report.facts.model import PlanFacts, Query, Sensitivity
+from dprelease.report.facts.strategy_model import StrategyFacts, StrategyGroup, StrategyStep
 from dprelease.report.numbers import shortened, written
 
 HEAD = ("query", "statistic", "by", "cells", "noise", "expected error", "epsilon", "delta")
+
+MOST_ROWS = 4
 
 
 def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
@@ -36,6 +41,7 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     parts: tuple[Part, ...] = (
         Paragraph(f"The expected error is the half-width of the {level:g}% noise interval."),
         Table("queries", "Queries", HEAD, tuple(map(_row, facts.queries)), (3, 6, 7)),
+        *_together(facts.strategies),
         *((Group("pair", charts),) if charts else ()),
         Heading("Sensitivity, mechanism and scale of each query"),
         Paragraph(
@@ -52,6 +58,53 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
         ),
     )
     return Section("noise", f"How the noise {'was' if released else 'is'} made", "Noise", parts)
+
+
+def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
+    """Say what is planned together, what is released for it, and how much less that errs."""
+    if strategies:
+        yield Heading("Planned together")
+    for number, strategy in enumerate(strategies, start=1):
+        yield Paragraph(" ".join(strategy.explained))
+        rows = tuple(
+            (query.name, *(written(shortened(size)) for size in sizes), query.saved)
+            for query in strategy.queries
+            for sizes in [(query.deviation, query.alone)]
+        )
+        yield Table(
+            f"together-{number}",
+            "Standard deviation of the noise",
+            ("query", "planned together", "alone", "less"),
+            rows,
+            (1, 2, 3),
+        )
+        yield Details(
+            f"released for strategy {number}",
+            (
+                Table(
+                    f"together-{number}-released",
+                    "What is released in their place",
+                    ("released", "each cell", "noise", "epsilon", "delta"),
+                    tuple(_released(step, strategy.groups) for step in strategy.steps),
+                    (3, 4),
+                ),
+            ),
+        )
+
+
+def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str, ...]:
+    """Name what a strategy releases, how its cells are mixed, and its noise and cost."""
+    columns = [groups[place].column for place in step.groups]
+    mixed: dict[str, list[str]] = {}
+    for axis, column in zip(step.axes, columns, strict=True):
+        if axis.kind != "each":
+            mixed.setdefault(axis.kind, []).append(column)
+    what = "; ".join(step.rows) if len(step.rows) < MOST_ROWS else f"{len(step.rows)} integers"
+    what += "".join(f", {kind} along {listing(names)}" for kind, names in mixed.items())
+    parameter = written(shortened(float(Fraction(step.parameter))))
+    law = "variance" if step.family == "gaussian" else "scale"
+    losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
+    return step.name, what, f"{step.family}, {law} {parameter}", *losses
 
 
 def _sentences(query: Query) -> tuple[str, ...]:
@@ -74,8 +127,8 @@ def _row(query: Query) -> tuple[str, ...]:
 
 def _paid(query: Query) -> tuple[str, str]:
     """Epsilon and delta; of a shared release that is told once, with the query that lends it."""
-    if query.shares is not None and query.shares.release != query.name:
-        return f"as {query.shares.release}", ""
+    if query.lender not in {None, query.name}:
+        return f"as {query.lender}", ""
     return written(shortened(query.epsilon)), written(shortened(query.delta))
 
 

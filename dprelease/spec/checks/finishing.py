@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from dprelease.finishing.lattice import Circle, axes_of, rows_of, scheme_of
-from dprelease.model import AS_RELEASED, Expression, Finish, Query
+from dprelease.model import AS_RELEASED, ColumnType, Expression, Finish, Group, Query
 from dprelease.postprocess.number_text import listing
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema.sections import PostprocessSection, QuerySection
@@ -231,6 +231,12 @@ def _difference(queries: Sequence[Query]) -> str:
     return "give another query of the same count, with other groups, consistent = true too"
 
 
+def _total(group: Group) -> bool:
+    """Whether every record surely has a label."""
+    others = group.other is not None or group.type is ColumnType.BOOLEAN
+    return others and group.null_label is not None
+
+
 def _check_group(members: Sequence[Query], parts: Parts) -> None:
     """Check that tables can agree, and warn where their records may not be the same."""
     first, last = members[0], members[-1]
@@ -252,8 +258,7 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
         group.column
         for query in members
         for group in query.groups
-        if (group.other is None or group.null_label is None)
-        and not all(group in other.groups for other in members)
+        if not _total(group) and not all(group in other.groups for other in members)
     }
     why = ""
     if parts.privacy.model.unit == "column":

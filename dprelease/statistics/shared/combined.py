@@ -100,11 +100,11 @@ def _polynomials(
 
 def with_decimals(plan: Plan) -> Plan:
     """Give the combined figures of a plan their decimals: those of one strategy have as many."""
-    places = {
-        name: max(_places(read, plan) for read in plan.reads if read.query.name in members)
-        for members in (strategy.queries for strategy in plan.strategies)
-        for name in members
-    }
+    own = {read.query.name: _places(read, plan) for read in plan.reads if read.terms}
+    places: dict[str, int] = {}
+    for strategy in plan.strategies:
+        most = max(own[name] for name in strategy.queries)
+        places |= dict.fromkeys(strategy.queries, most)
     reads = tuple(
         replace(read, decimals=places.get(read.query.name, read.decimals)) for read in plan.reads
     )

@@ -30,7 +30,7 @@ from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.screened_counts import CHANCE, screened_half
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, Neighbours
+from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, neighbours_of
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import combined
@@ -151,21 +151,20 @@ def _view(read: Read, step: Step) -> Step:
 
 
 def _combined_view(read: Read, plan: Plan) -> Step:
-    (strategy,) = [one for one in plan.strategies if read.query.name in one.queries]
-    steps = [step for step in plan.steps if step.query.name in strategy.steps]
+    steps = [step for step in plan.steps if step.query.name in read.steps]
     statistic, query = statistic_of(read.query.statistic), read.query
     return Step(
         query=query,
         measures=statistic.released(query).measures,
         transform=((1,),),
         unit=(Fraction(1),),
-        sensitivity=statistic.sensitivity(query, Neighbours(plan.release.privacy.adjacency)),
+        sensitivity=statistic.sensitivity(query, neighbours_of(plan.release)),
         noise=combined.noise_like(read, plan),
-        loss=_loss_of(steps, plan.loss),
+        loss=loss_of(steps, plan.loss),
     )
 
 
-def _loss_of(steps: Sequence[Step], whole: Loss) -> Loss:
+def loss_of(steps: Sequence[Step], whole: Loss) -> Loss:
     """The loss of several steps: their sum, or that of the whole release if it is less."""
     epsilon = sum((step.loss.epsilon for step in steps), Fraction(0))
     delta = sum((step.loss.delta for step in steps), Fraction(0))

@@ -6,6 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dprelease.finishing.tables import Finished, Noisy, finished
 from dprelease.model import ColumnType, Expression, Finish, Group, OutputColumn, OutputTable, Query
@@ -14,6 +16,10 @@ from dprelease.statistics.shared.two_sums import COUNT_SUFFIXES
 
 REGION = Group("region", ColumnType.STRING, ("n", "s", "e"), keys=("n", "s", "e"))
 LEVEL = Fraction(95, 100)
+
+
+def is_decimal(value: Fraction) -> bool:
+    return 10**6 % value.denominator == 0
 
 
 def query(name="visits", groups=(REGION,), table="by_region", statistic="count", **finish) -> Query:
@@ -189,3 +195,20 @@ def test_a_table_without_rows_stays_empty():
     empty = OutputTable("by_region", (key(()), *estimate([], 7)), "")
     result = done([empty], query(nonnegative=True, integer=True, hide_below=Fraction(3)))
     assert result.tables[0].rows == 0
+
+
+@given(
+    st.integers(-(10**7), 10**7),
+    st.integers(0, 10**6),
+    st.fractions(min_value="0.001", max_value=5000, max_denominator=1000).filter(is_decimal),
+    st.integers(0, 4),
+)
+def test_a_rounded_interval_holds_the_one_before(value, half, step, places):
+    result = only(query(round_to=step), (value,) * 3, half, places)
+    column, wide = result.tables[0].columns[1:3]
+    shown, reach = (Fraction(c.values[0], 10**c.decimals) for c in (column, wide))
+    before, unit = Fraction(value, 10**places), Fraction(1, 10**places)
+    assert (shown / step).denominator == 1
+    assert abs(shown - before) <= step / 2
+    assert shown - reach <= before - half * unit
+    assert shown + reach >= before + half * unit

@@ -156,10 +156,11 @@ def test_people_have_other_rows_in_other_groups() -> None:
         BY_BOTH,
         unit="column",
         unit_column="p",
-        bounding={"max_rows_per_unit": 2, "max_groups_per_unit": 2},
+        bounding={"max_rows_per_unit": 2, "max_groups_per_unit": 1},
         columns={"p": {"type": "string"}},
     )
     assert len(made.steps) == 2
+    assert made.strategies == ()
 
 
 def test_shares_of_the_joint_intensity() -> None:

@@ -62,6 +62,26 @@ def test_tables_that_may_have_other_records_are_warned_of(good):
     assert 'undeclared values or nulls of "region"' in warning.message
 
 
+@pytest.mark.parametrize(("nulls", "codes"), [({}, ["W220"]), ({"nulls": False}, [])])
+def test_booleans_have_all_their_values(nulls, codes):
+    release = load(
+        {
+            "schema": 1,
+            "release": {"name": "x"},
+            "data": {"path": "x.csv"},
+            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
+            "columns": {"on": {"type": "boolean", **nulls}},
+            "postprocess": {"consistent": True},
+            "query": [
+                {"name": "n", "statistic": "count"},
+                {"name": "by_on", "statistic": "count", "by": ["on"]},
+            ],
+            "output": {"path": "out"},
+        }
+    )
+    assert [w.code for w in release.warnings if w.code == "W220"] == codes
+
+
 def test_people_are_warned_of_as_each_table_keeps_its_own_rows(good):
     unit = 'unit = "column"\nunit_column = "who"\nbounding = { max_rows_per_unit = 2, '
     release = good(

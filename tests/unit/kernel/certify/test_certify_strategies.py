@@ -18,6 +18,7 @@ from dprelease.model import (
     EACH,
     AxisKind,
     AxisMatrix,
+    Bounding,
     ColumnType,
     Group,
     Loss,
@@ -35,7 +36,10 @@ def nested() -> Plan:
     made = plans.release((("g",), None), (("g", "h"), None))
     g, h = (group.completed() for group in made.queries[1].groups)
     steps = [plans.step("g", 1, 1, [g]), plans.step("h", 6, 12, [g, h], (EACH, CENTRED))]
-    terms = [[Term("g", ONE)], [Term("h", Fraction(1, 16)), Term("g", Fraction(1, 4))]]
+    terms = [
+        [Term("g", ONE, groups=(0,))],
+        [Term("h", Fraction(1, 16), groups=(0, 1)), Term("g", Fraction(1, 4), groups=(0,))],
+    ]
     return plans.combined(made, steps, terms)
 
 
@@ -47,7 +51,10 @@ def filtered() -> Plan:
         plans.step("g", 4, 6, [g], (CENTRED,), [where]),
         plans.step("n", 1, 1, (), (), [where]),
     ]
-    terms = [[Term("g", Fraction(1, 9)), Term("n", Fraction(1, 3))], [Term("n", ONE)]]
+    terms = [
+        [Term("g", Fraction(1, 9), groups=(0,)), Term("n", Fraction(1, 3))],
+        [Term("n", ONE)],
+    ]
     return plans.combined(made, steps, terms)
 
 
@@ -58,6 +65,14 @@ def one_label() -> Plan:
     assert is_group(whole)
     groups = (*plan.reads[1].query.groups, whole)
     return plans.read(plan, 1, {"groups": groups})
+
+
+def centred_along_one_label() -> Plan:
+    """Of one label the centred cells are 0, so that nothing is counted by them."""
+    plan = one_label()
+    groups = plan.reads[1].query.groups
+    plan = plans.changed(plan, 1, {"groups": (groups[0].completed(), groups[1])})
+    return plans.term(plans.changed(plan, 1, axes=(CENTRED, CENTRED)), 1, 1, groups=(0, 1))
 
 
 def full_of_people() -> Plan:
@@ -71,6 +86,8 @@ def full_of_people() -> Plan:
 RIGHT: dict[str, Callable[[], Plan]] = {
     "centred": plans.centred,
     "centred, a row replaced": lambda: plans.centred(adjacency="replace-one"),
+    "centred, rows of people": lambda: plans.centred(people=True),
+    "filters": plans.by_filters,
     "conditions": plans.conditions,
     "conditions in cells": lambda: plans.conditions("g"),
     "conditions in all cells": lambda: plans.conditions("g", "k"),
@@ -128,6 +145,12 @@ ADD_UP = "the terms add up to the count of the query"
 FILTER, OTHER = (plans.conditions().reads[at].query.where for at in (1, 2))
 BY_H = plans.centred().reads[2].query.groups
 READABLE = "cells that are added up are released as they are"
+MATCHED = "the groups of terms are groups of the step and of the figures"
+
+
+def without_the_table_by_g() -> tuple[Term, ...]:
+    total, _, *others = plans.centred().reads[3].terms
+    return (total, *others)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +158,15 @@ READABLE = "cells that are added up are released as they are"
     [
         (lambda: plans.term(plans.centred(), 3, 1, factor=Fraction(1, 35)), ADD_UP),
         (lambda: plans.term(plans.centred(), 3, 3, factor=Fraction(0)), ADD_UP),
-        (lambda: plans.read(plans.centred(), 3, terms=plans.centred().reads[3].terms[::2]), ADD_UP),
+        (lambda: plans.read(plans.centred(), 3, terms=without_the_table_by_g()), ADD_UP),
         (lambda: plans.read(plans.centred(), 3, terms=plans.centred().reads[3].terms * 2), ADD_UP),
-        (lambda: plans.read(plans.centred(), 1, terms=plans.centred().reads[2].terms), READABLE),
+        (lambda: plans.read(plans.centred(), 1, terms=plans.centred().reads[2].terms), MATCHED),
+        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, 0, 1)), MATCHED),
+        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, 2)), MATCHED),
+        (lambda: plans.term(plans.centred(), 3, 3, groups=(0, -1)), MATCHED),
+        (lambda: plans.term(plans.centred(), 3, 3, groups=(0,)), READABLE),
+        (lambda: plans.term(plans.full(), 0, 0, groups=(0,)), ADD_UP),
+        (lambda: plans.term(plans.full(), 1, 0, groups=(0, 1)), MATCHED),
         (lambda: plans.term(plans.conditions(), 1, 0, row=1), ADD_UP),
         (lambda: plans.term(plans.conditions(), 1, 1, factor=-HALF), ADD_UP),
         (lambda: plans.term(plans.conditions("g"), 0, 0, factor=HALF), ADD_UP),
@@ -150,6 +179,7 @@ READABLE = "cells that are added up are released as they are"
         ),
         (lambda: plans.read(plans.full(), 3, {"groups": BY_H}), ADD_UP),
         (lambda: plans.changed(plans.centred(), 1, axes=()), ADD_UP),
+        (centred_along_one_label, ADD_UP),
         (lambda: plans.changed(plans.full(), 0, axes=(EACH, CENTRED)), ADD_UP),
         (lambda: plans.changed(plans.full(), 0, axes=(EACH, basis((1, 0, 0)))), READABLE),
     ],
@@ -214,9 +244,33 @@ def test_terms_of_no_step_are_refused() -> None:
 
 
 def test_bounded_rows_are_the_same_in_all_terms_of_a_figure() -> None:
-    """Which rows are kept of a unit depends on the cells that they lie in."""
-    message = refused(plans.centred(people=True))
+    """Which rows are kept of a unit depends on the filter that they pass."""
+    message = refused(plans.by_filters(people=True))
     assert "terms count the same rows of a unit" in message
+
+
+@pytest.mark.parametrize("limits", [(2, 1, 2), (2, 2, 1), (4, 2, 2)])
+def test_units_bounded_by_cells_are_refused(limits: tuple[int, int, int]) -> None:
+    """In the cells of a joined table they may have more rows than in the step's own."""
+    plan = plans.centred(people=True)
+    privacy = replace(plan.release.privacy, bounding=Bounding(*limits))
+    message = refused(replace(plan, release=replace(plan.release, privacy=privacy)))
+    assert "limited by their number alone" in message
+
+
+@pytest.mark.parametrize("limits", [(2, 2, 2), (2, 3, 5), (1, 1, 1), (5, 1, 1)])
+def test_units_bounded_by_their_rows_are_certified(limits: tuple[int, int, int]) -> None:
+    plan = plans.centred(people=True)
+    privacy = replace(plan.release.privacy, bounding=Bounding(*limits))
+    bounded = replace(plan, release=replace(plan.release, privacy=privacy))
+    assert certify(bounded).plan is bounded
+
+
+def test_a_group_of_a_strategy_stands_once() -> None:
+    plan = plans.full()
+    (g, k) = plan.steps[0].query.groups
+    message = refused(plans.changed(plan, 0, {"groups": (g, k, g)}))
+    assert "groups of a strategy are those of queries of the release, each once" in message
 
 
 def test_completed_groups_are_groups() -> None:

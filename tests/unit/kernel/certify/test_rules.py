@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import strategy_plans as plans
 
 import dprelease
 from dprelease import ExitCode, Failure, load
@@ -25,7 +26,11 @@ from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.rules import AtMost, Rule
 from dprelease.kernel.verify.additive import pure_rho
 from dprelease.model import (
+    CENTRED,
+    EACH,
     Adjacency,
+    AxisKind,
+    AxisMatrix,
     Expression,
     Form,
     Grid,
@@ -46,6 +51,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
     SubsetLaw,
+    Term,
 )
 from dprelease.planning.planner import make_plan
 
@@ -423,7 +429,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         "the plan",
         lambda: replace(plan("two"), reads=plan("two").reads[::-1]),
     ),
-    "every step is of a query of the release": (
+    "every step is of a query of the release, or of a strategy": (
         "the plan",
         lambda: sibling(plan("count"), query=replace(first("count").query, picks=2)),
     ),
@@ -431,7 +437,14 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         "the plan",
         lambda: replace(plan("count"), steps=plan("count").steps * 2),
     ),
-    "every query is read from a step": ("the plan", lambda: read(plan("count"), "q", step="z")),
+    "every query is read from a step, or from several": (
+        "the plan",
+        lambda: read(plan("count"), "q", step="z"),
+    ),
+    "combined figures are read from every step of a strategy": (
+        "the plan",
+        lambda: replace(plans.full(), steps=(*plans.full().steps, *plans.conditions().steps)),
+    ),
     "neighbours are of a known kind": (
         "the plan",
         lambda: privacy(plan("count"), adjacency="any"),
@@ -740,6 +753,78 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: stated("quantiles", l1=0),
     ),
+    # --- strategies
+    "a strategy releases numbers": (
+        'step 1, "total"',
+        lambda: plans.changed(
+            plans.conditions(),
+            0,
+            {"axis": axis()},
+            form=Form.CHOICE,
+            noise=Noise(NoiseFamily.EXPONENTIAL, ONE),
+        ),
+    ),
+    "a strategy counts records": (
+        'step 1, "total"',
+        lambda: plans.changed(plans.conditions(), 0, measures=(Measure(MeasureKind.UNITS),)),
+    ),
+    "integers of a strategy are counts themselves": (
+        'step 1, "total"',
+        lambda: plans.changed(plans.conditions(), 0, unit=(HALF,)),
+    ),
+    "a strategy has no axis beside its groups": (
+        'step 1, "total"',
+        lambda: plans.changed(plans.conditions(), 0, {"axis": axis()}),
+    ),
+    "groups of a strategy are public, with a label for every record": (
+        'step 1, "cells"',
+        lambda: plans.changed(plans.full(), 0, {"groups": plans.full().reads[1].query.groups}),
+    ),
+    "groups of a strategy are those of queries of the release, each once": (
+        'step 1, "cells"',
+        lambda: plans.changed(plans.full(), 0, {"groups": plans.centred().steps[2].query.groups}),
+    ),
+    "filters of a strategy are those of queries of the release": (
+        'step 1, "total"',
+        lambda: plans.changed(
+            plans.conditions(), 0, {"where": WHERE}, measures=(replace(RECORDS, where=WHERE),)
+        ),
+    ),
+    "a strategy counts by its own filter, or by several over all rows": (
+        'step 1, "total"',
+        lambda: plans.changed(
+            plans.conditions(), 0, {"where": plans.conditions().reads[1].query.where}
+        ),
+    ),
+    "rows of a unit that a strategy counts are limited by their number alone": (
+        'step 1, "total"',
+        lambda: plans.conditions(people=True, in_cells=1),
+    ),
+    # --- cells mixed along axes
+    "what is mixed along axes is noisy numbers": (
+        'step 1, "q"',
+        lambda: step(plan("mode"), axes=(EACH,)),
+    ),
+    "keys are not selected by what is mixed along axes": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), axes=(EACH,)),
+    ),
+    "what is mixed along axes is one count of the records of each cell": (
+        'step 1, "q"',
+        lambda: step(plan("mean"), axes=(EACH,)),
+    ),
+    "groups that are mixed are public": (
+        'step 1, "q"',
+        lambda: step(plan("keys"), axes=(EACH,), threshold=None),
+    ),
+    "there is a matrix for each group and for the axis, or none": (
+        'step 1, "q"',
+        lambda: step(plan("count"), axes=(EACH, EACH)),
+    ),
+    "each matrix has integers for all labels of its axis, and what its kind has": (
+        'step 1, "q"',
+        lambda: step(plan("count"), axes=(AxisMatrix(AxisKind.RUNNING, ((1,),)),)),
+    ),
     # --- figures
     "figures that are not of some integers are read as their own": (
         'the figures of "q"',
@@ -817,6 +902,51 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "the integers are the moments of the query's statistic": (
         'the figures of "m"',
         lambda: read(plan("shared"), "m", rows=(1, 0, 2)),
+    ),
+    # --- figures that are combined
+    "only combined figures have terms": (
+        'the figures of "q"',
+        lambda: read(plan("count"), "q", terms=(Term("q", ONE),)),
+    ),
+    "only cumulative counts and densities are read of cells mixed along axes": (
+        'the figures of "q"',
+        lambda: step(plan("count"), axes=(CENTRED,)),
+    ),
+    "combined figures are sums of terms, and of nothing else": (
+        'the figures of "q1"',
+        lambda: plans.read(plans.conditions(), 1, screened=True),
+    ),
+    "combined figures are numbers of records in public cells": (
+        'the figures of "q0"',
+        lambda: plans.read(plans.conditions(), 0, {"statistic": "sum"}),
+    ),
+    "no group of combined figures stands twice": (
+        'the figures of "q1"',
+        lambda: plans.read(plans.full(), 1, {"groups": plans.full().reads[1].query.groups * 2}),
+    ),
+    "terms are integers that a strategy releases": (
+        'the figures of "q1"',
+        lambda: plans.term(plans.conditions(), 1, 0, row=2),
+    ),
+    "factors of terms are fractions": (
+        'the figures of "q1"',
+        lambda: plans.term(plans.conditions(), 1, 0, factor=0.5),
+    ),
+    "terms count the same rows of a unit": (
+        'the figures of "q1"',
+        lambda: plans.by_filters(people=True),
+    ),
+    "the groups of terms are groups of the step and of the figures": (
+        'the figures of "q1"',
+        lambda: plans.term(plans.centred(), 1, 1, groups=(1,)),
+    ),
+    "cells that are added up are released as they are": (
+        'the figures of "q1"',
+        lambda: plans.term(plans.centred(), 1, 1, groups=()),
+    ),
+    "the terms add up to the count of the query": (
+        'the figures of "q1"',
+        lambda: plans.term(plans.centred(), 1, 1, factor=ONE),
     ),
     # --- record-level tables
     "the tables are those of the spec, in its order": (
@@ -963,7 +1093,17 @@ def test_rules_stand_in_tables_only() -> None:
 
 @pytest.mark.parametrize(
     "made",
-    [*map(plan, QUERIES), people(), tables(), tables_with_delta(), gaussian(), free()],
+    [
+        *map(plan, QUERIES),
+        people(),
+        tables(),
+        tables_with_delta(),
+        gaussian(),
+        free(),
+        plans.centred(),
+        plans.conditions(),
+        plans.full(),
+    ],
 )
 def test_plans_are_certified_before_they_are_changed(made: Plan) -> None:
     assert certify(made).plan is made

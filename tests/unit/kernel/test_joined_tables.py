@@ -1,0 +1,111 @@
+"""Few tables for the steps of strategies: each has the groups of its steps, and no other rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import strategy_plans as plans
+
+from dprelease.kernel.privatize import joined_tables
+from dprelease.kernel.privatize.engine_requests import jobs_of
+from dprelease.kernel.privatize.joined_tables import joined_groups
+from dprelease.model import Group, Measure, MeasureKind, Plan, Step
+
+
+def columns(groups: tuple[Group, ...]) -> str:
+    return "".join(group.column for group in groups)
+
+
+def tables(steps: tuple[Step, ...], *, people: bool = False) -> dict[str, str]:
+    return {
+        name.removeprefix("together: "): columns(groups)
+        for name, groups in joined_groups(steps, people=people).items()
+    }
+
+
+def by_one_group(plan: Plan) -> tuple[Step, ...]:
+    """The steps of ``centred`` without the largest table."""
+    return plan.steps[:3]
+
+
+def test_the_largest_table_has_the_cells_of_all() -> None:
+    in_one = dict.fromkeys(("total", "g", "h", "gh"), "gh")
+    assert tables(plans.centred().steps) == in_one
+    assert tables(plans.centred().steps[::-1]) == in_one
+
+
+@pytest.mark.parametrize(("most", "table"), [(12, "hg"), (11, "")])
+def test_tables_are_joined_while_they_are_small(
+    most: int, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By 3 and by 4 labels; the total is a part of whichever table comes first."""
+    monkeypatch.setattr(joined_tables, "MOST_CELLS", most)
+    steps = by_one_group(plans.centred())
+    assert tables(steps) == {"total": table or "h", "g": table or "g", "h": table or "h"}
+    # a step's own table may have more cells
+    assert set(tables(plans.centred().steps).values()) == {"gh"}
+
+
+def test_rows_of_people_are_counted_in_one_table_for_each_filter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(joined_tables, "MOST_CELLS", 1)
+    steps = by_one_group(plans.centred(people=True))
+    assert set(tables(steps, people=True).values()) == {"hg"}
+    where = plans.by_filters().steps[1].query.where
+    filtered = replace(
+        steps[1],
+        query=replace(steps[1].query, where=where),
+        measures=(Measure(MeasureKind.RECORDS, None, where),),
+    )
+    mixed = tables((steps[0], filtered, steps[2]), people=True)
+    assert mixed == {"total": "h", "g": "g", "h": "h"}
+
+
+def test_other_steps_ask_for_themselves() -> None:
+    (cells,) = plans.full().steps
+    short = plans.release((("g", "k"), None)).queries[0].groups
+    assert (
+        joined_groups([replace(cells, query=replace(cells.query, implied=False))], people=False)
+        == {}
+    )
+    assert (
+        joined_groups([replace(cells, query=replace(cells.query, groups=short))], people=False)
+        == {}
+    )
+    private = (replace(short[0], labels=(), keys=None, private=True, other=None, null_label=None),)
+    assert (
+        joined_groups([replace(cells, query=replace(cells.query, groups=private))], people=False)
+        == {}
+    )
+    units = replace(cells, measures=(Measure(MeasureKind.UNITS),))
+    assert joined_groups([units], people=False) == {}
+
+
+def test_one_request_has_the_cells_of_all_steps() -> None:
+    plan = plans.centred()
+    (job,) = jobs_of(plan.release, plan.steps)
+    assert columns(job.request.groups) == "gh"
+    assert job.request.measures == (Measure(MeasureKind.RECORDS),)
+    assert job.positions == ((0,),) * 4
+    assert job.places == ((), (0,), (1,), (0, 1))
+
+
+def test_people_are_bounded_in_the_cells_of_the_joined_table() -> None:
+    plan = plans.centred(people=True)
+    (job,) = jobs_of(plan.release, plan.steps)
+    assert job.request.bound is not None
+    assert (job.request.bound.rows, job.request.bound.leading) == (2, 2)
+    filtered = plans.by_filters(people=True)
+    jobs = jobs_of(filtered.release, filtered.steps)
+    assert [job.request.where for job in jobs] == [step.query.where for step in filtered.steps]
+
+
+def test_groups_in_another_order_have_places_of_their_own() -> None:
+    (cells,) = plans.full().steps
+    other = replace(
+        cells, query=replace(cells.query, name="turned", groups=cells.query.groups[::-1])
+    )
+    (job,) = jobs_of(plans.full().release, [cells, other])
+    assert job.places == ((0, 1), (1, 0))
