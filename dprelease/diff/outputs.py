@@ -160,7 +160,7 @@ def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column
             else {"partition_selection": _amounts(delta=selection.delta, epsilon=selection.epsilon)}
         ),
         "number of groups": "private" if stated["cells"] is None else stated["cells"],
-        "planned together with": stated.get("together"),
+        "planned together": "yes" if stated.get("together") else None,
         "mechanism": stated["mechanism"],
         "epsilon": Fraction(stated["epsilon_exact"]),
         "delta": Fraction(str(stated["delta"])),

@@ -6,6 +6,7 @@ Numbers are of the plan alone: no figure is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
@@ -19,8 +20,7 @@ from dprelease.report.facts.strategy_model import (
     StrategyTerm,
 )
 from dprelease.report.numbers import loss_text, root, upward
-from dprelease.statistics.shared.combined import variance_of
-from dprelease.statistics.shared.read_release import loss_of
+from dprelease.statistics.shared.read_release import figure_variance, loss_of
 
 MOST_NAMES = 8
 """A sentence names no more than so many."""
@@ -74,7 +74,7 @@ def _strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
 def _query(plan: Plan, read: Read) -> CombinedQuery:
     return CombinedQuery(
         name=read.query.name,
-        deviation=root(variance_of(read, plan)),
+        deviation=root(figure_variance(read, plan) or Fraction(0)),
         alone=root(plan.alone[read.query.name]),
         decimals=read.decimals,
         terms=tuple(
@@ -160,9 +160,9 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
     for step in plain:
         if step.measures[0].where != _of(step):
             number = len(step.transform)
-            each = f"for each of {number} conditions" if number > 1 else "for a condition"
+            of = f"for each of {number} conditions" if number > 1 else "for a condition"
             cells = f", by {_title(step)}" if step.query.groups else ""
-            yield f"{each} twice its count less the number of records{cells}"
+            yield f"{of} twice its count less the number of records{cells}"
 
 
 def _of(step: Step) -> object:

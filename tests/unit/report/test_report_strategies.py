@@ -19,6 +19,7 @@ from dprelease.model import Noise, NoiseFamily
 from dprelease.report.facts.json_form import from_json, to_json
 from dprelease.report.facts.strategy_model import StrategyFacts, saved
 from dprelease.report.plan_json import describe
+from dprelease.report.rerender import rendered_again
 
 SCHEMA = Path(dprelease.__file__).parent / "report" / "report.schema.json"
 SIZES = {"a": 3, "b": 2, "c": 5}
@@ -26,22 +27,26 @@ Json = dict[str, Any]
 Place = tuple[int, ...]
 
 
-def described(queries: Sequence[Json], **privacy: float) -> Json:
-    """A plan in JSON values, read back from text."""
+def specified(queries: Sequence[Json], privacy: Json) -> Json:
     columns: Json = {"x": {"type": "integer", "lower": 0, "upper": 9}}
     for name, size in SIZES.items():
         columns[name] = {"type": "string", "keys": [f"{name}{place}" for place in range(size)]}
-    spec = {
+    return {
         "release": {"name": "r"},
         "data": {"path": "t.csv"},
         "output": {"path": "out"},
-        "privacy": {"unit": "row", "adjacency": "add-remove"} | (privacy or {"rho": 0.5}),
+        "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
         "columns": columns,
         "query": [
             {"name": f"q{place}", "statistic": "count"} | query
             for place, query in enumerate(queries)
         ],
     }
+
+
+def described(queries: Sequence[Json], **privacy: float) -> Json:
+    """A plan in JSON values, read back from text."""
+    spec = specified(queries, privacy or {"rho": 0.5})
     plan: Json = json.loads(json.dumps(describe(dprelease.plan(dprelease.load(spec)))))
     return plan
 
@@ -208,3 +213,31 @@ def test_many_queries_are_named_by_the_first_of_them() -> None:
 
 def test_a_deviation_is_saved_in_whole_percents() -> None:
     assert [saved(76, 100), saved(76.5, 100), saved(100, 100), saved(101, 100)] == [24, 23, 0, 0]
+
+
+# --- a release -----------------------------------------------------------------------------------
+
+
+def test_a_release_tells_it_in_every_format(tmp_path: Path, monkeypatch: Any) -> None:
+    """And report.json is enough to write the others again."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"a{k % 3},b{k % 2},c{k % 5},{k % 10}\n" for k in range(60))
+    (tmp_path / "t.csv").write_text(f"a,b,c,x\n{rows}", encoding="utf-8")
+    spec = specified(PAIRS, {"rho": 0.5}) | {
+        "output": {"path": "out"},
+        "report": {"formats": ["html", "md", "json"]},
+    }
+    dprelease.run(dprelease.load(spec))
+    out = tmp_path / "out"
+    markdown = (out / "report.md").read_text(encoding="utf-8")
+    assert "### Planned together" in markdown
+    assert "| together 1: a x b | records, centred along a and b | gaussian, variance" in markdown
+    assert "Planned together" in (out / "report.html").read_text(encoding="utf-8")
+    written = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(written)
+    for form in ("md", "html", "json"):
+        assert rendered_again(str(out), form) == (out / f"report.{form}").read_bytes()
+    for table in written["tables"]:
+        text = (out / table["file"]).read_text(encoding="utf-8")
+        assert "(in no group)" not in text
