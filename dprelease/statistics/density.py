@@ -7,6 +7,7 @@ Released are integers of the column's bins: ``privacy.curve_matrices`` says whic
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
@@ -124,14 +125,10 @@ class Density(Statistic):
 
     def words(self, step: Step) -> str:
         """Say what is released, and how it is read."""
-        parts = [
-            f"{len(matrix.entries):,} {'waves' if _waves(step) else 'bins'} of {axis.column.name} "
-            f"(bandwidth {number(axis.bandwidth, 6)}; {len(axis.points):,} points)"
-            for axis, matrix in _mixed(step)
-        ]
-        how = "sums of waves, which together make the curve" if _waves(step) else "counts of bins"
+        waved = step.unit[0] != 1
+        how = "sums of waves, which together make the curve" if waved else "counts of bins"
         return (
-            f"Released are {' by '.join(parts)}: {how}, smoothed after the noise. The number of "
+            f"Released are {_parts(_mixed(step), step.unit[0])}: {how}, smoothed after the noise. The number of "
             "records is read from the same integers. Noise intervals hold for the smooth curve: "
             "what smoothing takes off peaks is not in them."
         )
@@ -140,7 +137,19 @@ class Density(Statistic):
 def _moved(query: Query, released: Released, neighbours: Neighbours) -> Sensitivity:
     sizes = [len(group.labels) for group in query.groups]
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
-    return of_axes(neighbours.contribution, sizes, released.axes, replaced=replaced)
+    moved = of_axes(neighbours.contribution, sizes, released.axes, replaced=replaced)
+    what = _parts(_matched(query, released.axes), released.unit[0])
+    return replace(moved, derivation=f"{what}; {moved.derivation}")
+
+
+def _parts(mixed: Mixed, unit: Fraction) -> str:
+    """Name the integers that are released: waves, which are finer than records, or bins."""
+    what = "bins" if unit == 1 else "waves"
+    return " by ".join(
+        f"{len(matrix.entries):,} {what} of {axis.column.name} "
+        f"(bandwidth {number(axis.bandwidth, 6)})"
+        for axis, matrix in mixed
+    )
 
 
 def _matched(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:
@@ -149,10 +158,6 @@ def _matched(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:
 
 def _mixed(step: Step) -> Mixed:
     return _matched(step.query, step.axes)
-
-
-def _waves(step: Step) -> bool:
-    return step.unit[0] != 1
 
 
 def _area(query: Query) -> Fraction:
