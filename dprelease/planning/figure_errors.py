@@ -45,9 +45,8 @@ def _amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]
         groups = drafts[read.step].query.groups
         cells = prod(len(groups[place].labels) for place in read.merged)
         return [(read.step, cells * float(sum(factor**2 for factor in read.factors)))]
-    query = read.query
-    own = statistic_of(query.statistic).spread(query, drafts[read.step].released)
-    return [(read.step, own)]
+    axes = drafts[read.step].released.axes
+    return [(read.step, float(statistic_of(read.query.statistic).spread(read.query, axes)))]
 
 
 def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> float:

@@ -7,7 +7,6 @@ Released are integers of the column's bins: ``privacy.curve_matrices`` says whic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
@@ -87,20 +86,18 @@ class Density(Statistic):
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """The longest column of the matrices; of two, where a record is replaced."""
-        return _moved(query, self.released(query), neighbours)
+        sizes = [len(group.labels) for group in query.groups]
+        replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
+        axes = self.released(query).axes
+        return of_axes(neighbours.contribution, sizes, axes, replaced=replaced)
 
-    def if_gaussian(
-        self, query: Query, neighbours: Neighbours
-    ) -> tuple[Released, Sensitivity] | None:
-        """Waves, if wide bins are not what the spec's mechanism wants."""
-        if query.mechanism != "auto":
-            return None
-        released = self._mixed(query, gaussian=True)
-        return released, _moved(query, released, neighbours)
+    def otherwise(self, query: Query) -> Released | None:
+        """Waves, if the spec leaves that open."""
+        return self._mixed(query, gaussian=True) if query.mechanism == "auto" else None
 
-    def spread(self, query: Query, released: Released) -> float:
+    def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """The mean square, over the points, of the factors of the curve."""
-        return curve_spread(_matched(query, released.axes))
+        return Fraction(curve_spread(_matched(query, axes)))
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the curve of each group, and how far noise may have moved it."""
@@ -112,10 +109,9 @@ class Density(Statistic):
 
     def _meaning(self, query: Query) -> str:
         names = listing([axis.column.name for axis in query.curve])
-        bandwidths = " and ".join(number(axis.bandwidth, 6) for axis in query.curve)
         return (
-            f"density of {names} at the point, smooth by a bandwidth of {bandwidths}, per unit of "
-            f"{names}, with noise"
+            f"density of {names} at the point, smooth by a {_bandwidths(query)}, per unit "
+            f"of {names}, with noise"
         )
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
@@ -123,33 +119,32 @@ class Density(Statistic):
         even = 1 / _area(step.query)
         return curve_half(_mixed(step), step.noise, interval, records, even)
 
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """With the bandwidth, which it depends on."""
+        said = super().expected_error(step, interval)
+        return f"{said}, {_bandwidths(step.query)}"
+
     def words(self, step: Step) -> str:
         """Say what is released, and how it is read."""
-        waved = step.unit[0] != 1
-        how = "sums of waves, which together make the curve" if waved else "counts of bins"
+        waves_of = step.unit[0] != 1  # finer than records
+        what, how = (
+            ("waves", "sums of waves, which together make the curve")
+            if waves_of
+            else ("bins", "counts of bins")
+        )
+        parts = (
+            f"{len(matrix.entries):,} {what} of {axis.column.name}" for axis, matrix in _mixed(step)
+        )
         return (
-            f"Released are {_parts(_mixed(step), step.unit[0])}: {how}, smoothed after the noise. The number of "
-            "records is read from the same integers. Noise intervals hold for the smooth curve: "
-            "what smoothing takes off peaks is not in them."
+            f"Released are {' by '.join(parts)}: {how}, smoothed after the noise by a "
+            f"{_bandwidths(step.query)}. The number of records is read from the same integers. "
+            "Noise intervals hold for the smooth curve: what smoothing takes off peaks is not in "
+            "them."
         )
 
 
-def _moved(query: Query, released: Released, neighbours: Neighbours) -> Sensitivity:
-    sizes = [len(group.labels) for group in query.groups]
-    replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
-    moved = of_axes(neighbours.contribution, sizes, released.axes, replaced=replaced)
-    what = _parts(_matched(query, released.axes), released.unit[0])
-    return replace(moved, derivation=f"{what}; {moved.derivation}")
-
-
-def _parts(mixed: Mixed, unit: Fraction) -> str:
-    """Name the integers that are released: waves, which are finer than records, or bins."""
-    what = "bins" if unit == 1 else "waves"
-    return " by ".join(
-        f"{len(matrix.entries):,} {what} of {axis.column.name} "
-        f"(bandwidth {number(axis.bandwidth, 6)})"
-        for axis, matrix in mixed
-    )
+def _bandwidths(query: Query) -> str:
+    return "bandwidth of " + " and ".join(number(axis.bandwidth, 6) for axis in query.curve)
 
 
 def _matched(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:
