@@ -2,8 +2,8 @@
 
 The words of the sections and of their keys are those of the README's reference and of the JSON
 Schema. Every key may be absent as far as this table goes: it is then its default, which is None
-unless it stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` the keys,
-and ``later`` the words, that belong to the format but not to this version.
+unless it stands here. ``remedy`` marks the keys that are missed when absent, ``later`` the words
+that belong to the format but not to this version.
 """
 
 from __future__ import annotations
