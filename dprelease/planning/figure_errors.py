@@ -13,6 +13,7 @@ from dprelease.mechanisms.registry import law_of
 from dprelease.model import AxisMatrix, Group, Read, Reading, Term
 from dprelease.planning.stated_budgets import Choices
 from dprelease.planning.steps import Draft
+from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.combined_terms import by_integer, entering, polynomial
 
 Errors = Mapping[str, float]
@@ -44,7 +45,8 @@ def _amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]
         groups = drafts[read.step].query.groups
         cells = prod(len(groups[place].labels) for place in read.merged)
         return [(read.step, cells * float(sum(factor**2 for factor in read.factors)))]
-    return [(read.step, 1.0)]
+    axes = drafts[read.step].released.axes
+    return [(read.step, float(statistic_of(read.query.statistic).spread(read.query, axes)))]
 
 
 def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> float:

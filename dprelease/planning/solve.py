@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from operator import is_
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING, Choice
@@ -16,8 +17,8 @@ from dprelease.planning.figure_errors import errors_of, planned
 from dprelease.planning.partition_selection import selections
 from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
-from dprelease.planning.steps import Draft
-from dprelease.planning.strategies.choose import together
+from dprelease.planning.steps import Draft, other_way
+from dprelease.planning.strategies.choose import WORTH, together
 from dprelease.planning.total_budget import Total
 from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp
@@ -70,7 +71,9 @@ def best_of(release: Release, total: Total) -> Solution:
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
         solution = solve(release, drafts, total)
-        return solution if total.plain else _or_together(release, solution, total)
+        if total.plain:
+            return solution
+        return _or_otherwise(release, _or_together(release, solution, total), total)
     separate_drafts = drafts_of(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -87,6 +90,24 @@ def best_of(release: Release, total: Total) -> Solution:
         unmet = [problem for problem in failed if isinstance(problem, Unmet)]
         raise min(unmet, key=lambda problem: problem.needed) if unmet else failed[0]
     return min(solutions, key=lambda solution: solution.rank)
+
+
+def _or_otherwise(release: Release, solution: Solution, total: Total) -> Solution:
+    """Release in another way what statistics have one for, where no figure errs more by it."""
+    drafts = list(map(other_way, solution.drafts))
+    before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
+    for _ in range(2):  # all of them; then those that err less by it
+        if all(map(is_, drafts, solution.drafts)):
+            break
+        other = solve(release, drafts, total)
+        after = errors_of(other.drafts, planned(other.drafts, other.choices))
+        worth = {name: after[name] <= WORTH * before[name] for name in before}
+        pairs = list(zip(drafts, solution.drafts, strict=True))
+        better = all(new is old or worth[new.name] for new, old in pairs)
+        if better and all(after[name] <= AS_GOOD * before[name] for name in before):
+            return replace(other, alone=solution.alone)
+        drafts = [new if worth.get(new.name) else old for new, old in pairs]
+    return solution
 
 
 def _or_together(release: Release, solution: Solution, total: Total) -> Solution:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from dprelease.mechanisms import Choice
 from dprelease.mechanisms.registry import Options, options_of
 from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
+from dprelease.privacy.strategy_sensitivity import of_axes
 from dprelease.statistics.base import Neighbours, Released, may_be_outside, null_fill
 from dprelease.statistics.registry import statistic_of
 
@@ -111,3 +113,23 @@ class Draft:
             points=self.released.points,
             axes=self.released.axes,
         )
+
+
+def other_way(draft: Draft) -> Draft:
+    """Release the same in the other way that its statistic has; the draft itself if it has none.
+
+    Its weight is such that with Gaussian noise it has the same part of the budget.
+    """
+    if draft.free or draft.selects or draft.demand.targeted:
+        return draft
+    released = statistic_of(draft.query.statistic).otherwise(draft.query)
+    if released is None:
+        return draft
+    neighbours = draft.neighbours
+    sizes = [len(group.labels) for group in draft.query.groups]
+    replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
+    change = of_axes(neighbours.contribution, sizes, released.axes, replaced=replaced)
+    before = draft.sensitivity
+    part = Fraction(before.l2_squared * change.l1**2, before.l1**2 * change.l2_squared)
+    demand = replace(draft.demand, weight=draft.demand.weight * part)
+    return replace(draft, released=released, sensitivity=change, demand=demand)

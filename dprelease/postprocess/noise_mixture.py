@@ -150,6 +150,18 @@ def _gaussian_tail(at: float, larger: float, smaller: float) -> float:
     return math.erfc(at / math.sqrt(2 * (larger**2 + smaller**2)))
 
 
+def normal_half(noise: Noise, squares: Fraction, whole: Fraction, interval: Fraction) -> Fraction:
+    """Bound the half-width of a weighted sum of Gaussian draws, by normal ones coupled with them.
+
+    ``squares`` and ``whole`` are the sums of the squared and of the absolute weights. Raises
+    ValueError for another law.
+    """
+    if noise.family is not NoiseFamily.GAUSSIAN:
+        raise ValueError("only Gaussian noise has the half-width of a normal law")
+    length = math.sqrt(noise.parameter * squares) * _UP
+    return Fraction(_normal(1 - interval) * length * _UP) + Fraction(LATTICE_SLACK) * whole
+
+
 def mixed_half(noise: Noise, factors: Sequence[Fraction], interval: Fraction) -> Fraction:
     """Bound the half-width at level ``interval``: by continuous laws, rounded up."""
     import numpy as np

@@ -267,6 +267,14 @@ class Statistic(ABC):
     def released(self, query: Query) -> Released:
         """Say which integers leave the engine, and which combinations of them are noised."""
 
+    def otherwise(self, query: Query) -> Released | None:
+        """Say how else the same can be released, if that may err less with Gaussian noise."""
+        return None
+
+    def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
+        """Give the mean variance of its figures, in units of that of one released integer."""
+        return Fraction(1)
+
     def row(self, query: Query) -> Row:
         """Say what one row adds to the released integers of its cell."""
         raise TypeError("a statistic says what a row adds, or bounds its sensitivity by itself")

@@ -1,16 +1,15 @@
 """Number of records up to each value or bin of an ordered column, and quantiles read from these.
 
-The figure of a row is the sum of the noisy numbers of its own label and of all before it in the
-order: its noise is that of so many draws, and its interval grows along the rows.
+The figure of a row is the number of records with its own label or one before it in the order. How
+these are released and read, and how far each may be off, is in ``shared.running_sums``.
 
 *Quantiles.* Let S_j be the true number of records in the first j of n labels, and e_j the edge at
 their end. The quantile q lies at or above e_j where T_j = S_j - q S_n < 0, and at or below it
-otherwise. The noise of T_j is that of j draws times 1 - q and of n - j draws times -q; it is beyond
-h_j with a chance of at most alpha, on either side at most alpha/2. The interval starts at the last
-edge of those, from the first on without a gap, whose noisy T_j is below -h_j. It misses the
-quantile only if the first edge that is truly not below it is among them: a chance of alpha/2. From
-above it is the same. So one interval holds its quantile with probability 1 - alpha, whatever the
-records are.
+otherwise. The noise of T_j is symmetric, and beyond h_j with a chance of at most alpha. The
+interval starts at the last edge of those, from the first on without a gap, whose noisy T_j is below
+-h_j. It misses the quantile only if the first edge that is truly not below it is among them: a
+chance of alpha/2. From above it is the same. So one interval holds its quantile with probability 1
+- alpha, whatever the records are.
 
 The quantile itself comes from the noisy numbers made to rise, evenly spread within a bin of
 numbers, and lies in the interval.
@@ -20,12 +19,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil
 
-from dprelease.model import Group, Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.columns import NUMERIC_TYPES
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimal, decimals_of
@@ -37,12 +36,13 @@ from dprelease.statistics.base import (
     Released,
     SpecKeys,
     Statistic,
-    noise_halfwidth,
     quantile_endings,
 )
+from dprelease.statistics.shared.running_sums import SCALE, RunningSums, mixing, sums_of
 
 OF_QUANTILE = ("", "_low", "_high")
 _FINE = 1000
+_MOST_PRODUCTS = 1 << 24
 
 
 class Cumulative(Statistic):
@@ -60,8 +60,10 @@ class Cumulative(Statistic):
         "differ by the ordered column alone."
     )
     explained = (
-        "Each figure is the sum of the noisy numbers of its own row and of those before it in the "
-        "order; the error stated is that of the last row, the largest."
+        "Each figure is read from noisy numbers of all rows up to its own, added up. Where "
+        "Gaussian noise errs less so, overlapping sums along the order are released in their "
+        "place: sensitivity and scale are those. The error stated is that of the last row, the "
+        "largest."
     )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
@@ -72,18 +74,32 @@ class Cumulative(Statistic):
         """One integer for each cell: its number of records."""
         return Released((Measure(MeasureKind.RECORDS, None, query.where),))
 
+    def otherwise(self, query: Query) -> Released | None:
+        """Mix the counts along the order: with Gaussian noise that errs less from some rows on."""
+        labels = len(query.groups[-1].labels)
+        if query.cells * labels > _MOST_PRODUCTS:
+            return None
+        axes = (*(EACH for _ in query.groups[1:]), mixing(labels))
+        return replace(self.released(query), unit=(Fraction(1, SCALE),), axes=axes)
+
+    def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
+        """The mean over the rows."""
+        column = axes[-1].entries[0] if axes else ()
+        return RunningSums(len(query.groups[-1].labels), column).spread()
+
     def row(self, query: Query) -> Scalar:
         """Each row adds 1."""
         return COUNT
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the sums along the order, and the quantiles read from them."""
-        labels = len(_ordered(step.query).labels)
+        running = sums_of(step)
+        labels = running.labels
         sums = [
-            list(accumulate(noisy[0][start : start + labels]))
+            running.read(noisy[0][start : start + labels])
             for start in range(0, len(noisy[0]), labels)
         ]
-        halves = [_half(step, draws, 1 - interval) for draws in range(1, labels + 1)]
+        halves = [running.half(step.noise, count, 1 - interval) for count in range(1, labels + 1)]
         layout = Layout(step.query.name, 0, f"{self.what}, with noise", interval)
         figures = [figure for block in sums for figure in block]
         published = estimate_columns(layout, figures, halves * len(sums))
@@ -97,17 +113,8 @@ class Cumulative(Statistic):
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction:
         """That of the last row: no row has a larger one."""
-        return Fraction(_half(step, len(_ordered(step.query).labels), 1 - interval))
-
-
-def _ordered(query: Query) -> Group:
-    return query.groups[-1]
-
-
-def _half(step: Step, draws: int, alpha: Fraction) -> int:
-    """The half-width of a sum of draws; of very many that of a few more, which is known then."""
-    coarse: int = 10 ** max(len(str(draws)) - 3, 0)
-    return noise_halfwidth(step.noise, alpha, -(-draws // coarse) * coarse)
+        running = sums_of(step)
+        return Fraction(running.half(step.noise, running.labels, 1 - interval))
 
 
 # --- quantiles ----------------------------------------------------------------------------------
@@ -152,9 +159,11 @@ def _quantile_columns(
     step: Step, sums: Sequence[Sequence[int]], q: Fraction, ending: str, interval: Fraction
 ) -> list[OutputColumn]:
     """Publish a quantile of each block of rows in all of its rows."""
-    group, query = _ordered(step.query), step.query
-    labels = len(group.labels)
-    halves = [_balance_half(step, labels, j, q, 1 - interval) for j in range(1, labels)]
+    running, query = sums_of(step), step.query
+    labels, group = running.labels, query.groups[-1]
+    halves = [
+        running.balance_half(step.noise, count, q, 1 - interval) for count in range(1, labels)
+    ]
     limits = [half.numerator * q.denominator // half.denominator for half in halves]
     places = [place_of(block, q, limits) for block in sums]
     values: list[tuple[int | str | None, ...]]
@@ -179,12 +188,6 @@ def _quantile_columns(
         repeated = [value[at] for value in values for _ in range(labels)]
         published.append(OutputColumn(name + part, kind, repeated, word, decimals, query.name))
     return published
-
-
-def _balance_half(step: Step, labels: int, j: int, q: Fraction, alpha: Fraction) -> Fraction:
-    """An h that the noise of S_j - q S_n exceeds with a chance of at most alpha."""
-    below, above = (_half(step, draws, alpha / 2) for draws in (j, labels - j))
-    return (1 - q) * below + q * above
 
 
 def _valued(place: Place, edges: Sequence[Fraction], unit: int) -> tuple[int | None, int, int]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from planned_figures import FAMILIES, LEVELS, all_draws, law_of, with_noise
 from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step
 from dprelease.statistics.cumulative import place_of
 from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.running_sums import RunningSums, mixing, sums_of
 
 EDGES = ("0", "1", "3", "7", "8", "20")
 QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4))
@@ -109,3 +112,74 @@ def test_without_noise_a_quantile_lies_in_its_bin_where_even_spread_puts_it() ->
         own = max(ceil(place.at) - 1, 0)
         before = exact[own - 1] if own else 0
         assert before + (place.at - own) * true[own] == Fraction(exact[-1], 2)
+
+
+# --- counts that are mixed along the order ------------------------------------------------------
+
+
+def mixed_step(labels: int, noise: Noise, edges: bool = True) -> Step:
+    step = step_of(labels, noise) if edges else step_of_keys(labels, noise)
+    return replace(step, axes=(mixing(labels),))
+
+
+def step_of_keys(labels: int, noise: Noise) -> Step:
+    keys = tuple(map(str, range(labels)))
+    group = Group("x", ColumnType.STRING, keys, keys=keys)
+    return with_noise(Query("q", "cumulative", "t", (group,), quantiles=QUANTILES), noise)
+
+
+def matrix(labels: int) -> Any:
+    (column,) = mixing(labels).entries
+    return np.array([
+        [column[i - j] if i >= j else 0 for j in range(labels)] for i in range(labels)
+    ])  # fmt: skip
+
+
+@given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=40))
+def test_what_is_mixed_is_read_back_exactly(true: list[int]) -> None:
+    released = (matrix(len(true)).astype(object) @ np.array(true, dtype=object)).tolist()
+    sums = sums_of(mixed_step(len(true), Noise(NoiseFamily.GAUSSIAN, Fraction(1)), edges=False))
+    assert sums.read(released) == np.cumsum(np.array(true, dtype=object)).tolist()
+
+
+@pytest.mark.parametrize(("labels", "most"), [(100, 2.45), (365, 2.90)])
+def test_the_error_of_running_sums_is_that_of_the_matrices(labels: int, most: float) -> None:
+    """At mu = 1: a noise as long as the longest column."""
+    mixing_matrix = matrix(labels).astype(float)
+    weights = np.tril(np.ones((labels, labels))) @ np.linalg.inv(mixing_matrix)
+    spread = float(RunningSums(labels, mixing(labels).entries[0]).spread())
+    assert spread == pytest.approx((weights**2).sum() / labels, rel=1e-6)
+    length = (mixing_matrix**2).sum(axis=0).max()
+    assert (length * spread) ** 0.5 <= most
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_intervals_of_mixed_counts_and_their_quantiles_cover(level: Fraction) -> None:
+    labels, runs = 12, 4000
+    random = np.random.default_rng(3)
+    true = random.integers(0, 60, labels)
+    noise = Noise(NoiseFamily.GAUSSIAN, Fraction(3 * 10**6))
+    values, chances = law_of(noise)
+    draws = random.choice(values, (runs, labels), p=chances)
+    step = mixed_step(labels, noise, edges=False)
+    integers = (matrix(labels) @ true + draws).ravel().tolist()
+    made = columns(step, integers, level)
+    exact = np.cumsum(true)
+    errors = np.abs(np.array(made["q"]).reshape(runs, labels) - exact)
+    halves = np.array(made["q_noise_moe"]).reshape(runs, labels)
+    spare = 4 * (0.25 / runs) ** 0.5
+    covered = (errors <= halves).mean(axis=0)
+    assert (covered >= float(level) - spare).all()
+    assert (errors <= 0.8 * halves).mean() < float(level)
+    for q, name in zip(QUANTILES, ("q_q10", "q_q50", "q_q75"), strict=True):
+        own = int(np.argmax(exact >= q * exact[-1]))
+        low, high = (
+            np.array(made[f"{name}_{end}"][::labels], dtype=int) for end in ("low", "high")
+        )
+        assert ((low <= own) & (own <= high)).mean() >= float(level) - spare
+
+
+def test_only_gaussian_noise_has_intervals_of_mixed_counts() -> None:
+    step = mixed_step(3, Noise(NoiseFamily.LAPLACE, Fraction(1)))
+    with pytest.raises(ValueError, match="Gaussian"):
+        columns(step, [1, 2, 3], Fraction(1, 2))

@@ -1,0 +1,132 @@
+"""Sums of noisy counts along an order, and how far each may be off.
+
+Released are the counts of the labels, each with noise of its own: then the sum of the first j has j
+draws. Or they are mixed: y = C x, x the counts and C a lower triangular Toeplitz matrix of whole
+numbers, its first column 1,024 times the coefficients 1, 1/2, 3/8, 5/16, ... of (1 - z)^(-1/2),
+rounded. The matrix of running sums, 1/(1 - z), is about the square of that. So C^-1 and then adding
+up gives figures whose noise grows with the logarithm of the number of rows, where that of single
+counts grows with its root (Henzinger, Upadhyay and Upadhyay, "Almost Tight Error Bounds on
+Differentially Private Continual Counting", arXiv 2211.05006; Fichtenberger, Henzinger and Upadhyay,
+"Constant matters", arXiv 2202.11205). What a record adds to y is a column of C, whose length the
+planner and certify find from its whole numbers.
+
+The figure j is the sum of g_k y_(j-k), with g the coefficients of 1/((1 - z) c(z)). They are kept
+in steps of 2^-160, which moves a figure below 2^60 by less than 2^-80; figures are rounded to whole
+numbers. Half-widths are then those of the normal law, with the distance of at most 1 by which each
+discrete draw can be coupled with a normal one, ``postprocess.noise_mixture``. Those of sums of
+single counts come of their own law, ``postprocess.combined_noise``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+
+from dprelease.model import AxisKind, AxisMatrix, Noise, NoiseFamily, Step
+from dprelease.postprocess.combined_noise import Part, combined, combined_half
+from dprelease.postprocess.noise_mixture import normal_half
+
+SCALE = 1 << 10
+_BITS = 160
+Column = tuple[int, ...]
+
+
+def mixing(labels: int) -> AxisMatrix:
+    """Give the matrix C for so many labels."""
+    column, exact = [], Fraction(SCALE)
+    for place in range(1, labels + 1):
+        column.append(round(exact))
+        exact *= Fraction(2 * place - 1, 2 * place)
+    return AxisMatrix(AxisKind.RUNNING, (tuple(column),))
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSums:
+    """What is read of one block of rows: so many labels in order, all else being equal.
+
+    ``column`` is the first column of C, and empty where counts are released as they are.
+    """
+
+    labels: int
+    column: Column = ()
+
+    def read(self, block: Sequence[int]) -> list[int]:
+        """Give the sums along the order, from the noisy integers of the labels."""
+        if not self.column:
+            return list(accumulate(block))
+        factors = _factors(self.column)
+        half = 1 << _BITS - 1
+        return [
+            (sum(factors[at - place] * block[place] for place in range(at + 1)) + half) >> _BITS
+            for at in range(self.labels)
+        ]
+
+    def spread(self) -> Fraction:
+        """The mean variance of the sums, in units of that of one draw."""
+        if not self.column:
+            return Fraction(self.labels + 1, 2)
+        squares = accumulate(factor * factor for factor in _factors(self.column))
+        return Fraction(sum(squares), self.labels << 2 * _BITS)
+
+    def half(self, noise: Noise, count: int, alpha: Fraction) -> int:
+        """An h that the noise of the first ``count`` labels exceeds with a chance up to alpha."""
+        if not self.column:
+            half = combined_half(combined([Part(noise, Fraction(1), _more(count))]), alpha)
+            return half.numerator // half.denominator
+        whole = _mixed_half(noise, _factors(self.column)[:count], alpha) + Fraction(1, 2)
+        return whole.numerator // whole.denominator
+
+    def balance_half(self, noise: Noise, count: int, q: Fraction, alpha: Fraction) -> Fraction:
+        """The same of the sum of the first ``count`` labels less q times that of all."""
+        if not self.column:
+            below, above = _more(count), _more(self.labels - count)
+            return combined_half(
+                combined([Part(noise, 1 - q, below), Part(noise, q, above)]), alpha
+            )
+        factors = _factors(self.column)
+        a, b = q.numerator, q.denominator
+        weights = [
+            b * (factors[count - 1 - place] if place < count else 0)
+            - a * factors[self.labels - 1 - place]
+            for place in range(self.labels)
+        ]
+        return _mixed_half(noise, weights, alpha) / b + (1 + q) / 2
+
+
+def _more(draws: int) -> int:
+    """So many draws or, of many, up to a 64th more: so few numbers of draws are looked up."""
+    rough = max(draws.bit_length() - 7, 0)
+    return -(-draws >> rough) << rough
+
+
+def sums_of(step: Step) -> RunningSums:
+    """Read from a step how its last group is released."""
+    labels = len(step.query.groups[-1].labels)
+    if not step.axes:
+        return RunningSums(labels)
+    (column,) = step.axes[-1].entries
+    return RunningSums(labels, column)
+
+
+@lru_cache(maxsize=16)
+def _factors(column: Column) -> Column:
+    """The coefficients g, in steps of 2^-_BITS: the inverse of the series c, added up."""
+    inverse: list[int] = []
+    for place in range(len(column)):
+        rest = (1 << _BITS if place == 0 else 0) - sum(
+            column[before] * inverse[place - before] for before in range(1, place + 1)
+        )
+        inverse.append((2 * rest + column[0]) // (2 * column[0]))
+    return tuple(accumulate(inverse))
+
+
+def _mixed_half(noise: Noise, weights: Sequence[int], alpha: Fraction) -> Fraction:
+    """The half-width of the sum of draws with these weights, in steps of 2^-_BITS."""
+    if noise.family is NoiseFamily.NONE:
+        return Fraction(0)
+    squares = Fraction(sum(weight * weight for weight in weights), 1 << 2 * _BITS)
+    whole = Fraction(sum(map(abs, weights)), 1 << _BITS)
+    return normal_half(noise, squares, whole, 1 - alpha)
