@@ -199,12 +199,11 @@ def test_no_figure_of_any_spec_errs_more(made: tuple[Json, list[Json], str]) -> 
 def test_a_total_that_no_neighbour_changes_is_a_part_of_no_budget(privacy: Json) -> None:
     """Where one record replaces another their number is public: its piece has no noise."""
     stated: Json = {"rho": 0.1} if "rho" in privacy else {"epsilon": 0.1}
-    query = {"statistic": "marginals", "columns": ["a", "b", "c"], "ways": 2} | stated
+    query = {"statistic": "marginals", "columns": ["a", "b", "c"], "ways": 1} | stated
     queries = [query, {"statistic": "sum", "column": "x"}]
-    for sizes in ({"a": 3, "b": 2, "c": 5}, {"a": 3, "b": 1, "c": 5}):
-        release = release_of(privacy, sizes, queries, "replace-one")
-        assert certify(make_plan(release)).plan.strategies
-        assert max(compared(release).values()) <= solve.AS_GOOD
+    release = release_of(privacy, {"a": 3, "b": 2, "c": 5}, queries, "replace-one")
+    assert certify(make_plan(release)).plan.strategies
+    assert max(compared(release).values()) <= solve.AS_GOOD
 
 
 # --- what a plan says of them --------------------------------------------------------------------
