@@ -59,7 +59,8 @@ def together(
         people = block.drafts[0].neighbours.people
         if people and (block.where in used or not block.is_small):
             continue  # all that counts the same rows of people is asked for in one table
-        rest = [draft for draft in bases if draft not in block.drafts]
+        inside = {draft.name for draft in block.drafts}
+        rest = [draft for draft in bases if draft.name not in inside]
         options = [
             option
             for candidate in candidates_of(block, concentrated=concentrated)

@@ -6,11 +6,11 @@ who would, is said here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from dprelease.model.queries import column_name
-from dprelease.postprocess.number_text import listing
+from dprelease.postprocess.number_text import few, listing
 from dprelease.report.document import Bullets, Section
 from dprelease.report.facts.model import Basic, ReportFacts
 from dprelease.report.numbers import shortened, written
@@ -42,13 +42,21 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     finishes = [query.finishing for query in facts.queries]
     if not all(finish is not None and finish.nonnegative for finish in finishes):
         yield "A count can be negative: noise was added to a small number."
-    if not all(finish is not None and finish.consistent for finish in finishes):
-        yield "Cells do not add up to totals released by another query: each has noise of its own."
+    together = [column_name(query.name) for query in facts.queries if query.together]
+    alone = [query.finishing for query in facts.queries if not query.together]
+    if not all(finish is not None and finish.consistent for finish in alone):
+        cells = "Cells of other queries" if together else "Cells"
+        of = "totals released by another query"
+        yield f"{cells} do not add up to {of}: each has noise of its own."
     yield from _of_finishing(facts)
-    yield (
-        "To combine cells, add the values; the half-width of a sum of n cells is about the "
-        "half-width of one cell times the square root of n."
-    )
+    if together:
+        yield from _of_strategies(list(dict.fromkeys(together)))
+    if alone:
+        yield (
+            "To combine cells, add the values; the half-width of a sum of n cells is about the "
+            "half-width of one cell times the square root of n"
+            f"{', if they are not planned together' if together else ''}."
+        )
     many = "people" if facts.meaning.of == "person" else "rows"
     overlapping = (statistic.counts for statistic in statistics if statistic.overlaps)
     if names := [f"of {counted.format(units=many)}" for counted in overlapping]:
@@ -63,6 +71,16 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
             "`_flag` is `suppressed` where a figure is not shown. That is for reliability, not for "
             "privacy: totals and other tables may tell it."
         )
+
+
+def _of_strategies(names: Sequence[str]) -> Iterator[str]:
+    """Say how figures that are planned together add up, and what noise their sums have."""
+    yield (
+        f"Planned together: {few(names)}. Their tables add up to each other, but for records "
+        "in no published group. Their noise is not independent: a sum over all labels of a group "
+        "that leaves no record out has the noise of the table without it. The half-width of a sum "
+        "of n cells is at most n times that of one; report.json tells it exactly (`strategies`)."
+    )
 
 
 def _of_finishing(facts: ReportFacts) -> Iterator[str]:

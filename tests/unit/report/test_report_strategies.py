@@ -231,7 +231,11 @@ def test_a_release_tells_it_in_every_format(tmp_path: Path, monkeypatch: Any) ->
     out = tmp_path / "out"
     markdown = (out / "report.md").read_text(encoding="utf-8")
     assert "### Planned together" in markdown
-    assert "| together 1: a x b | records, centred along a and b | gaussian, variance" in markdown
+    assert "Their noise is not independent" in markdown
+    assert "Cells do not add up" not in markdown
+    assert "times the square root of n" not in markdown
+    row = "| together 1: a x b | records, centred along a and b | gaussian, sigma squared"
+    assert row in markdown
     assert "Planned together" in (out / "report.html").read_text(encoding="utf-8")
     written = json.loads((out / "report.json").read_text(encoding="utf-8"))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
