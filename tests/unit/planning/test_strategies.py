@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from thorough import examples
 
 from dprelease import load
+from dprelease.kernel.certify.certify import certify
 from dprelease.model import Release
 from dprelease.planning import figure_errors, solve
 from dprelease.planning.planner import make_plan
@@ -214,6 +215,17 @@ def test_no_figure_of_any_spec_errs_more(made: tuple[Json, list[Json], str]) -> 
     privacy, queries, adjacency = made
     ratios = compared(release_of(privacy, {"a": 3, "b": 2, "c": 5}, queries, adjacency))
     assert max(ratios.values()) <= solve.AS_GOOD
+
+
+@pytest.mark.parametrize("privacy", [PURE, MU])
+def test_a_total_that_no_neighbour_changes_is_a_part_of_no_budget(privacy: Json) -> None:
+    """Where one record replaces another their number is public: its piece has no noise."""
+    stated: Json = {"rho": 0.1} if "rho" in privacy else {"epsilon": 0.1}
+    query = {"statistic": "marginals", "columns": ["a", "b", "c"], "ways": 1} | stated
+    queries = [query, {"statistic": "sum", "column": "x"}]
+    release = release_of(privacy, {"a": 3, "b": 2, "c": 5}, queries, "replace-one")
+    assert certify(make_plan(release)).plan.strategies
+    assert max(compared(release).values()) <= solve.AS_GOOD
 
 
 # --- what a plan says of them --------------------------------------------------------------------
