@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import compress
 from typing import NamedTuple
 
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
@@ -123,9 +124,9 @@ def _is_count_of_query(figures: _Combined) -> bool:
     for term, step in figures.released:
         cells = _cells(_parts(term, step))
         counts = Counter()
-        for measure, amount in zip(step.measures, step.transform[term.row], strict=True):
-            if amount:
-                counts[measure.where] += amount
+        row = step.transform[term.row]
+        for place in compress(range(len(row)), row):
+            counts[step.measures[place].where] += row[place]
         for where, amount in counts.items():
             for cell, number in cells.items():
                 key = where, cell

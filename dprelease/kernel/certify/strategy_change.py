@@ -38,7 +38,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, reduce
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, compress
 from math import prod
 from typing import NamedTuple
 
@@ -194,9 +194,8 @@ def _moved(ranges: Counter[tuple[int, int]], limits: Limits, power: int) -> Move
 def _range(step: Step, row: tuple[int, ...]) -> tuple[int, int]:
     """What a row of the table that is in the cell can add to a released integer."""
     amounts: Counter[Expression | None] = Counter()
-    for measure, factor in zip(step.measures, row, strict=True):
-        if factor:
-            amounts[measure.where] += factor
+    for place in compress(range(len(row)), row):
+        amounts[step.measures[place].where] += row[place]
     always = amounts.pop(step.query.where, 0)
     least = sum(amount for amount in amounts.values() if amount < 0)
     return always + least, always + sum(amount for amount in amounts.values() if amount > 0)

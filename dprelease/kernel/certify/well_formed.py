@@ -143,7 +143,7 @@ STEP: Rules[Step] = (
     ),
     Rule(
         "all factors are integers",
-        lambda step: all(type(factor) is int for row in step.transform for factor in row),
+        lambda step: all(set(map(type, row)) <= {int} for row in step.transform),
     ),
     Rule(
         "each group has one label for each of its keys or bins, or is private",
