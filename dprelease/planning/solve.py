@@ -15,7 +15,7 @@ from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
 from dprelease.planning.figure_errors import Errors, errors_of, planned
 from dprelease.planning.partition_selection import selections
-from dprelease.planning.shared_releases import drafts_of
+from dprelease.planning.shared_releases import added_up, drafts_of, unmerged_drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
 from dprelease.planning.steps import Draft, other_way
 from dprelease.planning.strategies.choose import WORTH, together
@@ -67,13 +67,14 @@ def best_of(release: Release, total: Total) -> Solution:
 
     Raises Failure or ValueError where neither can be had.
     """
-    drafts = drafts_of(release)
+    bases = unmerged_drafts_of(release)
+    drafts = added_up(release, bases)
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
         solution = solve(release, drafts, total)
         if total.plain:
             return solution
-        return _or_otherwise(release, _or_together(release, solution, total), total)
+        return _or_otherwise(release, _or_together(release, bases, solution, total), total)
     separate_drafts = drafts_of(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
@@ -95,6 +96,8 @@ def best_of(release: Release, total: Total) -> Solution:
 def _or_otherwise(release: Release, solution: Solution, total: Total) -> Solution:
     """Release in another way what statistics have one for, where no figure errs more by it."""
     drafts = list(map(other_way, solution.drafts))
+    if all(map(is_, drafts, solution.drafts)):
+        return solution
     before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
     for _ in range(2):  # all of them; then those that err less by it
         if all(map(is_, drafts, solution.drafts)):
@@ -110,16 +113,18 @@ def _or_otherwise(release: Release, solution: Solution, total: Total) -> Solutio
     return solution
 
 
-def _or_together(release: Release, solution: Solution, total: Total) -> Solution:
+def _or_together(
+    release: Release, bases: Sequence[Draft], solution: Solution, total: Total
+) -> Solution:
     """Plan counts together instead, where no figure errs more by it.
 
-    Pieces are weighed as for losses like those of the solution, concentrated or pure; if nothing
-    comes of it, the other way.
+    ``bases`` are the drafts before any is added up from another. Pieces are weighed as for losses
+    like those of the solution, concentrated or pure; if nothing comes of it, the other way.
     """
     before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
     added_up = solution.method == BASIC
     for concentrated in (not added_up, added_up) if total.concentrates else (False,):
-        drafts = together(release, solution.drafts, concentrated=concentrated)
+        drafts = together(release, bases, solution.drafts, concentrated=concentrated)
         if drafts is None:
             continue
         joint = solve(release, drafts, total)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from dprelease.model import Expression, Read, Reading, Release, Sensitivity
 from dprelease.planning.budget_request import Demand, root
 from dprelease.planning.figure_errors import Errors, errors_of, expected
-from dprelease.planning.shared_releases import added_up, unmerged_drafts_of
+from dprelease.planning.shared_releases import added_up
 from dprelease.planning.steps import Draft
 from dprelease.planning.strategies.blocks import Block, blocks_of
 from dprelease.planning.strategies.candidates import (
@@ -38,14 +38,14 @@ _DIGITS = 12
 
 
 def together(
-    release: Release, drafts: Sequence[Draft], *, concentrated: bool
+    release: Release, bases: Sequence[Draft], drafts: Sequence[Draft], *, concentrated: bool
 ) -> list[Draft] | None:
     """Plan blocks of counts together where that pays; None where it does nowhere.
 
     ``drafts`` are what would be released otherwise, and must share the total by weight to be
-    compared; ``concentrated``: losses compose by rho, or about so.
+    compared; ``bases`` are the same before any is added up from another. ``concentrated``: losses
+    compose by rho, or about so.
     """
-    bases = unmerged_drafts_of(release)
     blocks = blocks_of(bases)
     if not blocks:
         return None
