@@ -40,15 +40,28 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     words = (statistic.how_to_read(f"{level:g}") for statistic in reversed(statistics))
     yield from filter(None, dict.fromkeys(words))
     finishes = [query.finishing for query in facts.queries]
-    if not all(finish is not None and finish.nonnegative for finish in finishes):
-        yield "A count can be negative: noise was added to a small number."
-    if not all(finish is not None and finish.consistent for finish in finishes):
-        yield "Cells do not add up to totals released by another query: each has noise of its own."
+    negative = [finish is None or not finish.nonnegative for finish in finishes]
+    if any(negative):
+        unless = "" if all(negative) else ", unless it was moved to 0 or more"
+        yield f"A count can be negative{unless}: noise was added to a small number."
+    disagreeing = [finish is None or not finish.consistent for finish in finishes]
+    if any(disagreeing):
+        some = facts.strategies or not all(disagreeing)
+        unless = ", unless both were planned together or made to agree" if some else ""
+        yield (
+            f"Cells do not add up to totals released by another query{unless}: each has noise of "
+            "its own."
+        )
     yield from _of_finishing(facts)
     yield (
         "To combine cells, add the values; the half-width of a sum of n cells is about the "
         "half-width of one cell times the square root of n."
     )
+    if facts.strategies:
+        yield (
+            "Figures that were planned together share noise: the half-width of a sum of them can "
+            "be another. It follows from `strategies` in report.json."
+        )
     many = "people" if facts.meaning.of == "person" else "rows"
     overlapping = (statistic.counts for statistic in statistics if statistic.overlaps)
     if names := [f"of {counted.format(units=many)}" for counted in overlapping]:

@@ -241,3 +241,25 @@ def test_a_release_tells_it_in_every_format(tmp_path: Path, monkeypatch: Any) ->
     for table in written["tables"]:
         text = (out / table["file"]).read_text(encoding="utf-8")
         assert "(in no group)" not in text
+
+
+def reading_words(spec: Json, folder: Path) -> str:
+    """What the report of a run says on how to read its figures."""
+    (folder / "t.csv").write_text("a,b,c,x\na0,b0,c0,1\n", encoding="utf-8")
+    dprelease.run(dprelease.load(spec | {"ledger": {"dataset": str(len(spec["query"]))}}))
+    text = (folder / "out" / "report.md").read_text(encoding="utf-8")
+    return text.partition("## How to read the figures")[2].partition("\n## ")[0]
+
+
+def test_what_agrees_is_not_said_to_disagree_nor_to_have_noise_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = reading_words(specified(PAIRS, {"rho": 0.5}), tmp_path)
+    assert "totals released by another query, unless both were planned together or made to" in said
+    assert "Figures that were planned together share noise: the half-width of a sum" in said
+    queries = [{"by": ["a"], "nonnegative": True}, {"where": "x > 3", "weight": 3}]
+    alone = reading_words(specified(queries[:1], {"epsilon": 1.0}), tmp_path)
+    assert "totals released by another query: each has noise of its own" in alone
+    assert "planned together" not in alone
+    assert "A count can be negative" not in alone
+    some = reading_words(specified([*queries, {"by": ["b"]}], {"epsilon": 1.0}), tmp_path)
+    assert "A count can be negative, unless it was moved to 0 or more: noise" in some
