@@ -145,6 +145,7 @@ def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column
         "where": stated["where"],
         "table": stated["table"],
         "quantiles": ", ".join(map(text, query.quantiles)) or None,
+        "bandwidth": ", ".join(text(axis.bandwidth) for axis in query.curve) or None,
         "k": query.picks if "k" in statistic_of(query.statistic).keys.needs else None,
         "numerator": _part(query.numerator),
         "denominator": _part(query.denominator),
@@ -187,7 +188,7 @@ def _finish(query: Query) -> Facts:
 
 
 def _own_lists(query: Query, columns: Mapping[str, Column]) -> dict[str, tuple[str, ...] | None]:
-    """The public lists that the query has for itself: its candidates, and bins of its own."""
+    """The public lists that the query has for itself: candidates, bins, points of a curve."""
     candidates: tuple[str, ...] | None = None
     if query.candidates is not None:
         candidates = query.candidates.texts
@@ -195,11 +196,12 @@ def _own_lists(query: Query, columns: Mapping[str, Column]) -> dict[str, tuple[s
         step = query.column.grid.step
         candidates = tuple(text(point * step) for point in query.points)
     bins = None
-    for group in (*query.groups, query.axis):
+    points = tuple(text(point) for axis in query.curve for point in axis.points) or None
+    for group in (*statistic_of(query.statistic).published(query), query.axis):
         if group is not None and group.edges is not None:
             column = columns.get(group.column)
             bins = group.edges if column is None or column.edges != group.edges else bins
-    return {"candidates": candidates, "bins": bins}
+    return {"candidates": candidates, "bins": bins, "points": points}
 
 
 def _part(part: Part | None) -> str | None:

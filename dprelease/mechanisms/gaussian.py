@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
+from functools import lru_cache
 
 from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
 from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
@@ -29,6 +30,14 @@ def calibrate(shift: Shift, epsilon: Fraction, delta: Fraction) -> Noise:
     if shift.l2_squared == 0:
         return NO_NOISE
     return Noise(NoiseFamily.GAUSSIAN, discrete_gaussian.least_sigma2(shift, epsilon, delta))
+
+
+@lru_cache(maxsize=1024)
+def _scaled(l2_squared: int, intensity: Fraction) -> tuple[Noise, Fraction]:
+    """Noise of an intensity, and its rho: rounded, so that equal intensities have equal losses."""
+    sigma2 = round_up(l2_squared / (intensity * intensity), SIGMA_DIGITS)
+    rho = round_up(zcdp.rho_of_gaussian(l2_squared, sigma2), RHO_DIGITS)
+    return Noise(NoiseFamily.GAUSSIAN, sigma2), rho
 
 
 def calibrate_rho(shift: Shift, rho: Fraction) -> Noise:
@@ -80,11 +89,7 @@ class Gaussian(Mechanism):
 
     def scaled(self, target: Target, intensity: Fraction) -> Choice:
         """Stated by its rho alone: its epsilon and delta are those of the release."""
-        l2_squared = target.shift.l2_squared
-        sigma2 = round_up(l2_squared / (intensity * intensity), SIGMA_DIGITS)
-        # rounded, so that equal intensities have equal losses
-        rho = round_up(zcdp.rho_of_gaussian(l2_squared, sigma2), RHO_DIGITS)
-        noise = Noise(NoiseFamily.GAUSSIAN, sigma2)
+        noise, rho = _scaled(target.sensitivity.l2_squared, intensity)
         return _choice(target, noise, Loss(Fraction(0), UNSTATED, rho))
 
     def event_at(self, target: Target, intensity: Fraction) -> privacy_events.Gaussian:

@@ -32,6 +32,7 @@ from dprelease.model.plans import Step as Step
 from dprelease.model.queries import AS_RELEASED as AS_RELEASED
 from dprelease.model.queries import Accuracy as Accuracy
 from dprelease.model.queries import Candidates as Candidates
+from dprelease.model.queries import CurveAxis as CurveAxis
 from dprelease.model.queries import Finish as Finish
 from dprelease.model.queries import Group as Group
 from dprelease.model.queries import KeySelection as KeySelection

@@ -86,6 +86,36 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
+class CurveAxis:
+    """A column of a density, in its unit: what its bins stand for, and where the curve is known.
+
+    ``centres`` has the value of each bin, the labels of the query's group of that column.
+    ``bandwidth`` is the standard deviation of the kernel.
+    """
+
+    column: Column
+    centres: tuple[Fraction, ...]
+    bandwidth: Fraction
+    points: tuple[Fraction, ...]
+
+    @property
+    def lower(self) -> Fraction:
+        """The lower bound of the column."""
+        return self._bound(upper=False)
+
+    @property
+    def upper(self) -> Fraction:
+        """The upper bound of the column."""
+        return self._bound(upper=True)
+
+    def _bound(self, *, upper: bool) -> Fraction:
+        grid = self.column.grid
+        if grid is None:
+            raise ValueError("a density is of columns with bounds")
+        return (grid.upper if upper else grid.lower) * grid.step
+
+
+@dataclass(frozen=True, slots=True)
 class Accuracy:
     """An accuracy target: the noise is ``within`` so much with probability ``confidence``.
 
@@ -156,6 +186,7 @@ class Query:
     denominator: Part | None = None
     key_selection: KeySelection | None = None
     accuracy: Accuracy | None = None
+    curve: tuple[CurveAxis, ...] = ()  # of a density: a column each, the last groups are theirs
     implied: bool = False  # not in the spec: it selects private keys, or is of a strategy
     finish: Finish = AS_RELEASED
 
@@ -163,6 +194,11 @@ class Query:
     def column_name(self) -> str:
         """The name of its published column; see ``column_name``."""
         return column_name(self.name)
+
+    @property
+    def one_of_several(self) -> bool:
+        """Whether it is one of the tables of a query that has several."""
+        return self.name != self.column_name
 
     @property
     def cells(self) -> int:

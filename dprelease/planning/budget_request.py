@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dprelease.model import Query
 
@@ -66,6 +67,7 @@ def _total(stated: Sequence[Fraction | None]) -> Fraction | None:
 _UNIT = 10**15
 
 
+@lru_cache(maxsize=1024)
 def root(value: Fraction, degree: int) -> Fraction:
     """The root of a number >= 0, rounded down to 15 places; exact where it has no more."""
     if value < 0 or degree < 1:

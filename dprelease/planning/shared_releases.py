@@ -156,13 +156,17 @@ def _of_columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
         rows = query.groups, query.where, query.mechanism, draft.demand.kind, table
         by_rows.setdefault(rows, []).append(draft)
     made = (draft for members in by_rows.values() for draft in _columns(members, pure))
-    return [*(draft for draft in drafts if draft not in sharing), *made]
+    names = {draft.name for draft in sharing}
+    return [*(draft for draft in drafts if draft.name not in names), *made]
 
 
 def _may_share(draft: Draft) -> bool:
-    """Not what selects keys, and not a figure that no neighbour changes: it needs no noise."""
+    """Not what selects keys, and not a figure that no neighbour changes: it needs no noise.
+
+    Nor one of several tables of a query: it is planned with the others, to add up with them.
+    """
     query = draft.query
-    if draft.selects or _sharing(query) is None:
+    if draft.selects or _sharing(query) is None or query.one_of_several:
         return False
     if not _counts_rows(query) and not quantity(query.column).grid.width:
         return False

@@ -13,7 +13,7 @@ from dprelease.mechanisms.registry import law_of, refined
 from dprelease.model import Loss, Reading, Release
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
-from dprelease.planning.figure_errors import errors_of, planned
+from dprelease.planning.figure_errors import Errors, errors_of, planned
 from dprelease.planning.partition_selection import selections
 from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
@@ -22,7 +22,7 @@ from dprelease.planning.strategies.choose import WORTH, together
 from dprelease.planning.total_budget import Total
 from dprelease.postprocess.number_text import as_budget, number
 from dprelease.privacy import zcdp
-from dprelease.privacy.composition import PLD, Cost
+from dprelease.privacy.composition import BASIC, PLD, Cost
 
 FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
@@ -111,23 +111,29 @@ def _or_otherwise(release: Release, solution: Solution, total: Total) -> Solutio
 
 
 def _or_together(release: Release, solution: Solution, total: Total) -> Solution:
-    """Plan counts together instead, where no figure errs more by it."""
-    drafts = together(release, solution.drafts, concentrated=total.concentrates)
-    if drafts is None:
-        return solution
-    joint = solve(release, drafts, total)
+    """Plan counts together instead, where no figure errs more by it.
+
+    Pieces are weighed as for losses like those of the solution, concentrated or pure; if nothing
+    comes of it, the other way.
+    """
     before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
-    after = errors_of(joint.drafts, planned(joint.drafts, joint.choices))
-    if any(after[name] > AS_GOOD * before[name] for name in before):
-        return solution
-    combined = {
-        read.query.name
-        for draft in joint.drafts
-        for read in draft.reads
-        if read.reading is Reading.COMBINED
-    }
-    alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in combined}
-    return replace(joint, alone=alone)
+    added_up = solution.method == BASIC
+    for concentrated in (not added_up, added_up) if total.concentrates else (False,):
+        drafts = together(release, solution.drafts, concentrated=concentrated)
+        if drafts is None:
+            continue
+        joint = solve(release, drafts, total)
+        after = errors_of(joint.drafts, planned(joint.drafts, joint.choices))
+        if all(after[name] <= AS_GOOD * before[name] for name in before):
+            return replace(joint, alone=_alone(joint, before))
+    return solution
+
+
+def _alone(joint: Solution, before: Errors) -> dict[str, Fraction]:
+    """What the combined figures of a solution would err alone."""
+    reads = (read for draft in joint.drafts for read in draft.reads)
+    names = [read.query.name for read in reads if read.reading is Reading.COMBINED]
+    return {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in names}
 
 
 DIGITS = 6

@@ -48,7 +48,7 @@ def mix_quantiles(
         return np.zeros_like(first)
     if noise.family is NoiseFamily.GAUSSIAN:
         length = np.sqrt(first * first + second * second + third * third)
-        quantile = _normal(alpha) * math.sqrt(noise.parameter) * length
+        quantile = normal_quantile(alpha) * math.sqrt(noise.parameter) * length
     else:
         less, more = np.minimum(first, second), np.maximum(first, second)
         largest = np.maximum(np.maximum(more, third), 1e-300)
@@ -70,7 +70,7 @@ def _knot(share: Floats) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=16)
-def _normal(alpha: Fraction) -> float:
+def normal_quantile(alpha: Fraction) -> float:
     """The 1 - alpha quantile of abs(N), rounded up, N standard normal."""
     low, high, target = 0.0, 40.0, float(alpha)
     for _ in range(_HALVINGS):
@@ -159,7 +159,7 @@ def normal_half(noise: Noise, squares: Fraction, whole: Fraction, interval: Frac
     if noise.family is not NoiseFamily.GAUSSIAN:
         raise ValueError("only Gaussian noise has the half-width of a normal law")
     length = math.sqrt(noise.parameter * squares) * _UP
-    return Fraction(_normal(1 - interval) * length * _UP) + Fraction(LATTICE_SLACK) * whole
+    return Fraction(normal_quantile(1 - interval) * length * _UP) + Fraction(LATTICE_SLACK) * whole
 
 
 def mixed_half(noise: Noise, factors: Sequence[Fraction], interval: Fraction) -> Fraction:

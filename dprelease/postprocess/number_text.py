@@ -52,3 +52,14 @@ def listing(names: Sequence[str]) -> str:
     """Write names one after the other, with an "and" before the last."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+MOST_NAMES = 8
+"""A sentence names no more than so many."""
+
+
+def few(names: Sequence[str]) -> str:
+    """Write names one after the other; of many the first ones, and how many more there are."""
+    if len(names) <= MOST_NAMES:
+        return listing(names)
+    return f"{', '.join(names[: MOST_NAMES - 2])} and {len(names) - MOST_NAMES + 2} more"

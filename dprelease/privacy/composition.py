@@ -29,7 +29,10 @@ ALLOWED = {
 }
 _LARGEST = 100  # beyond this epsilon e^epsilon is no number to show anybody
 
-MARGINS = (1 + Fraction(3, 10**4), 1 + Fraction(2, 10**3), 1 + Fraction(1, 10**2))
+MARGINS = tuple(
+    1 + part
+    for part in (Fraction(3, 10**4), Fraction(2, 10**3), Fraction(1, 10**2), Fraction(1, 10))
+)
 """Numerical claims are larger by one of these than what was computed: an independent check, with a
 coarser grid and other arithmetic, has to confirm them. A plan takes the first that it confirms."""
 

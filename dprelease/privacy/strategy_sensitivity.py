@@ -9,7 +9,8 @@ of each matrix, so its L1 norm and its squared L2 norm are the products of those
   than each by itself (Xiao, He, Zhang and Kifer, "An Optimal and Scalable Matrix Mechanism for
   Noisy Marginals under Convex Loss Functions", arXiv 2305.08175, section 4).
 * RUNNING: the first column is the longest, as the others are its beginning, moved down.
-* BASIS: the longest column.
+* BASIS: the longest column. Of two columns of the only such axis the difference is looked at for
+  every pair, as long as these are few; else twice the longest column bounds it.
 
 *A record replaced.* The change is the difference of two such products, p - q, and its squared
 length |p|^2 + |q|^2 - 2 <p, q>. Where the two differ along an axis of EACH, or entries are not
@@ -79,6 +80,14 @@ def _replaced(
     """Bound the norms of a difference of two products, each within these norms."""
     kinds = [axis.kind for axis in axes]
     negative = any(min(min(row) for row in axis.entries) < 0 for axis in axes if axis.entries)
+    if AxisKind.BASIS in kinds:
+        mixing = [axis for axis in axes if axis.kind is not AxisKind.EACH]
+        pairs = _pairs(mixing[0]) if len(mixing) == 1 else None
+        if pairs is not None:
+            several = (AxisKind.EACH, True) in zip(kinds, (size > 1 for size in sizes), strict=True)
+            disjoint = (2 * l1, 2 * l2_squared) if several else (l1, l2_squared)
+            return max(disjoint[0], pairs[0]), max(disjoint[1], pairs[1])
+        negative = True
     if negative:
         return 2 * l1, 4 * l2_squared
     centred = [size for size, kind in zip(sizes, kinds, strict=True) if kind is AxisKind.CENTRED]
@@ -88,6 +97,28 @@ def _replaced(
         return 2 * l1, 2 * l2_squared
     fewest = min(centred)
     return 2 * l1, 2 * l2_squared * fewest // (fewest - 1)
+
+
+_MOST_PAIRS = 1 << 22
+"""So many pairs of entries are looked at; certification looks at no more."""
+
+_LARGEST = 1 << 24
+
+
+def _pairs(axis: AxisMatrix) -> tuple[int, int] | None:
+    """The largest norms of the difference of two columns; None where these are too many."""
+    import numpy as np
+
+    labels = len(axis.entries[0])
+    many = labels * (labels + 1) // 2 * len(axis.entries) > _MOST_PAIRS
+    if many or max(max(map(abs, row)) for row in axis.entries) > _LARGEST:
+        return None
+    columns = np.array(axis.entries, dtype=np.int64).T
+    differences = [abs(columns[place:] - column) for place, column in enumerate(columns)]
+    return (
+        max(int(difference.sum(axis=1).max()) for difference in differences),
+        max(int((difference * difference).sum(axis=1).max()) for difference in differences),
+    )
 
 
 def _stated(

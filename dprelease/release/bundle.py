@@ -43,8 +43,9 @@ def tables_of(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
 
 def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> OutputTable:
     interval = plan.release.output.interval
-    groups = reads[0].query.groups
-    private = reads[0].query.private
+    query = reads[0].query
+    groups = statistic_of(query.statistic).published(query)
+    private = query.private
     columns = list(_selected_columns(groups, noisy.keys[name]) if private else key_columns(groups))
     for read in reads:
         columns.extend(columns_of(read, plan, noisy, interval))

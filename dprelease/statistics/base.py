@@ -15,6 +15,7 @@ from dprelease.model import (
     Expression,
     Form,
     Grid,
+    Group,
     Measure,
     Noise,
     OutputColumn,
@@ -98,10 +99,11 @@ class SpecKeys(NamedTuple):
 
     ``column``: it needs one; ``numeric``: with bounds; ``squares``: so few steps that their squares
     add up; ``groups``: its column is a group; ``chooses``: among the public values of its column;
-    ``where_is_numerator``: the condition is what it asks for, not a filter; ``tables_of``: it makes
-    several tables, each of that statistic, and has no `by`; ``ordered``: the values of its column
-    are in order, and `other` is none of them. Of the keys that only some statistics have it
-    ``needs`` some and ``may`` take others.
+    ``curve``: it is a curve of a column, or a surface over two; ``where_is_numerator``: the
+    condition is what it asks for, not a filter; ``tables_of``: it makes several tables, each of
+    that statistic, and has no `by`; ``ordered``: the values of its column are in order, and `other`
+    is none of them. Of the keys that only some statistics have it ``needs`` some and ``may`` take
+    others.
     """
 
     column: bool = False
@@ -109,6 +111,7 @@ class SpecKeys(NamedTuple):
     squares: bool = False
     groups: bool = False
     chooses: bool = False
+    curve: bool = False
     where_is_numerator: bool = False
     tables_of: str = ""
     ordered: bool = False
@@ -236,6 +239,10 @@ class Statistic(ABC):
     explained = ""
     """What a table of scales can't explain."""
 
+    def words(self, step: Step) -> str:
+        """Explain of a step what a table of scales can't."""
+        return self.explained
+
     def how_to_read(self, level: str) -> str:
         """Say how figures are read; ``level`` is that of intervals, in percent."""
         return self.reading.format(level=level)
@@ -288,6 +295,10 @@ class Statistic(ABC):
     def shared_read(self, query: Query, sums: SharedSums) -> Read:
         """Say how a query is read from a release of sums that others share."""
         return Read(query, sums.step, sums.rows)
+
+    def published(self, query: Query) -> tuple[Group, ...]:
+        """Give the groups by which its figures are published."""
+        return query.groups
 
     @abstractmethod
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:

@@ -8,6 +8,7 @@ from dprelease.statistics.count import Count
 from dprelease.statistics.count_distinct import CountDistinct
 from dprelease.statistics.count_units import CountUnits
 from dprelease.statistics.cumulative import Cumulative
+from dprelease.statistics.density import Density
 from dprelease.statistics.histogram import Histogram
 from dprelease.statistics.marginals import Marginals
 from dprelease.statistics.max import Max
@@ -34,6 +35,7 @@ _ALL: tuple[Statistic, ...] = (
     Ratio(),
     Proportion(),
     Histogram(),
+    Density(),
     Marginals(),
     Cumulative(),
     Quantile(),

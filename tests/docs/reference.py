@@ -306,6 +306,8 @@ def keys() -> Lines:
             kinds = {"with bounds": asked.numeric, "with keys or bins": asked.groups
                      or asked.chooses}  # fmt: skip
             column = next((words for words, holds in kinds.items() if holds), "any")
+        if asked.curve:
+            column = "with bounds, or `columns`"
         needs = (*asked.needs, *(("where",) if asked.where_is_numerator else ()))
         yield row(f"`{name}`", column, *(
             " ".join(f"`{word}`" for word in words) or "-"

@@ -165,6 +165,8 @@ REMEDIES = {
     "E260": "Leave the key out, or write it in the queries that it fits.",
     "E261": "Correct the condition: [Finish the figures](../how-to/finish-the-figures.md).",
     "E262": "Let them count the same records, with all or none of them whole and 0 or more.",
+    "E270": "Write a number above 0, between a few bins and the whole range.",
+    "E271": "Write a number of points, or a list that rises within the bounds.",
     "W201": "Agree on a cap and write it in `[ledger]`.",
     "W202": "Say in `unit_description` what a unit stands for.",
     "W203": "Say in `source` where bounds or keys come from.",

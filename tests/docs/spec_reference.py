@@ -22,6 +22,8 @@ KINDS: dict[Callable[[object], object], str] = {
     numbers.interval: "number",
     numbers.bound: "whole number from 1",
     numbers.within: "number above 0",
+    numbers.bandwidth: "number above 0, or list of them",
+    numbers.points: "whole number from 2, or list",
     numbers.display_step: "number above 0",
     numbers.confidence: "number from 0.5 to below 1",
     numbers.picks: "whole number from 1",

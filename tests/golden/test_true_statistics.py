@@ -154,6 +154,37 @@ def test_cumulative_counts(tmp_path: Path, rows: Any) -> None:
         assert low <= quantile <= high
 
 
+def test_densities(tmp_path: Path, rows: Any) -> None:
+    one = {"statistic": "density", "bandwidth": 9, "by": ["region"], "points": [0, 30, 100, 180]}
+    two = {"statistic": "density", "columns": ["waiting_days", "cost"], "bandwidth": [20, 200]}
+    tables = published(
+        tmp_path, {"name": "curve", "column": "waiting_days", **one}, {"name": "surface", **two}
+    )
+
+    def kernel(at: float, value: float, upper: float, bandwidth: float) -> float:
+        """What a value adds, and what lies beyond the bounds of that, put back."""
+        law = statistics.NormalDist(0, bandwidth)
+        return sum(map(law.pdf, (at - value, at + value, 2 * upper - at - value)))
+
+    curve = tables["curve"]
+    assert curve["region"] == [region for region in REGIONS for _ in range(4)]
+    for place, inside in enumerate(by_region(rows)):
+        waits = clamped(inside, "waiting_days", 180)
+        for at, point in enumerate((0, 30, 100, 180)):
+            true = statistics.fmean(kernel(point, wait, 180, 9) for wait in waits)
+            assert abs(curve["curve"][4 * place + at] - true) < 0.02 / 9
+    surface = tables["surface"]
+    pairs = [(number(row["waiting_days"]), number(row["cost"])) for row in rows]
+    whole = [(min(max(a, 0), 180), min(max(b, 0), 2000)) for a, b in pairs
+             if a is not None and b is not None]  # fmt: skip
+    for at in range(0, 400, 37):
+        first, second = float(surface["waiting_days"][at]), float(surface["cost"][at])
+        true = statistics.fmean(
+            kernel(first, a, 180, 20) * kernel(second, b, 2000, 200) for a, b in whole
+        )
+        assert abs(surface["surface"][at] - true) < 0.05 / 20 / 200
+
+
 def test_quantiles(tmp_path: Path, rows: Any) -> None:
     by = {"by": ["region"], "column": "cost"}
     found = published(

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from planned_figures import (
+    CURVES,
     FAMILIES,
     LEVELS,
     NAMES,
@@ -68,4 +69,4 @@ def test_what_no_neighbour_changes_is_exact() -> None:
 def test_every_statistic_has_its_intervals_tested() -> None:
     """In the files test_interval_*.py."""
     own = {name for name, each in STATISTICS.items() if not each.keys.tables_of}
-    assert {*SINGLE, *TWO, *THREE, *NAMES, *QUANTILES, *RUNNING} == own
+    assert {*SINGLE, *TWO, *THREE, *NAMES, *QUANTILES, *RUNNING, *CURVES} == own

@@ -200,6 +200,8 @@ SPEC_CODES: tuple[tuple[str, str], ...] = (
     ("E260", "a key of finishing that a figure can't take"),
     ("E261", "a condition that names no figure, or never holds"),
     ("E262", "tables that can't be made to agree"),
+    ("E270", "a bandwidth that a density can't have"),
+    ("E271", "points that a density can't have"),
     # W: the spec works, but deserves a second look
     ("W201", "no budget cap"),
     ("W202", "the unit of privacy is not described"),

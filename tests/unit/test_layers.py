@@ -51,7 +51,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.kernel.noise.distributions",
         "dprelease.mechanisms",
         "dprelease.postprocess",
+        "dprelease.privacy.curve_matrices",
         "dprelease.privacy.sensitivity",
+        "dprelease.privacy.strategy_sensitivity",
     ),
     # Noisy figures made fit to be published.
     "dprelease.finishing": (

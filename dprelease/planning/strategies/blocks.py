@@ -7,7 +7,7 @@ total, whatever its own labels leave out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import prod
 
@@ -76,9 +76,15 @@ def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
     counts.sort(key=_canonical)
     tables: dict[tuple[Expression | None, str], list[Draft]] = {}
     conditions: dict[tuple[tuple[Group, ...], str], list[Draft]] = {}
+    groups_of: dict[Expression | None, set[tuple[Group, ...]]] = {}
+    filters_of: dict[tuple[Group, ...], set[Expression | None]] = {}
+    for query in (draft.query for draft in counts):
+        groups_of.setdefault(query.where, set()).add(query.groups)
+        filters_of.setdefault(query.groups, set()).add(query.where)
     for draft in counts:
         query = draft.query
-        if query.where is None or not _is_condition(draft, counts):
+        tables_alike, siblings = groups_of[query.where], filters_of[query.groups]
+        if query.where is None or not _is_condition(draft, tables_alike, siblings):
             tables.setdefault((query.where, query.mechanism), []).append(draft)
         else:
             conditions.setdefault((query.groups, query.mechanism), []).append(draft)
@@ -112,19 +118,23 @@ def _order(block: Block) -> tuple[str, list[str], str]:
     return where, [group.column for group in block.groups], block.drafts[0].query.mechanism
 
 
-def _is_condition(draft: Draft, counts: Sequence[Draft]) -> bool:
-    """Whether a filtered count is one of several conditions rather than one of several tables."""
-    query = draft.query
-    same = {other.query.groups for other in counts if other.query.where == query.where}
-    if len(same - {()}) > 1 or draft.neighbours.people:
+def _is_condition(
+    draft: Draft, tables_alike: Set[tuple[Group, ...]], siblings: Set[Expression | None]
+) -> bool:
+    """Whether a filtered count is one of several conditions rather than one of several tables.
+
+    ``tables_alike``: the groups of all counts with its filter; ``siblings``: the filters of all
+    with its groups.
+    """
+    if len(tables_alike - {()}) > 1 or draft.neighbours.people:
         return False
-    siblings = {other.query.where for other in counts if other.query.groups == query.groups}
-    return not query.groups or not siblings <= {None, query.where}
+    return not draft.query.groups or not siblings <= {None, draft.query.where}
 
 
 def _family(draft: Draft) -> str:
     """The name of the query with a budget of its own whose table it is, one of several; or none."""
-    return draft.query.name.rpartition(":")[0] if draft.demand.stated else ""
+    query = draft.query
+    return query.column_name if draft.demand.stated and query.one_of_several else ""
 
 
 def _is_plain_count(draft: Draft) -> bool:

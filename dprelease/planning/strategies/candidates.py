@@ -44,6 +44,8 @@ from dprelease.statistics.base import Neighbours, Released
 from dprelease.statistics.registry import statistic_of
 
 MOST_PIECES = 4096
+MOST_CONDITIONS = 1000
+"""Of one piece, whose matrix has their square of entries. Several pieces err as one would."""
 
 Axes = frozenset[int]
 """Places of groups, in an order of those of all tables."""
@@ -159,9 +161,20 @@ def candidates_of(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
     by_weight: dict[Fraction, list[int]] = {}
     for place, draft in enumerate(block.conditions):
         by_weight.setdefault(draft.demand.weight, []).append(place)
-    conditions = [Piece(whole, conditions=tuple(members)) for members in by_weight.values()]
+    conditions = [
+        Piece(whole, conditions=part)
+        for members in by_weight.values()
+        for part in _parts(members, MOST_CONDITIONS)
+    ]
     for pieces, reading in _readings(wanted, order, concentrated=concentrated):
         yield Candidate((*pieces, *conditions), reading, tables, total)
+
+
+def _parts(places: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """The places in order, in as few parts as may be, about as many in each."""
+    number = -(-len(places) // most)
+    ends = [len(places) * part // number for part in range(number + 1)]
+    return [tuple(places[start:end]) for start, end in pairwise(ends)]
 
 
 def _name(group: Group) -> tuple[str, tuple[str, ...]]:
@@ -312,9 +325,8 @@ def released_by(block: Block, piece: Piece) -> Released:
     filters = [block.conditions[place].query.where for place in piece.conditions]
     counted = [Measure(MeasureKind.RECORDS, None, condition) for condition in filters]
     number = len(counted)
-    transform = tuple(
-        (*(2 * (place == row) for place in range(number)), -1) for row in range(number)
-    )
+    others = (0,) * (number - 1)
+    transform = tuple((*others[:row], 2, *others[row:], -1) for row in range(number))
     return Released((*counted, records), transform, (Fraction(1),) * number)
 
 

@@ -59,7 +59,8 @@ def together(
         people = block.drafts[0].neighbours.people
         if people and (block.where in used or not block.is_small):
             continue  # all that counts the same rows of people is asked for in one table
-        rest = [draft for draft in bases if draft not in block.drafts]
+        inside = {draft.name for draft in block.drafts}
+        rest = [draft for draft in bases if draft.name not in inside]
         options = [
             option
             for candidate in candidates_of(block, concentrated=concentrated)
@@ -110,8 +111,8 @@ class _Search:
         for attempt in range(_ROUNDS):
             amounts = candidate.amounts(variances)
             pieces = self.pieces(block, candidate, number, amounts, factors)
-            weights = [piece.demand.weight for piece in pieces]
-            if min(weights) < _LEAST * max(weights):
+            weights = [piece.demand.weight for piece in pieces if not piece.free]
+            if not weights or min(weights) < _LEAST * max(weights):
                 return None  # another candidate does without what is hardly used
             noise = expected([*remaining, *pieces], concentrated=self.concentrated)
             settled, variances = variances, [noise[piece.name] for piece in pieces]
@@ -176,7 +177,7 @@ def _demands(
     if budget.rho is not None:
         # of a squared L2 norm, where weights are of the L1 norm
         pairs = zip(weights, moves, strict=True)
-        roots = [root(weight * Fraction(m.l2_squared, m.l1**2), 2) for weight, m in pairs]
+        roots = [root(weight * Fraction(m.l2_squared, m.l1**2 or 1), 2) for weight, m in pairs]
     whole = sum(roots, Fraction(0))
     shares = [(part / whole).limit_denominator(10**_DIGITS) for part in roots]
     shares = [share / max(sum(shares, Fraction(0)), Fraction(1)) for share in shares]

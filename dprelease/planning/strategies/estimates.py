@@ -24,6 +24,9 @@ Axes = frozenset[int]
 DIGITS = 6
 """Weights are rounded to so many places, so that they add up to exactly 1."""
 
+_EXACT = 1e-30
+"""Stands for the variance of a table without noise: all weight is on it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
@@ -68,7 +71,7 @@ class Estimates:
         inverse: dict[Axes, dict[int, float]] = {}
         for place, axes in enumerate(self.released):
             for component in _subsets(axes):
-                precision = 1 / (variances[place] * self._cells(axes))
+                precision = 1 / ((variances[place] or _EXACT) * self._cells(axes))
                 inverse.setdefault(component, {})[place] = precision
         return {
             component: {place: part / sum(parts.values()) for place, part in parts.items()}

@@ -34,7 +34,7 @@ def explained(step: Step, interval: Fraction) -> list[str]:
         said.append(_largest(step, interval))
     if step.noise.family is NoiseFamily.STAIRCASE:
         said.append(_stairs(step))
-    if words := statistic_of(step.query.statistic).explained:
+    if words := statistic_of(step.query.statistic).words(step):
         said.append(words)
     return said
 

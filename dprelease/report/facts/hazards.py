@@ -129,7 +129,10 @@ def _declared(release: Release, plan: Plan) -> Row:
     silent += [
         f"the bins of {group.column} in {query.name}"
         for query in release.queries
-        for group in (*query.groups, *((query.axis,) if query.axis else ()))
+        for group in (
+            *statistic_of(query.statistic).published(query),
+            *((query.axis,) if query.axis else ()),
+        )
         if group.edges is not None
         and (column := release.columns.get(group.column)) is not None
         and column.edges != group.edges

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import prod
 
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.postprocess.number_text import listing, number
@@ -76,6 +77,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
     step, query = reading.view(read, plan), read.query
     loss = whole.loss if whole else step.loss
     statistic, target = statistic_of(query.statistic), query.accuracy
+    groups = statistic.published(query)
     linear = read.reading is Reading.LINEAR
     unit = max(map(abs, read.factors)) if linear else step.unit[0]
     half = reading.constant_half(read, plan, interval)
@@ -85,7 +87,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         statistic=query.statistic,
         table=query.table,
         column=query.column.name if query.column else None,
-        by=tuple(group.column for group in query.groups),
+        by=tuple(group.column for group in groups),
         where=query.where.text if query.where else None,
         picks=query.picks,
         quantiles=tuple(map(text, query.quantiles)) or None,
@@ -93,7 +95,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         numerator=_part(query.numerator),
         denominator_part=_part(query.denominator),
         implied=query.implied,
-        cells=None if query.private else query.cells,
+        cells=None if query.private else prod(len(group.labels) for group in groups),
         candidates=candidates_of(step) or None,
         form=str(step.form),
         shares=Shares(release=read.step, with_=tuple(others)) if others else None,
@@ -104,7 +106,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         rho=None if loss.rho is None else upward(loss.rho),
         sensitivity=_sensitivity(step, unit),
         scale=_scaled(step, unit) if linear else _scale(step),
-        granularity=upward(unit),
+        granularity=upward(Fraction(1, 10**read.decimals) if whole else unit),
         denominator=NoiseScale(scale=_scale(step, 1), granularity=upward(step.unit[1]))
         if "denominator" in statistic.keys.needs
         else None,

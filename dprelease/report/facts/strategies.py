@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
-from dprelease.postprocess.number_text import listing
+from dprelease.postprocess.number_text import few, listing
 from dprelease.report.facts.strategy_model import (
     CombinedQuery,
     StrategyAxis,
@@ -21,9 +21,6 @@ from dprelease.report.facts.strategy_model import (
 )
 from dprelease.report.numbers import loss_text, root, upward
 from dprelease.statistics.shared.read_release import figure_variance, loss_of
-
-MOST_NAMES = 8
-"""A sentence names no more than so many."""
 
 
 class Whole(NamedTuple):
@@ -117,7 +114,7 @@ def _integer(step: Step, factors: Sequence[int]) -> str:
 def _words(
     reads: Sequence[Read], steps: Sequence[Step], queries: Sequence[CombinedQuery], loss: Loss
 ) -> Iterator[str]:
-    names = _few(list(dict.fromkeys(read.query.column_name for read in reads)))
+    names = few(list(dict.fromkeys(read.query.column_name for read in reads)))
     together = "Planned together" if len(queries) > 1 else "Read from other counts"
     yield f"{together}: {names}. Released in their place: {listing(list(_released(steps)))}."
     yield "The figures are the best linear unbiased estimates from all of these."
@@ -140,7 +137,7 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
         yield "the number of records"
     tables = [step for step in plain if step.query.groups and step.measures[0].where == _of(step)]
     if tables:
-        yield f"the table{'s' * (len(tables) > 1)} by {_few(list(map(_title, tables)))}"
+        yield f"the table{'s' * (len(tables) > 1)} by {few(list(map(_title, tables)))}"
     mixed: dict[str, list[str]] = {}
     for step in steps:
         if CENTRED in step.axes:
@@ -154,7 +151,7 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
             mixed.setdefault(along, []).append(_title(step))
     for along, titles in mixed.items():
         yield (
-            f"from the table{'s' * (len(titles) > 1)} by {_few(titles)} what is left of the cells "
+            f"from the table{'s' * (len(titles) > 1)} by {few(titles)} what is left of the cells "
             f"without the means along {along} (in whole numbers)"
         )
     for step in plain:
@@ -171,9 +168,3 @@ def _of(step: Step) -> object:
 
 def _title(step: Step) -> str:
     return " x ".join(group.column for group in step.query.groups)
-
-
-def _few(names: Sequence[str]) -> str:
-    if len(names) <= MOST_NAMES:
-        return listing(names)
-    return f"{', '.join(names[: MOST_NAMES - 2])} and {len(names) - MOST_NAMES + 2} more"

@@ -6,11 +6,11 @@ who would, is said here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from dprelease.model.queries import column_name
-from dprelease.postprocess.number_text import listing
+from dprelease.postprocess.number_text import few, listing
 from dprelease.report.document import Bullets, Section
 from dprelease.report.facts.model import Basic, ReportFacts
 from dprelease.report.numbers import shortened, written
@@ -44,23 +44,22 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     if any(negative):
         unless = "" if all(negative) else ", unless it was moved to 0 or more"
         yield f"A count can be negative{unless}: noise was added to a small number."
-    disagreeing = [finish is None or not finish.consistent for finish in finishes]
+    together = [column_name(query.name) for query in facts.queries if query.together]
+    alone = [query.finishing for query in facts.queries if not query.together]
+    disagreeing = [finish is None or not finish.consistent for finish in alone]
     if any(disagreeing):
-        some = facts.strategies or not all(disagreeing)
-        unless = ", unless both were planned together or made to agree" if some else ""
-        yield (
-            f"Cells do not add up to totals released by another query{unless}: each has noise of "
-            "its own."
-        )
+        cells = "Cells of other queries" if together else "Cells"
+        unless = "" if all(disagreeing) else ", unless both were made to agree"
+        of = f"totals released by another query{unless}"
+        yield f"{cells} do not add up to {of}: each has noise of its own."
     yield from _of_finishing(facts)
-    yield (
-        "To combine cells, add the values; the half-width of a sum of n cells is about the "
-        "half-width of one cell times the square root of n."
-    )
-    if facts.strategies:
+    if together:
+        yield from _of_strategies(list(dict.fromkeys(together)))
+    if alone:
         yield (
-            "Figures that were planned together share noise: the half-width of a sum of them can "
-            "be another. It follows from `strategies` in report.json."
+            "To combine cells, add the values; the half-width of a sum of n cells is about the "
+            "half-width of one cell times the square root of n"
+            f"{', if they are not planned together' if together else ''}."
         )
     many = "people" if facts.meaning.of == "person" else "rows"
     overlapping = (statistic.counts for statistic in statistics if statistic.overlaps)
@@ -76,6 +75,16 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
             "`_flag` is `suppressed` where a figure is not shown. That is for reliability, not for "
             "privacy: totals and other tables may tell it."
         )
+
+
+def _of_strategies(names: Sequence[str]) -> Iterator[str]:
+    """Say how figures that are planned together add up, and what noise their sums have."""
+    yield (
+        f"Planned together: {few(names)}. Their tables add up to each other, but for records "
+        "in no published group. Their noise is not independent: a sum over all labels of a group "
+        "that leaves no record out has the noise of the table without it. The half-width of a sum "
+        "of n cells is at most n times that of one; report.json tells it exactly (`strategies`)."
+    )
 
 
 def _of_finishing(facts: ReportFacts) -> Iterator[str]:

@@ -102,7 +102,7 @@ def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str,
     what = "; ".join(step.rows) if len(step.rows) < MOST_ROWS else f"{len(step.rows)} integers"
     what += "".join(f", {kind} along {listing(names)}" for kind, names in mixed.items())
     parameter = written(shortened(float(Fraction(step.parameter))))
-    law = "variance" if step.family == "gaussian" else "scale"
+    law = "sigma squared" if step.family == "gaussian" else "scale"
     losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
     return step.name, what, f"{step.family}, {law} {parameter}", *losses
 

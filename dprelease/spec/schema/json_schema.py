@@ -34,6 +34,7 @@ _NAMES: Fragment = {"type": "array", "items": {"type": "string"}}
 _WAY: Fragment = {"type": "integer", "minimum": 0, "maximum": fields.MAX_WAYS}
 _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 
+_POSITIVE: Fragment = {"type": "number", "exclusiveMinimum": 0}
 _WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON}
 _GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
 _MECHANISM: Fragment = {"enum": list(fields.MECHANISMS)}
@@ -45,6 +46,10 @@ def _ref(section: type[Section]) -> Fragment:
 
 def _name(section: type[Section]) -> str:
     return section.__name__.removesuffix("Section").lower()
+
+
+def _several_of(items: Fragment) -> Fragment:
+    return {"type": "array", "items": items, "minItems": 1}
 
 
 # What each reading function takes. Dates are texts to editors, which is why they pass for values.
@@ -73,13 +78,20 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     numbers.weight: _WEIGHT,
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
     numbers.selection_delta: _WEIGHT | {"maximum": float(numbers.MAX_SELECTION_DELTA)},
-    numbers.within: {"type": "number", "exclusiveMinimum": 0},
-    numbers.display_step: {"type": "number", "exclusiveMinimum": 0},
+    numbers.within: _POSITIVE,
+    numbers.display_step: _POSITIVE,
     numbers.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
     numbers.interval: {
         **_NUMBER,
         "minimum": float(numbers.LEAST_INTERVAL),
         "maximum": float(numbers.MOST_INTERVAL),
+    },
+    numbers.bandwidth: {"oneOf": [_POSITIVE, _several_of(_POSITIVE)]},
+    numbers.points: {
+        "oneOf": [
+            {"type": "integer", "minimum": 1, "maximum": 10**6},
+            _several_of({"oneOf": [_NUMBER, _several_of(_NUMBER)]}),
+        ]
     },
     numbers.bound: {"type": "integer", "minimum": 1, "maximum": numbers.MAX_BOUND},
     numbers.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
@@ -215,8 +227,10 @@ def _takes(keys: SpecKeys) -> Fragment:
     either = [pair for pair in INSTEAD.items() if pair[0] in needed]
     if either:
         made["anyOf"] = [{"required": [name]} for name in either[0]]
+    if keys.curve:
+        made["oneOf"] = [{"required": [name]} for name in ("column", "columns")]
     refused = [key for key in OWN_KEYS if key not in keys.needs + keys.may]
-    if not keys.column:
+    if not (keys.column or keys.curve):
         refused.append("column")
     if not (keys.groups or keys.chooses):
         refused.append("bins")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from typing import TypeAlias
 
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import show
@@ -119,6 +120,38 @@ def bound(value: object) -> int:
 def picks(value: object) -> int:
     """Read how many values are to be named: from 1 to 10^6. Raises ``Refused``."""
     return _whole(value, 10**6, "E233", "how many values to name, such as k = 3")
+
+
+def bandwidth(value: object) -> tuple[Fraction, ...]:
+    """Read a bandwidth, or a list of them: each above 0. Raises ``Refused`` (E270)."""
+    numbers = tuple(exact(number, "E270") for number in _listed(value, "E270"))
+    for number in numbers:
+        if number <= 0:
+            message = f"bandwidth {show(number)} is not above 0"
+            raise Refused(message, "how wide the kernel is, in the column's unit", "E270")
+    return numbers
+
+
+Points: TypeAlias = int | tuple[Fraction | tuple[Fraction, ...], ...]
+
+
+def points(value: object) -> Points:
+    """Read a number of points, or a list of numbers and of lists. Raises ``Refused`` (E271)."""
+    if isinstance(value, list):
+        return tuple(
+            tuple(exact(number, "E271") for number in _listed(part, "E271"))
+            if isinstance(part, list)
+            else exact(part, "E271")
+            for part in _listed(value, "E271")
+        )
+    return _whole(value, 10**6, "E271", "how many points, such as points = 100")
+
+
+def _listed(value: object, code: str) -> list[object]:
+    """The values of a list that is not empty; of a single value, that alone."""
+    if value == []:
+        raise Refused("the list is empty", "write numbers in [ ], or leave the key out", code)
+    return value if isinstance(value, list) else [value]
 
 
 def _whole(value: object, most: int, code: str, hint: str) -> int:

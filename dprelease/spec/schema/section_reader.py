@@ -176,15 +176,13 @@ class Section:
     """A table of the spec. Its keys are the class attributes of type ``Key``, gathered in ``KEYS``.
 
     ``HEADER`` is how it is written, ``WORDS`` what it is for (``python -OO`` has no docstrings).
-    ``REQUIRED`` holds the remedies of keys that must not be missing, ``LATER`` the names of those
-    that belong to the format but not to this version.
+    ``REQUIRED`` holds the remedies of keys that must not be missing.
     """
 
     HEADER: ClassVar[str]
     WORDS: ClassVar[str] = ""
     KEYS: ClassVar[Mapping[str, Key[Any]]] = {}
     REQUIRED: ClassVar[Mapping[str, str]] = {}
-    LATER: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, header: str = "") -> None:
         cls.HEADER = header

@@ -2,8 +2,8 @@
 
 The words of the sections and of their keys are those of the README's reference and of the JSON
 Schema. Every key may be absent as far as this table goes: it is then its default, which is None
-unless it stands here. ``remedy`` marks the keys that are missed when absent, ``LATER`` the keys,
-and ``later`` the words, that belong to the format but not to this version.
+unless it stands here. ``remedy`` marks the keys that are missed when absent, ``later`` the words
+that belong to the format but not to this version.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from dprelease.spec.schema.fields import (
     weights,
 )
 from dprelease.spec.schema.numbers import (
+    bandwidth,
     bound,
     budget,
     confidence,
@@ -37,6 +38,7 @@ from dprelease.spec.schema.numbers import (
     exact,
     interval,
     picks,
+    points,
     probability,
     selection_delta,
     weight,
@@ -309,11 +311,6 @@ class QuerySection(Section, header="[[query]]"):
         "1). The keys from `consistent` on are those of `[postprocess]`, before which they come."
     )
 
-    LATER = frozenset(
-        {
-            "bandwidth", "points",
-        }
-    )  # fmt: skip
     name = Key(
         safe_name,
         "name of the published column",
@@ -339,11 +336,27 @@ class QuerySection(Section, header="[[query]]"):
         "those of `by` first",
     )
     attributes = Key(sets, "of marginals: sets of columns, a table for each; `[]` is the total")
-    columns = Key(names, "of marginals instead of `attributes`: the columns to combine")
+    columns = Key(
+        names,
+        "of marginals instead of `attributes`: the columns to combine; of a density: the two "
+        "columns of a surface",
+    )
     ways = Key(
         ways,
         "how many of `columns` a table has: 2 stands for all tables of one and of two columns, "
         "`[2]` for those of two",
+    )
+    bandwidth = Key(
+        bandwidth,
+        "of a density, in the column's unit: the standard deviation of its kernel; of two "
+        "columns a number or a list",
+        "a 20th of the range; of two columns a 10th",
+    )
+    points = Key(
+        points,
+        "of a density: how many points, evenly from bound to bound, or a list; of two columns "
+        "a number, or a list with a number or a list for each",
+        "100; of two columns 20 by 20",
     )
     q = Key(
         quantiles,
@@ -397,6 +410,8 @@ OWN_KEYS = {
     "levels": 'columns from coarse to fine, such as levels = ["state", "county"]',
     "attributes": 'sets of columns, such as attributes = [["sex", "age"], ["region"]]; or columns',
     "columns": 'the columns to combine, such as columns = ["sex", "age"], and ways',
+    "bandwidth": "leave it out",
+    "points": "leave it out",
     "ways": "how many columns a table has, such as ways = 2",
     "q": "q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
     "k": "how many values to name, such as k = 3",
@@ -408,8 +423,6 @@ OWN_KEYS = {
     "numerator": 'numerator = { column = "..." } for a sum, or a condition for a count',
     "denominator": 'denominator = { column = "..." } for a sum, or a condition for a count',
 }
-
-LATER_STATISTICS = frozenset({"density"})
 
 
 class PerturbSection(Section, header="[[perturb]]"):

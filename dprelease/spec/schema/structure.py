@@ -205,8 +205,6 @@ def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
         case Missing(remedy):
             message = f"{_header(path[:-1])} has no `{key}`"
             reporter.complain("E110", message, path[:-1], remedy, "key")
-        case Unknown(owner) if key in owner.LATER:
-            reporter.complain("E104", f"`{key}` is {NOT_YET}", path, "leave it out", "key")
         case Unknown(owner):
             hint = _suggest(key, owner.KEYS, reporter)
             message = f"unknown key {show(key)} in {_header(path[:-1])}"

@@ -16,6 +16,7 @@ from dprelease.model import (
     Candidates,
     Column,
     ColumnType,
+    CurveAxis,
     Data,
     Dialect,
     Expression,
@@ -102,6 +103,8 @@ CANDIDATES = Candidates(
     ("1", "2"), ColumnType.INTEGER, Expression("pay * candidate", ("pay",)), Grid(Fraction(1), 0, 9)
 )
 
+CURVE = CurveAxis(a_release().columns["pay"], (Fraction(1),), Fraction(1), (Fraction(1),))
+
 CHANGES = {
     "release name": replace(a_release(), about=About("pay-2")),
     "dataset": replace(a_release(), ledger=LedgerSettings("/a/ledger.sqlite", "other")),
@@ -173,6 +176,13 @@ CHANGES = {
     "query score bound": with_query(
         1, candidates=replace(CANDIDATES, grid=Grid(Fraction(1), 0, 8))
     ),
+    "query curve": with_query(1, curve=(CURVE,)),
+    "curve column": with_query(
+        1, curve=(replace(CURVE, column=replace(a_release().columns["pay"], other="o")),)
+    ),
+    "curve centres": with_query(1, curve=(replace(CURVE, centres=(Fraction(2),)),)),
+    "curve bandwidth": with_query(1, curve=(replace(CURVE, bandwidth=Fraction(2)),)),
+    "curve points": with_query(1, curve=(replace(CURVE, points=(Fraction(2),)),)),
     "query numerator": with_query(1, numerator=Part(None, WHERE)),
     "query numerator column": with_query(1, numerator=Part(a_release().columns["pay"], WHERE)),
     "query denominator": with_query(1, denominator=Part(None, WHERE)),
@@ -351,7 +361,8 @@ def test_every_field_is_tried_above() -> None:
         Bounding: 3,
         Column: 11,
         Grid: 3,
-        Query: 23,
+        Query: 24,
+        CurveAxis: 4,
         Accuracy: 3,
         Candidates: 4,
         Part: 2,

@@ -13,12 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dprelease import load
+from dprelease.kernel.certify.certify import certify
 from dprelease.model import Release
 from dprelease.planning import figure_errors, solve
 from dprelease.planning.planner import make_plan
 from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.solve import Solution, best_of
+from dprelease.planning.strategies import candidates
 from dprelease.planning.total_budget import total_of
+from dprelease.release.plan import certified_plan
 
 Json = dict[str, Any]
 
@@ -89,6 +92,20 @@ def test_conditions_and_their_total(privacy: Json, number: int, most: float) -> 
     made = solution_of(release_of(privacy, {}, conditions(number)))
     assert len(made.drafts) == 2
     assert rmse(errors(made).values()) <= most
+
+
+@pytest.mark.parametrize("privacy", [DELTA, PURE])
+def test_conditions_in_several_pieces_err_as_those_in_one(
+    privacy: Json, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = release_of(privacy, {}, conditions(10))
+    in_one = errors(solution_of(release))
+    monkeypatch.setattr(candidates, "MOST_CONDITIONS", 4)
+    made = certified_plan(release).plan
+    in_several = errors(solution_of(release))
+    sizes = [len(step.transform) for step in made.steps if "conditions" in step.query.name]
+    assert sizes == [3, 3, 4]
+    assert all(in_several[name] <= 1.001 * error for name, error in in_one.items())
 
 
 BIRTHS = {"a": 6, "b": 10, "c": 2, "d": 8, "e": 5}
@@ -194,6 +211,17 @@ def test_no_figure_of_any_spec_errs_more(made: tuple[Json, list[Json], str]) -> 
     assert max(ratios.values()) <= solve.AS_GOOD
 
 
+@pytest.mark.parametrize("privacy", [PURE, MU])
+def test_a_total_that_no_neighbour_changes_is_a_part_of_no_budget(privacy: Json) -> None:
+    """Where one record replaces another their number is public: its piece has no noise."""
+    stated: Json = {"rho": 0.1} if "rho" in privacy else {"epsilon": 0.1}
+    query = {"statistic": "marginals", "columns": ["a", "b", "c"], "ways": 1} | stated
+    queries = [query, {"statistic": "sum", "column": "x"}]
+    release = release_of(privacy, {"a": 3, "b": 2, "c": 5}, queries, "replace-one")
+    assert certify(make_plan(release)).plan.strategies
+    assert max(compared(release).values()) <= solve.AS_GOOD
+
+
 # --- what a plan says of them --------------------------------------------------------------------
 
 
@@ -252,3 +280,11 @@ def test_labels_that_leave_records_out_are_completed() -> None:
     for step in made.steps:
         assert all(group.total and len(group.labels) == 9 for group in step.query.groups)
     assert Fraction(0) < min(made.alone.values())
+
+
+def test_all_tables_of_a_query_are_planned_together_beside_a_mean_too() -> None:
+    crossed = {"name": "n", "statistic": "marginals", "columns": ["a", "b"], "ways": 2}
+    mean = {"name": "m", "statistic": "mean", "column": "x", "by": ["a"]}
+    made = make_plan(release_of(DELTA, {"a": 3, "b": 4}, [crossed, mean]))
+    (strategy,) = made.strategies
+    assert sorted(strategy.queries) == ["n:by_a", "n:by_a_b", "n:by_b"]

@@ -241,7 +241,7 @@ def test_no_half_width_of_any_sum_is_less_than_needed(
 
 
 @pytest.mark.thorough
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(sums(), st.fractions(F(1, 10**7), F(9, 10)))
 def test_none_of_many_sums_is_less_than_needed(parts: tuple[Part, ...], alpha: Fraction) -> None:
     held(parts, (alpha,), 0.002)

@@ -154,7 +154,7 @@ def test_nothing_costs_nothing_and_nonsense_is_refused() -> None:
 
 
 @pytest.mark.parametrize("stated", ["auto", "pld"])
-@pytest.mark.parametrize("refused", [0, 1, 2, 3])
+@pytest.mark.parametrize("refused", range(len(accounting.MARGINS) + 1))
 def test_what_is_not_confirmed_is_claimed_with_a_larger_margin_and_at_last_by_sums(
     monkeypatch: pytest.MonkeyPatch, refused: int, stated: str
 ) -> None:
@@ -195,3 +195,27 @@ def test_what_is_not_confirmed_is_claimed_with_a_larger_margin_and_at_last_by_su
     for claim, margin in zip(claims, accounting.MARGINS, strict=False):
         assert float(claim / claims[0]) == pytest.approx(float(margin / accounting.MARGINS[0]))
     assert (made[-1].method == "pld") == (refused < len(accounting.MARGINS))
+
+
+def test_weights_far_apart_are_confirmed_by_distributions() -> None:
+    """Laplace noise with nearly all of the total, beside Gaussian noise with hardly any."""
+    total = {"column": "x", "statistic": "sum"}
+    laplace = {"mechanism": "laplace", "weight": 10**6}
+    spec: dict[str, object] = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "privacy": {
+            "unit": "row",
+            "adjacency": "add-remove",
+            "epsilon": 0.001,
+            "delta": 1e-6,
+            "accounting": "pld",
+        },
+        "columns": {"x": {"type": "integer", "lower": 0, "upper": 50}},
+        "query": [
+            total | {"name": "all"},
+            *(total | laplace | {"name": f"q{n}", "where": f"x > {n}"} for n in range(3)),
+        ],
+        "output": {"path": "out"},
+    }
+    assert certified_plan(dprelease.load(spec)).plan.method == "pld"

@@ -37,6 +37,7 @@ EVERY: dict[str, dict[str, Any]] = {
     "ratio": {"numerator": {"column": "days"}, "denominator": "urgent"},
     "histogram": {"column": "region"},
     "cumulative": {"column": "days", "bins": [0, 10, 100], "q": [Decimal("0.25"), Decimal("0.5")]},
+    "density": {"column": "days", "points": 5},
     "quantile": {"column": "days", "q": [Decimal("0.25"), Decimal("0.5")]},
     "median": {"column": "days"},
     "min": {"column": "days"},

@@ -231,7 +231,11 @@ def test_a_release_tells_it_in_every_format(tmp_path: Path, monkeypatch: Any) ->
     out = tmp_path / "out"
     markdown = (out / "report.md").read_text(encoding="utf-8")
     assert "### Planned together" in markdown
-    assert "| together 1: a x b | records, centred along a and b | gaussian, variance" in markdown
+    assert "Their noise is not independent" in markdown
+    assert "Cells do not add up" not in markdown
+    assert "times the square root of n" not in markdown
+    row = "| together 1: a x b | records, centred along a and b | gaussian, sigma squared"
+    assert row in markdown
     assert "Planned together" in (out / "report.html").read_text(encoding="utf-8")
     written = json.loads((out / "report.json").read_text(encoding="utf-8"))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
@@ -251,15 +255,18 @@ def reading_words(spec: Json, folder: Path) -> str:
     return text.partition("## How to read the figures")[2].partition("\n## ")[0]
 
 
-def test_what_agrees_is_not_said_to_disagree_nor_to_have_noise_of_its_own(tmp_path, monkeypatch):
+def test_what_agrees_is_not_said_to_disagree_and_what_is_0_or_more_not_to_be_negative(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
-    said = reading_words(specified(PAIRS, {"rho": 0.5}), tmp_path)
-    assert "totals released by another query, unless both were planned together or made to" in said
-    assert "Figures that were planned together share noise: the half-width of a sum" in said
-    queries = [{"by": ["a"], "nonnegative": True}, {"where": "x > 3", "weight": 3}]
+    queries: list[Json] = [{"by": ["a"], "nonnegative": True}, {"statistic": "sum", "column": "x"}]
     alone = reading_words(specified(queries[:1], {"epsilon": 1.0}), tmp_path)
     assert "totals released by another query: each has noise of its own" in alone
-    assert "planned together" not in alone
     assert "A count can be negative" not in alone
-    some = reading_words(specified([*queries, {"by": ["b"]}], {"epsilon": 1.0}), tmp_path)
+    some = reading_words(specified(queries, {"epsilon": 1.0}), tmp_path)
     assert "A count can be negative, unless it was moved to 0 or more: noise" in some
+    agree: list[Json] = [{"by": ["a"], "mechanism": "laplace"}, {"mechanism": "gaussian"}]
+    agree = [query | {"consistent": True} for query in agree]
+    privacy = {"epsilon": 1.0, "delta": 1e-6}
+    some = reading_words(specified([*agree, queries[1]], privacy), tmp_path)
+    assert "by another query, unless both were made to agree: each has noise of its own" in some

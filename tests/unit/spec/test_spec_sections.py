@@ -33,7 +33,6 @@ class Inner(Section):
 
 
 class Outer(Section):
-    LATER = frozenset({"soon"})
     title = Key(line, remedy="give it a title")
     shown = Key(flag)
     words = Choice[Colour](Colour, "green")

@@ -24,7 +24,8 @@ def planned() -> Planned:
         released = statistic.released(query)
         sensitivity = statistic.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
         law = noise or Noise(NoiseFamily.LAPLACE, Fraction(sensitivity.l1))
-        given = {"form": released.form, "points": released.points} | more
+        given = {"form": released.form, "points": released.points,
+                 "axes": released.axes} | more  # fmt: skip
         return Step(
             query,
             released.measures,

@@ -11,6 +11,7 @@ from dprelease.model import (
     Candidates,
     Column,
     ColumnType,
+    CurveAxis,
     Expression,
     Form,
     Grid,
@@ -64,6 +65,12 @@ def query_of(name: str) -> Query:
     if name == "cumulative":
         one = Group("v", ColumnType.STRING, ("x",), ("x",))
         return Query("q", name, "t", (one,), quantiles=(HALF,))
+    if name == "density":
+        labels = tuple("abcd")
+        one = Group("x", ColumnType.DECIMAL, labels, labels)
+        centres = tuple(map(Fraction, (0, 3, 6, 9)))
+        axis = CurveAxis(COLUMN, centres, Fraction(3), (Fraction(0), Fraction(5)))
+        return Query("q", name, "t", (one,), column=COLUMN, curve=(axis,))
     if name == "proportion":
         return Query("q", name, "t", numerator=Part(None, HIT), denominator=Part())
     return Query("q", name, "t", column=COLUMN if name in WITH_COLUMN else None)
@@ -77,7 +84,7 @@ def step_of(name: str, planned: Planned) -> Step:
     return planned(query_of(name), noise, scheme=SCHEME if form is Form.QUANTILES else None)
 
 
-@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.parametrize("name", [name for name, of in STATISTICS.items() if not of.keys.curve])
 @pytest.mark.parametrize("cells", [0, 1, 3])
 def test_columns(name: str, cells: int, planned: Planned) -> None:
     statistic, step = STATISTICS[name], step_of(name, planned)

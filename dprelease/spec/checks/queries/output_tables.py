@@ -76,7 +76,8 @@ def _check_groups(query: Query, before: Query) -> None:
 
 def _shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
     # Private groups have no labels, and public ones at least one.
-    return tuple((group.column, group.labels) for group in query.groups)
+    groups = statistic_of(query.statistic).published(query)
+    return tuple((group.column, group.labels) for group in groups)
 
 
 def _check_columns(query: Query, taken: dict[str, str]) -> None:

@@ -18,8 +18,7 @@ from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import QueryContext, SpecQuery
 from dprelease.spec.checks.queries.several_tables import one_for_each, read_sets
 from dprelease.spec.complaints.wording import listed, meant, show
-from dprelease.spec.schema.section_reader import NOT_YET
-from dprelease.spec.schema.sections import INSTEAD, LATER_STATISTICS, OWN_KEYS, QuerySection
+from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, QuerySection
 from dprelease.spec.schema.structure import Part
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
@@ -40,10 +39,17 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     if statistic is not None:
         column = _column(query, takes)
         _check_keys(query, takes)
-    own = None
+    own, curve = None, None
     if (takes.groups or takes.chooses) and column is not None:
         own = own_group(query, column)
         groups = None if groups is None or own is None else (*groups, own)
+    if takes.curve:
+        # Imported where it is needed: most specs have no curves.
+        from dprelease.spec.checks.queries.curves import read_curve
+
+        curve = read_curve(query, groups)
+        groups = None if groups is None or curve is None else (*groups, *(c.group for c in curve))
+        column = curve[0].axis.column if curve and len(curve) == 1 else None
     where = query.condition(model.where, "where") if not takes.where_is_numerator else None
     details = read_details(query, column)
     several = None
@@ -64,7 +70,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     made = Query(
         model.name,
         takes.tables_of or statistic.name,
-        model.table if model.table is not None else default_table(groups),
+        model.table or (model.name if takes.curve else default_table(groups)),
         groups,
         column,
         where,
@@ -77,22 +83,23 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         *details,
         read_selection(query),
         read_target(query),
+        tuple(part.axis for part in curve or ()),
     )
     return (made,) if several is None else one_for_each(made, several)
 
 
 def _no_statistic(part: Part[QuerySection]) -> None:
     name, hint = part.model.statistic, f"use {listed(STATISTICS)}"
-    if name in LATER_STATISTICS:
-        part.complain("E104", f"statistic {show(name)} is {NOT_YET}", hint, "statistic")
-    elif name is not None:
+    if name is not None:
         hint = meant(name, STATISTICS, hint)
         part.complain("E101", f"unknown statistic {show(name)}", hint, "statistic")
 
 
 def _column(query: SpecQuery, takes: SpecKeys) -> Column | None:
     part, name, statistic = query.part, query.model.column, query.model.statistic
-    if not takes.column:
+    if takes.curve:
+        name = None
+    elif not takes.column:
         if name is not None:
             hint = f"where = '{show(name)} IS NOT NULL' counts its values"
             if takes.needs:

@@ -1,0 +1,165 @@
+"""Density of a column, or of two: a smooth curve at public points, within each group.
+
+Released are integers of the column's bins: ``privacy.curve_matrices`` says which, and
+``postprocess.curves`` how they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+
+from dprelease.model import (
+    EACH,
+    Adjacency,
+    AxisMatrix,
+    ColumnType,
+    Group,
+    Measure,
+    MeasureKind,
+    OutputColumn,
+    Query,
+    Sensitivity,
+    Step,
+)
+from dprelease.postprocess.curves import Mixed, curve_figures, curve_half, curve_spread
+from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed, places_for
+from dprelease.postprocess.number_text import listing, number
+from dprelease.privacy.curve_matrices import FINENESS, waves, wide_bins
+from dprelease.privacy.strategy_sensitivity import of_axes
+from dprelease.statistics.base import (
+    Hazard,
+    Neighbours,
+    Noisy,
+    Released,
+    SpecKeys,
+    Statistic,
+)
+
+
+class Density(Statistic):
+    """A kernel density estimate of the clamped values, that integrates to 1 over the bounds."""
+
+    name = "density"
+    what = "density of the records at the point"
+    keys = SpecKeys(curve=True, may=("columns", "bandwidth", "points"))
+    error_by_records = True
+    example_records = "records"
+    reading = (
+        "A density says how many of the records of a group lie near a point, per unit of the "
+        "column: between two points lies about its mean there times their distance, as a share "
+        "of all. It can be below 0 by noise. It is empty where the number of records can't be "
+        "told from 0."
+    )
+    processing = (
+        "Values beyond the bounds of a density count at the bounds. Its curve is smooth by its "
+        "bandwidth: what is narrower can't be seen in it."
+    )
+    hazard = Hazard(
+        7,
+        "densities",
+        "noise intervals say how far noise moves the smooth curve, not how far that is from the "
+        "values themselves: peaks are lower and wider by the bandwidth; and all points of a curve "
+        "share their noise, so that a whole stretch may lie too high",
+    )
+
+    def published(self, query: Query) -> tuple[Group, ...]:
+        """The groups of `by`, and the points."""
+        axes = query.curve
+        return (
+            *query.groups[: -len(axes)],
+            *(_points(axis.column.name, axis.points) for axis in axes),
+        )
+
+    def released(self, query: Query) -> Released:
+        """Wide bins; waves where Gaussian noise is asked for."""
+        return self._mixed(query, gaussian=query.mechanism == "gaussian")
+
+    def _mixed(self, query: Query, *, gaussian: bool) -> Released:
+        by = (EACH,) * (len(query.groups) - len(query.curve))
+        matrices = tuple(map(waves if gaussian else wide_bins, query.curve))
+        unit = Fraction(1, FINENESS ** len(matrices)) if gaussian else Fraction(1)
+        records = Measure(MeasureKind.RECORDS, None, query.where)
+        return Released((records,), unit=(unit,), axes=(*by, *matrices))
+
+    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        """The longest column of the matrices; of two, where a record is replaced."""
+        sizes = [len(group.labels) for group in query.groups]
+        replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
+        axes = self.released(query).axes
+        return of_axes(neighbours.contribution, sizes, axes, replaced=replaced)
+
+    def otherwise(self, query: Query) -> Released | None:
+        """Waves, if the spec leaves that open."""
+        return self._mixed(query, gaussian=True) if query.mechanism == "auto" else None
+
+    def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
+        """The mean square, over the points, of the factors of the curve."""
+        return Fraction(curve_spread(_matched(query, axes)))
+
+    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+        """Publish the curve of each group, and how far noise may have moved it."""
+        query = step.query
+        places = places_for(1 / _area(query))
+        layout = Layout(query.name, places, self._meaning(query), interval)
+        figures = curve_figures(_mixed(step), step.noise, noisy[0], interval, places)
+        return estimate_columns(layout, *figures)
+
+    def _meaning(self, query: Query) -> str:
+        names = listing([axis.column.name for axis in query.curve])
+        return (
+            f"density of {names} at the point, smooth by a {_bandwidths(query)}, per unit "
+            f"of {names}, with noise"
+        )
+
+    def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
+        """The largest, if so many records are spread evenly over the bounds; None for too few."""
+        even = 1 / _area(step.query)
+        return curve_half(_mixed(step), step.noise, interval, records, even)
+
+    def expected_error(self, step: Step, interval: Fraction) -> str:
+        """With the bandwidth, which it depends on."""
+        said = super().expected_error(step, interval)
+        return f"{said}, {_bandwidths(step.query)}"
+
+    def words(self, step: Step) -> str:
+        """Say what is released, and how it is read."""
+        waves_of = step.unit[0] != 1  # finer than records
+        what, how = (
+            ("waves", "sums of waves, which together make the curve")
+            if waves_of
+            else ("bins", "counts of bins")
+        )
+        parts = (
+            f"{len(matrix.entries):,} {what} of {axis.column.name}" for axis, matrix in _mixed(step)
+        )
+        return (
+            f"Released are {' by '.join(parts)}: {how}, smoothed after the noise by a "
+            f"{_bandwidths(step.query)}. The number of records is read from the same integers. "
+            "Noise intervals hold for the smooth curve: what smoothing takes off peaks is not in "
+            "them."
+        )
+
+
+def _bandwidths(query: Query) -> str:
+    return "bandwidth of " + " and ".join(number(axis.bandwidth, 6) for axis in query.curve)
+
+
+def _matched(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:
+    return tuple(zip(query.curve, axes[-len(query.curve) :], strict=True))
+
+
+def _mixed(step: Step) -> Mixed:
+    return _matched(step.query, step.axes)
+
+
+def _area(query: Query) -> Fraction:
+    return prod((axis.upper - axis.lower for axis in query.curve), start=Fraction(1))
+
+
+def _points(column: str, points: Sequence[Fraction]) -> Group:
+    places = max(map(decimals_of, points))
+    labels = tuple(placed(fixed_point(point, places), places) for point in points)
+    return Group(column, ColumnType.DECIMAL, labels, labels)

@@ -1,0 +1,225 @@
+"""What one record does to the integers of a curve, and the curve that is read from them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dprelease
+from dprelease.kernel.certify.worst_change import worst_change
+from dprelease.kernel.privatize.mixed_cells import mixed
+from dprelease.model import Adjacency, NoiseFamily, Plan, Step
+from dprelease.postprocess.curves import reader
+from dprelease.privacy.curve_matrices import waves, wide_bins
+from dprelease.statistics.base import Neighbours
+from dprelease.statistics.registry import statistic_of
+
+LEVEL = Fraction(95, 100)
+
+
+def plan_of(*queries: dict[str, Any], **privacy: Any) -> Plan:
+    bounds = {"lower": 0, "upper": 20, "source": "s"}
+    given = {"unit": "row", "unit_description": "p", "adjacency": "add-remove", "epsilon": 1}
+    return dprelease.plan(
+        {
+            "schema": 1,
+            "release": {"name": "r"},
+            "data": {"path": "d.csv"},
+            "privacy": given | privacy,
+            "columns": {
+                "x": {"type": "float"} | bounds,
+                "y": {"type": "integer"} | bounds,
+                "g": {"type": "string", "keys": ["a", "b"], "source": "s"},
+            },
+            "query": [
+                {"name": f"q{at}", "statistic": "density", **query}
+                for at, query in enumerate(queries)
+            ],
+            "output": {"path": "out"},
+        }
+    )
+
+
+def step_of(query: dict[str, Any], **privacy: Any) -> Step:
+    (step,) = plan_of(query, **privacy).steps
+    return step
+
+
+SHAPES: list[Any] = [
+    {"column": "y"},
+    {"column": "y", "by": ["g"]},
+    {"column": "x", "bandwidth": 5},
+    {"columns": ["x", "y"], "bandwidth": 8},
+    pytest.param({"column": "x", "bandwidth": Fraction(1, 5)}, marks=pytest.mark.thorough),
+]
+
+
+@pytest.mark.parametrize("adjacency", Adjacency)
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_no_record_moves_it_further(
+    shape: dict[str, Any], mechanism: str, adjacency: Adjacency
+) -> None:
+    """By all records, or all pairs of them; reached, but by the bound of two columns replaced."""
+    step = step_of(
+        shape | {"mechanism": mechanism}, adjacency=adjacency.value, delta=Fraction(1, 10**6)
+    )
+    sizes = [len(group.labels) for group in step.query.groups]
+    cells = math.prod(sizes)
+    narrow = len(step.axes[-1].entries) > 100  # too many pairs to be looked at
+    every = (
+        range(cells) if cells < 600 and not narrow else [0, 1, cells // 3, cells // 2, cells - 1]
+    )
+    columns = np.array(
+        [mixed([int(at == cell) for at in range(cells)], sizes, step.axes) for cell in every],
+        dtype=np.int64,
+    )
+    changes = [columns]
+    if adjacency is Adjacency.REPLACE_ONE:
+        changes += [columns[at:] - column for at, column in enumerate(columns)]
+    l1 = max(int(abs(change).sum(axis=1).max()) for change in changes)
+    l2_squared = max(int((change**2).sum(axis=1).max()) for change in changes)
+    assert l1 <= step.sensitivity.l1
+    assert l2_squared <= step.sensitivity.l2_squared
+    if len(every) == cells:
+        assert (l1, l2_squared) == (step.sensitivity.l1, step.sensitivity.l2_squared)
+    privacy = plan_of(shape, adjacency=adjacency.value).release.privacy
+    assert worst_change(step, privacy).l1 <= step.sensitivity.l1
+
+
+def exact_curve(step: Step, values: list[float]) -> list[float]:
+    (axis,) = step.query.curve
+    lower, upper, width = float(axis.lower), float(axis.upper), float(axis.bandwidth)
+
+    def at(point: float) -> float:
+        turns = [2 * (upper - lower) * turn for turn in range(-2, 3)]
+        seen = [v + t for value in values for v in (value, 2 * lower - value) for t in turns]
+        law = (math.exp(-(((point - v) / width) ** 2) / 2) for v in seen)
+        return sum(law) / (len(values) * width * math.sqrt(2 * math.pi))
+
+    return [at(float(point)) for point in axis.points]
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("shape", [{"bandwidth": 4}, {}, {"bandwidth": 10}], ids=str)
+def test_without_noise_it_is_the_curve_of_the_values(shape: dict[str, Any], mechanism: str) -> None:
+    step = step_of({"column": "x", "mechanism": mechanism, **shape}, delta=Fraction(1, 10**6))
+    rng = np.random.default_rng(3)
+    values = np.clip(rng.normal(8, 4, 3000), 0, 19.999).tolist()
+    (axis,) = step.query.curve
+    (size,) = (len(group.labels) for group in step.query.groups)
+    cells = np.bincount((np.array(values) / 20 * size).astype(int), minlength=size)
+    exact = mixed([1000 * cell for cell in cells.tolist()], [size], step.axes)
+    columns = statistic_of("density").columns(step, [exact], LEVEL)
+    curve = np.array(columns[0].values, dtype=float) / 10 ** columns[0].decimals
+    true = exact_curve(step, values)
+    peak = 1 / (float(axis.bandwidth) * math.sqrt(2 * math.pi))
+    assert abs(curve - true).max() < (0.01 if mechanism == "gaussian" else 0.02) * peak
+    points = np.array(list(map(float, axis.points)))
+    assert abs(np.trapezoid(curve, points) - 1) < 0.005
+
+
+def test_what_errs_less_is_released() -> None:
+    delta = Fraction(1, 10**6)
+    alone = step_of({"column": "x"}, delta=delta)
+    assert alone.noise.family is NoiseFamily.LAPLACE
+    assert len(alone.axes[0].entries) == 32
+    many = plan_of(*({"column": "x", "points": [at, 20]} for at in range(12)), delta=delta)
+    assert {step.noise.family for step in many.steps} == {NoiseFamily.GAUSSIAN}
+    axis = alone.query.curve[0]
+    errors = {
+        matrix.kind if matrix is None else len(matrix.entries): math.sqrt(
+            float((reader(axis, matrix).rows ** 2).sum(axis=1).mean())
+            * max(sum(v * v for v in column) for column in zip(*matrix.entries, strict=True))
+        )
+        for matrix in (waves(axis), wide_bins(axis))
+    }
+    assert {len(step.axes[0].entries) for step in many.steps} == {
+        min(errors, key=errors.__getitem__)
+    }
+    assert errors[29] < 0.7 * errors[32]
+
+
+def test_of_no_records_nothing_is_told() -> None:
+    step = step_of({"column": "x", "by": ["g"], "points": [0, 5]})
+    exact = [0] * 32 + [1000] * 32
+    columns = statistic_of("density").columns(step, [exact], LEVEL)
+    for column in columns[:2]:
+        assert column.values[:2] == [None, None]
+        assert None not in column.values[2:]
+    assert columns[2].values == ["low_reliability"] * 2 + ["ok"] * 2
+
+
+def test_of_people_it_moves_by_all_their_rows() -> None:
+    statistic = statistic_of("density")
+    query = step_of({"column": "x"}).query
+    from dprelease.privacy.sensitivity import Contribution
+
+    known = Neighbours(Adjacency.ADD_REMOVE, Contribution(3, 2, 2), people=True)
+    assert statistic.sensitivity(query, known).l1 == 3
+    assert statistic.sensitivity(query, known).l2_squared == 9
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({}, "E110 density has no `column`"),
+    ({"column": "x", "columns": ["x", "y"]}, "E111 both column and columns"),
+    ({"columns": ["x"]}, "E217 a density is of one column or of two, not of 1"),
+    ({"columns": ["x", "x"]}, 'E231 "x" is named twice'),
+    ({"column": "g"}, 'E217 density of "g", which is a string'),
+    ({"column": "z"}, 'E216 column "z" is not declared'),
+    ({"column": "x", "by": ["x"]}, 'E217 "x" is in by'),
+    ({"column": "x", "by": ["y"]}, "E202"),
+    ({"column": "x", "bins": [1, 2]}, "E111 density takes no bins"),
+    ({"column": "x", "bandwidth": 0}, "E270 bandwidth 0 is not above 0"),
+    ({"column": "x", "bandwidth": -1}, "E270 bandwidth -1 is not above 0"),
+    ({"column": "x", "bandwidth": 21}, "E270 bandwidth 21 is not between"),
+    ({"column": "x", "bandwidth": "wide"}, "E270"),
+    ({"column": "x", "bandwidth": []}, "E270 the list is empty"),
+    ({"column": "x", "bandwidth": [1, 2]}, "E270 2 bandwidths for 1 column"),
+    ({"columns": ["x", "y"], "bandwidth": [1, 2, 3]}, "E270 3 bandwidths for 2 columns"),
+    ({"column": "x", "points": [0, 21]}, "E271 points outside the bounds 0 and 20"),
+    ({"column": "x", "points": [0, 5, 5]}, "E271 the points do not rise: 5 follows 5"),
+    ({"column": "x", "points": [0, [1]]}, "E271 points of a column are numbers"),
+    ({"column": "x", "points": 1}, "E271 1 is not a number of points"),
+    ({"column": "x", "points": 10**7}, "E271 10000000 is more than 1000000"),
+    ({"columns": ["x", "y"], "points": [5, 5, 5]}, "E271 points of 3 columns for 2 columns"),
+    ({"columns": ["x", "y"], "points": 2000}, "E222 the groups and points make more than"),
+    ({"column": "x", "mechanism": "exponential"}, "E235"),
+]
+
+
+@pytest.mark.parametrize(("query", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
+def test_mistakes_are_told(query: dict[str, Any], said: str) -> None:
+    with pytest.raises(dprelease.Failure) as caught:
+        plan_of(query)
+    assert any(said in f"{each.code} {each.message}" for each in caught.value.complaints)
+
+
+def test_private_keys_are_refused() -> None:
+    query = {"column": "x", "by": ["h"], "partition_selection": {"delta": Fraction(1, 10**8)}}
+    spec = {
+        "schema": 1,
+        "release": {"name": "r"},
+        "data": {"path": "d.csv"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1,
+                    "delta": Fraction(1, 10**6)},
+        "columns": {"x": {"type": "float", "lower": 0, "upper": 1}, "h": {"type": "string"}},
+        "query": [{"name": "q", "statistic": "density", **query}],
+        "output": {"path": "out"},
+    }  # fmt: skip
+    with pytest.raises(dprelease.Failure, match='E202 "h" has no public keys, and a density'):
+        dprelease.load(spec)
+
+
+def test_points_of_two_columns() -> None:
+    given = {"columns": ["x", "y"], "points": [3, [0, 2, 20]], "table": "t"}
+    (read,) = plan_of(given).reads
+    groups = statistic_of("density").published(read.query)
+    assert list(product(*(group.labels for group in groups)))[:4] == [
+        ("0", "0"), ("0", "2"), ("0", "20"), ("10", "0"),
+    ]  # fmt: skip
