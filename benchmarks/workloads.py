@@ -41,6 +41,7 @@ import dprelease
 from dprelease.kernel.noise.distributions.laws import variance
 from dprelease.model import Plan, Read
 from dprelease.release.plan import certified_plan
+from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import figure_variance
 
 HERE = Path(__file__).resolve().parent
@@ -174,9 +175,10 @@ LARGE: dict[str, tuple[Workload, float, float]] = {
 def variances(workload: Workload, plan: Plan) -> Iterator[tuple[Read, float]]:
     """The exact variance of the noise of each query that is compared, the mean over its cells."""
     for read in plan.reads[: workload.tables if workload.queries is MIXED else None]:
-        if read.query.statistic == "cumulative" and not plan.step(read).axes:
-            # row j is a sum of j draws
-            yield read, variance(plan.step(read).noise) * (workload.rows + 1) / 2
+        if read.query.statistic == "cumulative":
+            step = plan.step(read)
+            rows = statistic_of(read.query.statistic).spread(read.query, step.axes)
+            yield read, variance(step.noise) * float(rows)
         else:
             exact = figure_variance(read, plan)
             if exact is None:
