@@ -76,6 +76,8 @@ class Reader:
             return Node("column", INSIDE[self.types[name]], (), name)
         close = difflib.get_close_matches(name, list(self.types), 1)
         hint = f'did you mean "{close[0]}"?' if close else "declare it under [columns]"
+        if signed := [column for column in self.types if column.startswith(f"{name}-")]:
+            hint = f'a name with a sign stands in double quotes, such as "{signed[0]}"'
         raise ExpressionError(f'unknown column "{name}"', hint, offset(tree))
 
 

@@ -51,10 +51,14 @@ class Staircase(Mechanism):
         return self.refine(target, LAPLACE.calibrate_rho(target, rho, delta))
 
     def refine(self, target: Target, choice: Choice) -> Choice:
-        """In the place of Laplace noise on single integers that nobody has asked for by name."""
+        """In the place of Laplace noise on single integers that nobody has asked for by name.
+
+        Not where figures are combined of several integers: there is no law of such a sum of it.
+        """
         if (
             choice.noise.family is not NoiseFamily.LAPLACE
             or target.query.mechanism != "auto"
+            or target.query.implied
             or not target.one_draw
         ):
             return choice

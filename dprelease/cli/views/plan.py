@@ -122,7 +122,9 @@ def _how(steps: Sequence[Facts]) -> Table:
     return table
 
 
-_DEVIATIONS = "Standard deviations of the noise of a figure."
+_DEVIATIONS = (
+    "Standard deviations of the noise of a figure. A scale above is that of one law with as much."
+)
 
 
 def _together(strategies: Sequence[Facts]) -> Table:

@@ -127,7 +127,7 @@ def _words(
     cost += f" (rho {loss_text(loss.rho)})" if loss.rho is not None else ""
     yield f"All of it costs at most {cost}, and is paid for once."
     if sum(read.query.where == steps[0].query.where for read in reads) > 1:
-        yield "Their tables add up to each other exactly, records in no published group included."
+        yield "Their tables add up to each other exactly, but for records in no published group."
 
 
 def _released(steps: Sequence[Step]) -> Iterator[str]:

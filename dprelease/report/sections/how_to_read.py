@@ -40,13 +40,17 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     words = (statistic.how_to_read(f"{level:g}") for statistic in reversed(statistics))
     yield from filter(None, dict.fromkeys(words))
     finishes = [query.finishing for query in facts.queries]
-    if not all(finish is not None and finish.nonnegative for finish in finishes):
-        yield "A count can be negative: noise was added to a small number."
+    negative = [finish is None or not finish.nonnegative for finish in finishes]
+    if any(negative):
+        unless = "" if all(negative) else ", unless it was moved to 0 or more"
+        yield f"A count can be negative{unless}: noise was added to a small number."
     together = [column_name(query.name) for query in facts.queries if query.together]
     alone = [query.finishing for query in facts.queries if not query.together]
-    if not all(finish is not None and finish.consistent for finish in alone):
+    disagreeing = [finish is None or not finish.consistent for finish in alone]
+    if any(disagreeing):
         cells = "Cells of other queries" if together else "Cells"
-        of = "totals released by another query"
+        unless = "" if all(disagreeing) else ", unless both were made to agree"
+        of = f"totals released by another query{unless}"
         yield f"{cells} do not add up to {of}: each has noise of its own."
     yield from _of_finishing(facts)
     if together:

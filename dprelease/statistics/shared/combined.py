@@ -39,6 +39,9 @@ _MILLION = 10**6
 EXACT_PLACES = 2
 """Figures that have no more decimals than these are not rounded."""
 
+MOST_PLACES = 15
+"""None has more: where there is hardly any noise, roundings may be larger."""
+
 
 def combined_columns(
     read: Read, plan: Plan, noisy: NoisyTable, what: str, interval: Fraction
@@ -116,11 +119,9 @@ def _places(read: Read, plan: Plan) -> int:
     exact = next((places for places in range(EXACT_PLACES + 1) if 10**places % bottom == 0), None)
     if exact is not None:
         return exact
-    allowed = SMALL**2 * variance_of(read, plan)
-    places = EXACT_PLACES
-    while _roundings(read) ** 2 > 4 * 100**places * allowed:
-        places += 1
-    return places
+    rounded, allowed = _roundings(read) ** 2, SMALL**2 * variance_of(read, plan)
+    enough = (n for n in range(EXACT_PLACES, MOST_PLACES) if rounded <= 4 * 100**n * allowed)
+    return next(enough, MOST_PLACES)
 
 
 def _bottom(read: Read, plan: Plan) -> int:

@@ -130,6 +130,14 @@ def test_an_unknown_column_is_named_with_its_place_and_the_nearest_one() -> None
     assert caught.value.offset == 12
 
 
+def test_a_column_with_a_sign_in_its_name_is_to_be_quoted() -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse("marital-status = 'x'", TYPES, "condition")
+    assert caught.value.hint == (
+        'a name with a sign stands in double quotes, such as "marital-status"'
+    )
+
+
 def test_a_condition_is_boolean_and_lists_its_columns() -> None:
     found = parse("\"marital-status\" = 'x' OR age BETWEEN 18 AND 65", TYPES, "condition")
     assert found.columns == ("marital-status", "age")

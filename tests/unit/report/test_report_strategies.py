@@ -245,3 +245,28 @@ def test_a_release_tells_it_in_every_format(tmp_path: Path, monkeypatch: Any) ->
     for table in written["tables"]:
         text = (out / table["file"]).read_text(encoding="utf-8")
         assert "(in no group)" not in text
+
+
+def reading_words(spec: Json, folder: Path) -> str:
+    """What the report of a run says on how to read its figures."""
+    (folder / "t.csv").write_text("a,b,c,x\na0,b0,c0,1\n", encoding="utf-8")
+    dprelease.run(dprelease.load(spec | {"ledger": {"dataset": str(len(spec["query"]))}}))
+    text = (folder / "out" / "report.md").read_text(encoding="utf-8")
+    return text.partition("## How to read the figures")[2].partition("\n## ")[0]
+
+
+def test_what_agrees_is_not_said_to_disagree_and_what_is_0_or_more_not_to_be_negative(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    queries: list[Json] = [{"by": ["a"], "nonnegative": True}, {"statistic": "sum", "column": "x"}]
+    alone = reading_words(specified(queries[:1], {"epsilon": 1.0}), tmp_path)
+    assert "totals released by another query: each has noise of its own" in alone
+    assert "A count can be negative" not in alone
+    some = reading_words(specified(queries, {"epsilon": 1.0}), tmp_path)
+    assert "A count can be negative, unless it was moved to 0 or more: noise" in some
+    agree: list[Json] = [{"by": ["a"], "mechanism": "laplace"}, {"mechanism": "gaussian"}]
+    agree = [query | {"consistent": True} for query in agree]
+    privacy = {"epsilon": 1.0, "delta": 1e-6}
+    some = reading_words(specified([*agree, queries[1]], privacy), tmp_path)
+    assert "by another query, unless both were made to agree: each has noise of its own" in some

@@ -16,10 +16,16 @@ import pytest
 
 from dprelease import load
 from dprelease.kernel.noise.additive.sample import sample
-from dprelease.model import AxisKind, Group, NoisyTable, Plan, Read, Reading, Step
+from dprelease.model import AxisKind, Group, NoiseFamily, NoisyTable, Plan, Read, Reading, Step
 from dprelease.planning.planner import make_plan
 from dprelease.postprocess.combined_noise import combined_half
-from dprelease.statistics.shared.combined import combined_columns, half_of, noise_of, variance_of
+from dprelease.statistics.shared.combined import (
+    MOST_PLACES,
+    combined_columns,
+    half_of,
+    noise_of,
+    variance_of,
+)
 
 F = Fraction
 LEVEL = F(95, 100)
@@ -49,8 +55,11 @@ HIDDEN_CASES = [(queries, law) for queries, law, whole in CASES if not whole]
 
 
 @cache
-def planned(queries: str, law: str, whole: bool) -> Plan:
+def planned(queries: str, law: str, whole: bool, **privacy: Any) -> Plan:
     """A plan, of columns whose labels are the whole of what occurs, or leave some records out."""
+    if (rows := privacy.pop("rows", 0)) > 0:
+        bounding = {"max_rows_per_unit": rows, "max_groups_per_unit": rows}
+        privacy |= {"unit": "column", "unit_column": "p", "bounding": bounding}
     sizes = {"a": 3, "b": 2, "c": 5}
     columns: dict[str, Any] = {"x": {"type": "integer", "lower": 0, "upper": 9}}
     for name, size in sizes.items():
@@ -60,7 +69,7 @@ def planned(queries: str, law: str, whole: bool) -> Plan:
         "release": {"name": "r"},
         "data": {"path": "t.csv"},
         "output": {"path": "out"},
-        "privacy": {"unit": "row", "adjacency": "add-remove"} | PRIVACY[law],
+        "privacy": {"unit": "row", "adjacency": "add-remove"} | PRIVACY[law] | privacy,
         "columns": columns,
         "query": [
             {"name": f"q{place}", "statistic": "count"} | query
@@ -210,6 +219,28 @@ def test_tables_of_a_strategy_have_the_same_decimals() -> None:
         for strategy in plan.strategies:
             own = {read.decimals for read in plan.reads if read.query.name in strategy.queries}
             assert len(own) == 1
+
+
+@pytest.mark.parametrize("queries", ["both", "conditions"])
+def test_figures_with_hardly_any_noise_have_few_decimals(queries: str) -> None:
+    plan = planned(queries, "laplace", False, epsilon=2000)
+    assert plan.strategies
+    for read in combined_reads(plan):
+        assert read.decimals <= MOST_PLACES
+        _, half = published(plan, read, random_integers(plan, 1))
+        assert half <= F(1, 10**6)
+
+
+@pytest.mark.parametrize("epsilon", [4])
+def test_several_rows_of_a_person_have_noise_of_laws_that_can_be_combined(epsilon: int) -> None:
+    """A total that moves by 5 would err less with stairs of 5, were it published by itself."""
+    plan = planned("tree", "laplace", False, epsilon=epsilon, rows=5)
+
+    assert plan.strategies
+    assert {step.noise.family for step in plan.steps} == {NoiseFamily.LAPLACE}
+    for read in combined_reads(plan):
+        _, half = published(plan, read, random_integers(plan, 1))
+        assert half > 0
 
 
 # --- whole releases ------------------------------------------------------------------------------
