@@ -37,8 +37,9 @@ class Group:
 
     @property
     def total(self) -> bool:
-        """Whether it has a label for every record."""
-        return self.other is not None and self.null_label is not None
+        """Whether it has a label for every record. A boolean value is true, false or a null."""
+        booleans = self.type is ColumnType.BOOLEAN and set(self.keys or ()) == {"true", "false"}
+        return self.null_label is not None and (self.other is not None or booleans)
 
     def completed(self) -> Group:
         """The group with one more label, the last, for records that have none; itself if all do."""

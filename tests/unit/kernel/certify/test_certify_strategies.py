@@ -292,3 +292,14 @@ def test_completed_groups_are_groups() -> None:
     twice = replace(plain, labels=("a", "b", "null", "rest"), other="rest", null_label="null")
     assert not is_group(twice)  # other values come first
     assert is_group(replace(twice, labels=("a", "b", "rest", "null")))
+
+
+def test_both_values_of_a_boolean_and_its_nulls_are_all_there_is() -> None:
+    both = Group("b", ColumnType.BOOLEAN, ("false", "true"), keys=("false", "true"))
+    stated = replace(both, null_label="false")
+    assert stated.total
+    assert stated.completed() == stated
+    assert not both.total
+    one = Group("b", ColumnType.BOOLEAN, ("true",), keys=("true",), null_label="true")
+    assert not one.total
+    assert len(one.completed().labels) == 2
