@@ -82,8 +82,9 @@ def _of_strategies(names: Sequence[str]) -> Iterator[str]:
     yield (
         f"Planned together: {few(names)}. Those over the same records add up to each other, but "
         "for records in no published group. Their noise is not independent: a sum over all labels "
-        "of a group that leaves no record out has the noise of the table without it. The half-width "
-        "of a sum of n cells is at most n times that of one; report.json tells it exactly (`strategies`)."
+        "of a group that leaves no record out has the noise of the table without it. The "
+        "half-width of a sum of n cells is at most n times that of one; report.json tells it "
+        "exactly (`strategies`)."
     )
 
 
