@@ -7,6 +7,7 @@ them is their digest and what was counted of them.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -120,6 +121,9 @@ def _law(step: Step) -> list[object]:
     law = [stated[name] for name in ("query", "mechanism", "parameter", "transform", "cells")]
     if "stairs" in stated:
         law.append(stated["stairs"])
+    if "axes" in stated:  # by digest: a matrix may have many entries
+        mixing = json.dumps([stated["groups"], stated["axes"]], sort_keys=True)
+        law.append(hashlib.sha256(mixing.encode()).hexdigest())
     if "form" in stated or "threshold" in stated:
         rates = [exact(selection.rate) for selection in step.scheme.steps] if step.scheme else []
         law += [stated.get("form", str(Form.NUMBERS)), step.threshold, rates]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dprelease import Failure
-from dprelease.model import NoisyTable, Plan
+from dprelease.model import CENTRED, EACH, NoisyTable, Plan
 from dprelease.planning.planner import make_plan
 from dprelease.release.payload import Sealed, from_bytes, to_bytes
 from dprelease.spec import load
@@ -55,3 +55,18 @@ def test_what_is_no_integer_is_refused_both_ways(plan: Plan, wrong: Any) -> None
     values = {**made.noisy.values, name: ((1, wrong),)}
     with pytest.raises(TypeError):
         to_bytes(plan, Sealed(NoisyTable(values), {}))
+
+
+def test_what_was_mixed_along_other_axes_is_not_given_for_this_plan(plan: Plan) -> None:
+    first, *others = plan.steps
+    groups = len(first.query.groups)
+    mixed, plain = (
+        replace(plan, steps=(replace(first, axes=(axis,) * groups), *others))
+        for axis in (CENTRED, EACH)
+    )
+    assert groups > 0
+    payload = to_bytes(mixed, drawn(mixed))
+    assert from_bytes(mixed, payload) == drawn(mixed)
+    for other in (plain, plan):
+        with pytest.raises(Failure, match="released with other noise"):
+            from_bytes(other, payload)
