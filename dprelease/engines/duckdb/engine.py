@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from math import prod
 from typing import TYPE_CHECKING
 
+from dprelease.engines.base import Share
 from dprelease.engines.common.files import Layout, lay_out, resolve
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.errors import Stream, after_charge
@@ -47,7 +48,7 @@ class DuckDB:
 
             lay_out_parquet(source, resolve(source), inputs)
 
-    def aggregate(self, request: AggregateRequest) -> ExactTable:
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         with after_charge(request.source):
             if request.source.format == "parquet":
@@ -56,7 +57,7 @@ class DuckDB:
             layout = lay_out(request.source, request.inputs)
             return (csv_fast(request, layout) or csv_careful(request, layout)).table
 
-    def records(self, request: RecordRequest) -> ExactRecords:
+    def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
         """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
         from dprelease.engines.duckdb.record_codes import batches
 
