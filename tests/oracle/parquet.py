@@ -23,7 +23,7 @@ UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 def check_parquet(source: Source, inputs: Sequence[InputColumn]) -> None:
     """Check names and types in the footers; raises Failure(DATA)."""
-    lay_out_parquet(source, resolve(source), inputs)
+    lay_out_parquet(source, inputs)
 
 
 def parquet_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Record]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dprelease.engines.base import bad_data
+from dprelease.engines.common.locations import is_uri, open_binary, uris_of
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect, InputColumn, Source
 
@@ -27,8 +28,9 @@ def resolve(source: Source) -> tuple[str, ...]:
     """
     pattern = source.pattern
     may_be_empty = source.format == "csv" and not source.dialect.header
+    remote = is_uri(pattern)
     try:
-        paths = _matches(pattern, source.format)
+        paths = uris_of(pattern, source.format) if remote else _matches(pattern, source.format)
         if not paths:
             raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
         for path in paths:
@@ -37,6 +39,8 @@ def resolve(source: Source) -> tuple[str, ...]:
         raise bad_data(
             "E402", f"{pattern} can't be read", "check that the file exists and may be read"
         ) from None
+    if remote:
+        return tuple(paths)
     # two names of one file would count its records twice
     return tuple({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
 
@@ -52,11 +56,24 @@ def _matches(pattern: str, suffix: str) -> list[str]:
 
 def check_file(path: str, pattern: str, may_be_empty: bool) -> None:
     """Follows links (a loop is an OSError); refuses what is not a plain file with content."""
-    if not stat.S_ISREG(os.stat(path).st_mode):
+    if not is_uri(path) and not stat.S_ISREG(os.stat(path).st_mode):
         raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")
-    with open(path, "rb") as stream:
+    with open_binary(path) as stream:
         if not stream.read(1) and not may_be_empty:
             raise bad_data("E403", f"{pattern} is empty (zero bytes)", "check how it was written")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a file, by itself: bytes of a CSV file, or row groups of a Parquet file.
+
+    They are those from ``start`` on, before ``end`` if there is one. A line belongs to the split
+    that holds its first byte.
+    """
+
+    path: str
+    start: int = 0
+    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +133,7 @@ def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[s
         "it must be one line, in the declared encoding, delimiter and quote",
     )
     try:
-        with open(path, "rb") as stream:
+        with open_binary(path) as stream:
             line = stream.readline(LINE_LIMIT + 2).removesuffix(b"\n").removesuffix(b"\r")
         text = line.removeprefix(BOM).decode(encoding)
     except (OSError, UnicodeDecodeError):

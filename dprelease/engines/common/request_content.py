@@ -79,6 +79,25 @@ def leading_of(request: AggregateRequest) -> int:
     return len(request.groups) if request.bound is None else request.bound.leading
 
 
+def distinct_places(request: AggregateRequest) -> tuple[int, ...]:
+    """Which measures are numbers of distinct values: those don't add up over records."""
+    places = enumerate(request.measures)
+    return tuple(place for place, m in places if m.kind is MeasureKind.DISTINCT)
+
+
+def additive_places(request: AggregateRequest) -> tuple[int, ...] | None:
+    """Which measures are sums over records; None if nothing of that kind is asked for.
+
+    Of scores there is one sum; points have none of their own, and are added up all the same.
+    """
+    if request.points is not None or request.scores is not None:
+        return () if request.scores is None else (0,)
+    others = distinct_places(request)
+    if others and len(others) == len(request.measures):
+        return None
+    return tuple(place for place in range(len(request.measures)) if place not in others)
+
+
 NO_LABEL = -1
 """The code of a record without a label."""
 

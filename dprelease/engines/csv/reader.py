@@ -16,10 +16,11 @@ The fast reader of DuckDB is used instead where it would read the same (see ``li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, BinaryIO
 
-from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout
+from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, Split
+from dprelease.engines.common.locations import open_binary
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 
@@ -31,19 +32,18 @@ _ODD = ("\r", "\0", "\ufeff")
 CHUNK = 1 << 20  # bytes read at once
 
 
-def blocks(path: str, header: bool) -> Iterator[tuple[bytes, int]]:
-    """Whole lines of a file, about ``CHUNK`` bytes at a time, without byte order mark and header.
+def blocks(split: Split, header: bool) -> Iterator[tuple[bytes, int]]:
+    """The lines of a split, about ``CHUNK`` bytes at a time, without byte order mark and header.
 
     Beside each block: how many over-long lines were left out before it.
     """
-    with open(path, "rb") as stream:
-        if stream.read(len(BOM)) != BOM:
-            stream.seek(0)
-        if header:
-            stream.readline()
+    with open_binary(split.path) as stream:
+        begun, at = _to_first_line(stream, split.start, header)
+        if split.end is not None and begun >= split.end:
+            return
         rest = b""
         skipping = False  # inside an over-long line
-        while chunk := stream.read(CHUNK):
+        for chunk in _chunks(stream, at, split.end):
             data = rest + chunk
             overlong = 0
             if skipping:
@@ -57,6 +57,40 @@ def blocks(path: str, header: bool) -> Iterator[tuple[bytes, int]]:
                 rest, skipping = b"", True
             yield data[:end], overlong
         yield rest, int(skipping)
+
+
+def _to_first_line(stream: BinaryIO, start: int, header: bool) -> tuple[int, int]:
+    """Go to the first line that begins at ``start`` or after it: where it begins, and its text."""
+    if start:
+        stream.seek(start - 1)
+        _skip_line(stream)
+        return stream.tell(), stream.tell()
+    text = len(BOM) if stream.read(len(BOM)) == BOM else 0
+    stream.seek(text)
+    if header:
+        _skip_line(stream)
+        return stream.tell(), stream.tell()
+    return 0, text
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    """Read to the end of a line, however long it is."""
+    while (part := stream.readline(CHUNK)) and not part.endswith(b"\n"):
+        pass
+
+
+def _chunks(stream: BinaryIO, at: int, end: int | None) -> Iterator[bytes]:
+    """The bytes from ``at`` to the end of the line that holds the last byte before ``end``."""
+    while end is None or at < end - 1:
+        chunk = stream.read(CHUNK if end is None else min(CHUNK, end - 1 - at))
+        if not chunk:
+            return
+        at += len(chunk)
+        yield chunk
+    while part := stream.readline(CHUNK):
+        yield part
+        if part.endswith(b"\n"):
+            return
 
 
 class Splitter:
@@ -144,23 +178,27 @@ class Splitter:
 
 
 def opened(
-    dialect: Dialect, layout: Layout, wanted: Sequence[int]
+    dialect: Dialect, layout: Layout, wanted: Sequence[int], splits: Iterable[Split]
 ) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
     """The schema, and Arrow batches of it: the wanted fields as text, one row for each record."""
     import pyarrow as pa
 
     schema = pa.schema([(f"f{place}", pa.string()) for place in wanted])
-    return schema, _batches(dialect, layout, wanted, schema)
+    return schema, _batches(dialect, layout, wanted, splits, schema)
 
 
 def _batches(
-    dialect: Dialect, layout: Layout, wanted: Sequence[int], schema: pyarrow.Schema
+    dialect: Dialect,
+    layout: Layout,
+    wanted: Sequence[int],
+    splits: Iterable[Split],
+    schema: pyarrow.Schema,
 ) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow as pa
 
     splitter = Splitter(dialect, layout, wanted)
-    for path in layout.paths:
-        for block, overlong in blocks(path, dialect.header):
+    for split in splits:
+        for block, overlong in blocks(split, dialect.header):
             lines, longer = splitter.lines(block)
             for columns in splitter.tables(lines, overlong + longer):
                 yield pa.record_batch(columns, schema=schema)

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from math import prod
 from typing import TYPE_CHECKING
 
-from dprelease.engines.common.files import Layout, lay_out, resolve
+from dprelease.engines.base import Share
+from dprelease.engines.common.files import Layout, lay_out
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.session import (
@@ -45,9 +46,9 @@ class DuckDB:
         else:
             from dprelease.engines.parquet.schema import lay_out_parquet
 
-            lay_out_parquet(source, resolve(source), inputs)
+            lay_out_parquet(source, inputs)
 
-    def aggregate(self, request: AggregateRequest) -> ExactTable:
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         with after_charge(request.source):
             if request.source.format == "parquet":
@@ -56,7 +57,7 @@ class DuckDB:
             layout = lay_out(request.source, request.inputs)
             return (csv_fast(request, layout) or csv_careful(request, layout)).table
 
-    def records(self, request: RecordRequest) -> ExactRecords:
+    def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
         """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
         from dprelease.engines.duckdb.record_codes import batches
 
@@ -83,8 +84,9 @@ def _session(
 def from_parquet(request: AggregateRequest) -> Answer:
     """The answer from the records of Parquet files."""
     from dprelease.engines.duckdb.sources import parquet_stream
+    from dprelease.engines.parquet.schema import lay_out_parquet
 
-    return from_stream(request, parquet_stream(request.source, request.inputs))
+    return from_stream(request, parquet_stream(lay_out_parquet(request.source, request.inputs)))
 
 
 def csv_careful(request: AggregateRequest, layout: Layout) -> Answer:

@@ -10,25 +10,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from dprelease.engines.common.request_content import additive_places, distinct_places
 from dprelease.engines.duckdb.bounding.by_arrays import Packing, listed, packing_for
 from dprelease.engines.duckdb.bounding.by_windows import CountedBounding, windowed
 from dprelease.engines.duckdb.cells import Cells, locate
 from dprelease.engines.duckdb.group_keys import put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts
 from dprelease.engines.duckdb.measures import (
+    added_up,
     candidates_table,
     gathered,
     grouped_by_keys,
     measures_of,
-    points_of,
     probe,
-    scores_of,
 )
-from dprelease.engines.duckdb.results import Tallies, tallies_of
+from dprelease.engines.duckdb.results import tallies_of
 from dprelease.engines.duckdb.sources import FieldReader
-from dprelease.engines.duckdb.typed_rows import build_rows
+from dprelease.engines.duckdb.typed_rows import Rows, build_rows
 from dprelease.expressions.sqltext import Sql, col
-from dprelease.model import AggregateRequest, ColumnType, ExactTable, Measure, MeasureKind
+from dprelease.model import AggregateRequest, ColumnType, ExactTable
 
 SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one
@@ -46,7 +46,9 @@ class Answer(NamedTuple):
 
 def exact_answer(request: AggregateRequest, reader: FieldReader) -> Answer:
     """The exact answer; raises duckdb.Error."""
-    return Execution(request, reader).answer()
+    tallies = tallies_of(request)
+    execution = Execution(request, reader, lambda sql, places: tallies.add(reader.run(sql), places))
+    return Answer(execution.answer(), tallies.table())
 
 
 def bounded_sample(
@@ -71,54 +73,64 @@ def bounded_sample(
     return windowed(request, bound, cells, reader.everything)
 
 
-class Execution:
-    """One request over one reader: its rows, its parts, and what the answers add up to."""
+Take = Callable[[Sql, Sequence[int]], int]
+"""What is done with the answer of a part to the measures at these places; gives its records.
 
-    def __init__(self, request: AggregateRequest, reader: FieldReader) -> None:
+It must do nothing before the whole answer is there: the statement may run out of memory.
+"""
+
+
+class Execution:
+    """One request over one reader: its rows, its parts, and what is done with the answers.
+
+    The records are those of the reader's fields, or ``cells`` that were made of them before.
+    """
+
+    def __init__(
+        self,
+        request: AggregateRequest,
+        reader: FieldReader,
+        take: Take,
+        cells: Callable[[Rows], Cells] | None = None,
+    ) -> None:
         self.request = request
         self.reader = reader
-        put_labels(reader.connection, request.groups)
+        self.take = take
         if request.scores is not None:
             texts = list(request.scores.texts)
             reader.connection.execute(candidates_table(request.scores), [texts])
         self.rows = build_rows(request, reader.fields)
+        self.cells = None if cells is None else cells(self.rows)
+        if self.cells is None:
+            put_labels(reader.connection, request.groups)
         self.packing = packing_for(request, self.rows)
         bounded = request.bound is not None
         self.parts = first_parts(request, reader, self.rows, self.packing) if bounded else 1
-        self.tallies: Tallies = tallies_of(request)
         self.counts: set[int] = set()  # of records, one for each statement
 
-    def answer(self) -> Answer:
-        """Everything that was asked; raises duckdb.Error."""
-        request = self.request
-        additive = [
-            place
-            for place, measure in enumerate(request.measures)
-            if measure.kind is not MeasureKind.DISTINCT
-        ]
-        others = [place for place in range(len(request.measures)) if place not in additive]
-        grouped_first = self._probe()
-        if request.points is not None:
-            self._in_parts(lambda part: points_of(request, self._cells(part)))
-        elif request.scores is not None:
-            self._in_parts(lambda part: scores_of(request, self._cells(part)), [0])
-        elif additive or not others:
-            self._additive(additive, grouped_first)
-        if others:
-            self._distinct(others)
-        records = self.counts.pop() if len(self.counts) == 1 else None
-        return Answer(records, self.tallies.table())
+    def answer(self) -> int | None:
+        """Take everything that was asked; the number of records, None if answers differ.
+
+        Raises duckdb.Error.
+        """
+        places = distinct_places(self.request)
+        self.additive()
+        self.distinct(places, self._counted)
+        return self.counts.pop() if len(self.counts) == 1 else None
 
     # --- the statements --------------------------------------------------------------------------
 
-    def _additive(self, places: Sequence[int], grouped_first: bool) -> None:
-        """The measures that are sums over records."""
-        request, measures = self.request, [self.request.measures[place] for place in places]
-        whole = len(measures) == len(request.measures)
-        quick = grouped_first and whole and request.bound is None and not request.private
-        if quick and self._quick():
+    def additive(self) -> None:
+        """Take the answers that are sums over records, if any are asked for."""
+        request, places = self.request, additive_places(self.request)
+        if places is None:
             return
-        self._in_parts(lambda part: measures_of(request, self._cells(part), measures), places)
+        whole = self.cells is None and request.bound is None and not request.private
+        simple = request.points is None and request.scores is None
+        simple = simple and len(places) == len(request.measures)
+        if whole and simple and self._probe() and self._quick():
+            return
+        self._in_parts(lambda part: added_up(request, self._cells(part), places), places)
 
     def _quick(self) -> bool:
         """Answer by keys first, if there is memory for them."""
@@ -126,8 +138,8 @@ class Execution:
 
         request = self.request
         try:
-            answer = self.reader.run(grouped_by_keys(request, self.rows, self.reader.everything))
-            self.counts.add(self.tallies.add(answer, range(len(request.measures))))
+            sql = grouped_by_keys(request, self.rows, self.reader.everything)
+            self.counts.add(self.take(sql, range(len(request.measures))))
         except duckdb.OutOfMemoryException:
             if not self.reader.cheap:
                 raise
@@ -135,30 +147,37 @@ class Execution:
             return False
         return True
 
-    def _distinct(self, places: Sequence[int]) -> None:
-        """The numbers of distinct values: they don't add up over units, but over values."""
-        request, rows = self.request, self.rows
-        bounded: Cells | None = None
-        if request.bound is not None:
-            wanted = [rows.values[request.measures[place].column or ""] for place in places]
-            wanted += rows.conditions.values()
-            like = self._cells(Part())
-            held = replace(rows, quantities={})
-            bounded = replace(like, relation=col(BOUNDED), rows=held, weight="n", firsts={})
-            self._store_sample(list(dict.fromkeys(wanted)))
+    def distinct(self, places: Sequence[int], made: Callable[[Cells, int], Sql]) -> None:
+        """Take what is ``made`` for numbers of distinct values.
+
+        They don't add up over units, but over values.
+        """
+        sample = self._sample(places) if places and self.request.bound is not None else None
         for place in places:
-            measure = request.measures[place]
-            value = rows.values[measure.column or ""]
+            value = self.rows.values[self.request.measures[place].column or ""]
 
-            def made(part: Part, measure: Measure = measure, value: str = value) -> Sql:
-                if bounded is None:
-                    return measures_of(request, self._located(part, value), [measure])
-                return measures_of(request, bounded.within(part.holds(value)), [measure])
+            def of_part(part: Part, place: int = place, value: str = value) -> Sql:
+                if sample is None:
+                    return made(self._located(part, value), place)
+                return made(sample.within(part.holds(value)), place)
 
-            self._in_parts(made, [place])
+            self._in_parts(of_part, [place])
+
+    def _counted(self, cells: Cells, place: int) -> Sql:
+        return measures_of(self.request, cells, [self.request.measures[place]])
+
+    def _sample(self, places: Sequence[int]) -> Cells:
+        """The bounded sample in a table, those rows as one that are alike in what is counted."""
+        rows = self.rows
+        wanted = [rows.values[self.request.measures[place].column or ""] for place in places]
+        wanted += rows.conditions.values()
+        like = self._cells(Part())
+        self._store_sample(list(dict.fromkeys(wanted)))
+        held = replace(rows, quantities={})
+        return replace(like, relation=col(BOUNDED), rows=held, weight="n", firsts={})
 
     def _store_sample(self, wanted: Sequence[str]) -> None:
-        """Put the bounded sample into a table, those alike in what is wanted as one."""
+        """Put the bounded sample into a table."""
         stored: list[Part] = []
 
         def store(part: Part) -> None:
@@ -173,6 +192,8 @@ class Execution:
 
     def _located(self, part: Part, *columns: str) -> Cells:
         """The rows of a part, by the hash of these columns."""
+        if self.cells is not None:
+            return self.cells.within(part.holds(*columns))
         rows = replace(self.rows, relation=self.rows.relation.only(part.holds(*columns)))
         return locate(self.request, rows, self.reader.everything)
 
@@ -195,7 +216,7 @@ class Execution:
         """Take the answers of statements, each over the rows of a part."""
 
         def add(part: Part) -> int:
-            return self.tallies.add(self.reader.run(made(part)), places)
+            return self.take(made(part), places)
 
         self.counts.add(sum(in_parts(add, self.parts)))
 

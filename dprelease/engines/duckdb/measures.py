@@ -43,6 +43,15 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
     return value if where is None else value.filter(where)
 
 
+def added_up(request: AggregateRequest, cells: Cells, places: Sequence[int]) -> Sql:
+    """SQL of what is asked for and adds up over records: points, scores or measures."""
+    if request.points is not None:
+        return points_of(request, cells)
+    if request.scores is not None:
+        return scores_of(request, cells)
+    return measures_of(request, cells, [request.measures[place] for place in places])
+
+
 def measures_of(request: AggregateRequest, cells: Cells, measures: Sequence[Measure]) -> Sql:
     """SQL of the measures: cell, records, one column each, private keys."""
     counted = [aggregate(measure, cells.rows, cells) for measure in measures]

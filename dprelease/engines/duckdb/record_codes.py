@@ -38,6 +38,7 @@ from dprelease.engines.duckdb.sources import (
     parquet_stream,
 )
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
+from dprelease.engines.parquet.schema import lay_out_parquet
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, col, drop
 from dprelease.model import Grid, Group, Quantity, RecordRequest
 
@@ -60,7 +61,8 @@ def batches(request: RecordRequest) -> Iterator[Batch]:
             yield from from_csv(request)
             return
         with unchanged(resolve(source)):
-            yield from from_stream(request, parquet_stream(source, request.inputs))
+            layout = lay_out_parquet(source, request.inputs)
+            yield from from_stream(request, parquet_stream(layout))
 
 
 # --- by which reader -----------------------------------------------------------------------------

@@ -36,8 +36,12 @@ ROOM_FOR_POINTS = 600 * 10**6
 
 
 @contextmanager
-def session(paths: Sequence[str], integers: int = 0, room: int = 0) -> Iterator[DuckDBPyConnection]:
+def session(
+    paths: Sequence[str], integers: int = 0, room: int = 0, threads: int | None = None
+) -> Iterator[DuckDBPyConnection]:
     """A connection that may read the given files and nothing else, and can't be reconfigured.
+
+    It has as many ``threads`` as there are cores, up to a limit, if nothing else is said.
 
     ``integers`` is how many aggregates the statement holds at once: memory for them, and ``room``
     bytes, are added to the limit, so that it depends on the request and never on the data.
@@ -49,7 +53,7 @@ def session(paths: Sequence[str], integers: int = 0, room: int = 0) -> Iterator[
     connection = duckdb.connect(":memory:")
     try:
         _disable(connection)
-        settings = _settings(paths, integers, room).items()
+        settings = _settings(paths, integers, room, threads or _threads()).items()
         connection.execute("; ".join(f"SET {name} = {literal(value)}" for name, value in settings))
         yield connection
     finally:
@@ -68,14 +72,14 @@ def _disable(connection: DuckDBPyConnection) -> None:
         connection.execute(f"SET disabled_optimizers = {literal(never)}")
 
 
-def _settings(paths: Sequence[str], integers: int, room: int) -> dict[str, Value]:
+def _settings(paths: Sequence[str], integers: int, room: int, threads: int) -> dict[str, Value]:
     """Name and value of each setting; the last two close the door."""
     # A path with pattern characters is both matched and opened.
     allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
     return {
         "enable_progress_bar": False,
-        "memory_limit": os.environ.get("DPRELEASE_MEMORY", _enough(integers, room)),
-        "threads": min(_cores(), MOST_THREADS),
+        "memory_limit": os.environ.get("DPRELEASE_MEMORY", _enough(integers * threads, room)),
+        "threads": threads,
         "preserve_insertion_order": False,
         "temp_directory": "",
         "max_temp_directory_size": "0KB",
@@ -116,8 +120,8 @@ def check_memory() -> None:
 
 
 def _enough(integers: int, room: int) -> str:
-    """The usual limit and room for the aggregates: every thread may hold them all for a while."""
-    room += integers * BYTES_AN_INTEGER * min(_cores(), MOST_THREADS)
+    """The usual limit and room for the aggregates that all threads may hold for a while."""
+    room += integers * BYTES_AN_INTEGER
     return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
 
 
@@ -126,7 +130,7 @@ def literal_path(path: str) -> str:
     return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _threads() -> int:
+    available = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if available else os.cpu_count() or 1
+    return min(cores, MOST_THREADS)

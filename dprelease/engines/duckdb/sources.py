@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read
-from dprelease.engines.common.files import Layout, resolve
+from dprelease.engines.common.files import Layout, Split
 from dprelease.engines.duckdb.errors import Stream
 from dprelease.engines.duckdb.session import literal_path
 from dprelease.engines.duckdb.typed_rows import Fields
@@ -16,6 +16,8 @@ from dprelease.model import Dialect, InputColumn, Source
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+    from dprelease.engines.parquet.schema import ParquetLayout
 
 RECORDS = "records"  # the registered stream of a reader of ours
 
@@ -74,27 +76,32 @@ class RecordStream:
         )
 
 
-def csv_stream(source: Source, layout: Layout, inputs: Sequence[InputColumn]) -> RecordStream:
-    """The records of CSV files by the careful reader."""
+def csv_stream(
+    source: Source,
+    layout: Layout,
+    inputs: Sequence[InputColumn],
+    splits: Sequence[Split] | None = None,
+) -> RecordStream:
+    """The records of CSV files, or of splits of them, by the careful reader."""
     from dprelease.engines.csv import reader as csv_records
 
     wanted = sorted(layout.position[column.name] for column in columns_read(inputs)) or [0]
     fields = Fields(col(RECORDS), _fields(layout), {}, source.dialect)
-    return RecordStream(fields, lambda: csv_records.opened(source.dialect, layout, wanted))
+    parts = splits or [Split(path) for path in layout.paths]
+    return RecordStream(fields, lambda: csv_records.opened(source.dialect, layout, wanted, parts))
 
 
-def parquet_stream(source: Source, inputs: Sequence[InputColumn]) -> RecordStream:
-    """The records of Parquet files; raises Failure(DATA) where these aren't as declared."""
+def parquet_stream(layout: ParquetLayout, splits: Sequence[Split] | None = None) -> RecordStream:
+    """The records of Parquet files, or of splits of them."""
     from dprelease.engines.parquet import reader as parquet_records
-    from dprelease.engines.parquet.schema import lay_out_parquet
 
-    layout = lay_out_parquet(source, resolve(source), inputs)
+    parts = splits or [Split(path) for path in layout.paths]
     columns = {name: col(f"f{place}") for place, name in enumerate(layout.types)}
     return RecordStream(
         Fields(col(RECORDS), columns, layout.duckdb_types()),
-        lambda: parquet_records.opened(layout),
+        lambda: parquet_records.opened(layout, parts),
         cheap=True,
-        record_count=layout.records,
+        record_count=None if splits else layout.records,
     )
 
 

@@ -8,18 +8,18 @@ that one cell of a gigabyte takes some gigabytes for a while.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from dprelease.engines.common.files import LINE_LIMIT
+from dprelease.engines.common.files import LINE_LIMIT, Split
 from dprelease.engines.parquet.schema import ParquetLayout, open_file
 
 CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
 TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: of texts within the limit, 2 GiB
 
 
-def opened(layout: ParquetLayout) -> tuple[Any, Iterator[Any]]:
+def opened(layout: ParquetLayout, splits: Iterable[Split]) -> tuple[Any, Iterator[Any]]:
     """The schema, and record batches of it: columns ``f0..`` in the order of ``layout.types``.
 
     Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
@@ -32,13 +32,13 @@ def opened(layout: ParquetLayout) -> tuple[Any, Iterator[Any]]:
         for place, (name, kind) in enumerate(layout.types.items())
     ]
     schema = pa.schema(fields or [("f0", pa.null())])
-    return schema, _batches(layout, schema)
+    return schema, _batches(layout, splits, schema)
 
 
-def _batches(layout: ParquetLayout, schema: Any) -> Iterator[Any]:
+def _batches(layout: ParquetLayout, splits: Iterable[Split], schema: Any) -> Iterator[Any]:
     import pyarrow as pa
 
-    for batch in _stored(layout):
+    for batch in _stored(layout, splits):
         columns = [
             _readable(batch.column(batch.schema.get_field_index(name)), kind)
             for name, kind in zip(layout.types, schema.types, strict=False)
@@ -46,15 +46,16 @@ def _batches(layout: ParquetLayout, schema: Any) -> Iterator[Any]:
         yield pa.record_batch(columns or [pa.nulls(batch.num_rows)], schema=schema)
 
 
-def _stored(layout: ParquetLayout) -> Iterator[Any]:
+def _stored(layout: ParquetLayout, splits: Iterable[Split]) -> Iterator[Any]:
     """Batches as the files have them; raises OSError where one is damaged."""
     import pyarrow as pa
 
     try:
-        for path in layout.paths:
-            with open_file(path, sorted(layout.coded)) as file:
+        for split in splits:
+            with open_file(split.path, sorted(layout.coded)) as file:
                 many = _at_once(layout, file.schema_arrow)
-                yield from file.iter_batches(batch_size=many, columns=list(layout.types))
+                groups = range(file.num_row_groups)[split.start : split.end]
+                yield from file.iter_batches(many, groups, list(layout.types))
     except MemoryError:
         raise
     except pa.ArrowException:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read
+from dprelease.engines.common.files import resolve
+from dprelease.engines.common.locations import is_uri, open_binary
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 
 WIDEST = 38  # digits of a decimal that DuckDB holds exactly
@@ -60,10 +62,9 @@ class ParquetLayout:
         return {name: _duckdb_type(kind) for name, kind in self.types.items()}
 
 
-def lay_out_parquet(
-    source: Source, paths: Sequence[str], inputs: Sequence[InputColumn]
-) -> ParquetLayout:
-    """Find the columns that are read from the files; raises Failure(DATA)."""
+def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLayout:
+    """Find the files and the columns that are read from them; raises Failure(DATA)."""
+    paths = resolve(source)
     wanted = columns_read(inputs)
     sizes = dict.fromkeys((column.name for column in wanted), 0)
     types_of_files: list[dict[str, Any]] = []
@@ -101,7 +102,7 @@ def open_file(path: str, coded: Sequence[str] = ()) -> Any:
     # Moments of INT96 wrap around in nanoseconds within three centuries; in microseconds, beyond
     # all dates. A buffer, not a whole column of a row group, is held in memory.
     return pq.ParquetFile(
-        path,
+        open_binary(path) if is_uri(path) else path,
         read_dictionary=list(coded),
         coerce_int96_timestamp_unit="us",
         buffer_size=1 << 20,

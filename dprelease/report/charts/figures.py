@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -89,23 +88,23 @@ def is_beside(name: str, named: dict[str, OutputColumn]) -> bool:
     return name.endswith(("_noise_moe", "_rank_moe", "_flag"))
 
 
-def labels_of(table: OutputTable) -> list[str]:
-    """Name each row by its keys."""
-    keys = [column.values for column in table.columns if column.kind == "key"]
+def label_of(table: OutputTable, row: int) -> str:
+    """Name a row by its keys."""
+    keys = [column.values[row] for column in table.columns if column.kind == "key"]
     if not keys:
-        return ["all"] * table.rows
-    return [" · ".join("(none)" if key is None else isolated(str(key)) for key in row)
-            for row in zip(*keys, strict=True)]  # fmt: skip
+        return "all"
+    return " · ".join("(none)" if key is None else isolated(str(key)) for key in keys)
 
 
 def figure_chart(table: OutputTable, figure: Figure, name: str, level: float) -> Chart | None:
     """Draw a figure of a table; None where there is nothing to draw."""
-    values, labels, title = _floats(figure.column), labels_of(table), figure.column.name
+    values, title = _floats(figure.column), figure.column.name
     if all(value is None for value in values):
         return None
     halves: Values = [None] * len(values) if figure.halves is None else _floats(figure.halves)
     if len(values) > UPRIGHT:
-        return _bands(figure, name, values, halves, labels)
+        return _bands(table, figure, name, values, halves)
+    labels = [label_of(table, row) for row in range(table.rows)]
     intervals = [
         (value - half, value + half) if value is not None and half else None
         for value, half in zip(values, halves, strict=True)
@@ -132,10 +131,9 @@ def figure_chart(table: OutputTable, figure: Figure, name: str, level: float) ->
 
 def _floats(column: OutputColumn) -> Values:
     """Fixed-point figures as floats for drawing; None beyond what can be drawn."""
+    unit, most = 10**column.decimals, 10 ** (column.decimals + 100)
     return [
-        float(Fraction(value, 10**column.decimals))
-        if isinstance(value, int) and abs(value) < 10 ** (column.decimals + 100)
-        else None
+        value / unit if isinstance(value, int) and abs(value) < most else None
         for value in column.values
     ]
 
@@ -177,19 +175,18 @@ def _ends(values: Values, halves: Values) -> list[float]:
     ]
 
 
-def _bands(
-    figure: Figure, name: str, values: Values, halves: Values, labels: Sequence[str]
-) -> Chart:
+def _bands(table: OutputTable, figure: Figure, name: str, values: Values, halves: Values) -> Chart:
     """Put neighbouring rows together: from least to greatest, the middle half, the median."""
     parts = list(pairwise(len(values) * count // BANDS for count in range(BANDS + 1)))
     wide = max((half for half in halves if half is not None), default=0.0)
     note = "line on the right: widest noise half-width" if wide else ""
     ends = [*(value for value in values if value is not None), wide]
-    drawing, up, x_start, width = _frame(ends, len(parts), labels, note)
+    shown = [label_of(table, row) for row in (0, table.rows - 1)]
+    drawing, up, x_start, width = _frame(ends, len(parts), shown, note)
     rows: list[tuple[str, ...]] = []
     for place, (first, last) in enumerate(parts):
         part = sorted(value for value in values[first:last] if value is not None)
-        keys = f"{labels[first]} to {labels[last - 1]}"
+        keys = f"{label_of(table, first)} to {label_of(table, last - 1)}"
         if not part:
             rows.append((keys, f"{last - first:,}", "empty", "empty", "empty"))
             continue

@@ -8,6 +8,7 @@ a COMBINED one is made of several steps (``combined``).
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -188,11 +189,8 @@ def _linear_columns(
     rows = [_merged(row, read, step) for row in rows]
     bottom = math.lcm(*(factor.denominator for factor in read.factors))
     tops = [int(factor * bottom) * 10**places for factor in read.factors]
-    values = [
-        (2 * sum(top * number for top, number in zip(tops, cell, strict=True)) + bottom)
-        // (2 * bottom)
-        for cell in zip(*rows, strict=True)
-    ]
+    totals = [sum(map(operator.mul, tops, cell)) for cell in zip(*rows, strict=True)]
+    values = [(2 * total + bottom) // (2 * bottom) for total in totals]
     what = statistic_of(read.query.statistic).what
     meaning = f"{what}, with noise; read from the release of {read.step}"
     layout = Layout(read.query.name, places, meaning, interval)

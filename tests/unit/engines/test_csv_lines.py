@@ -1,6 +1,7 @@
 """One line into fields: the two splitters, written apart, agree; blocks and scans are right."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from oracle.engine import read_fields
 from thorough import examples
 
-from dprelease.engines.common.files import Layout
+from dprelease.engines.common.files import Layout, Split
 from dprelease.engines.csv import line_check as csv_scan
 from dprelease.engines.csv import reader as csv_records
 from dprelease.engines.csv.line_check import LineScan
@@ -54,13 +55,13 @@ def test_blocks_hold_every_line_once(
     path.write_bytes(b"\xef\xbb\xbfhead\n" + body)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_records, "CHUNK", 3)
-        assert b"".join(block for block, _ in csv_records.blocks(str(path), True)) == body
+        assert b"".join(block for block, _ in csv_records.blocks(Split(str(path)), True)) == body
         patch.setattr(csv_records, "LINE_LIMIT", 5)
         layout = Layout((str(path),), 1, {}, "utf-8")
         splitter = csv_records.Splitter(Dialect(), layout, [0])
         lines: list[str] = []
         skipped = 0
-        for block, overlong in csv_records.blocks(str(path), True):
+        for block, overlong in csv_records.blocks(Split(str(path)), True):
             kept, longer = splitter.lines(block)
             lines += kept
             skipped += overlong + longer
@@ -68,6 +69,33 @@ def test_blocks_hold_every_line_once(
     short = [line.removesuffix(b"\r").decode() for line in raw if len(line) <= 5]
     assert lines == short
     assert skipped == len(raw) - len(short)
+
+
+@given(
+    st.lists(st.sampled_from([b"ab", b"\n", b"c", b"\r\n", b"ddddddddd"]), max_size=40),
+    st.booleans(),
+    st.booleans(),
+    st.lists(st.integers(1, 60), max_size=6),
+)
+@settings(max_examples=examples(400), deadline=None, derandomize=True)
+def test_splits_hold_every_line_once(
+    tmp_path_factory: pytest.TempPathFactory,
+    parts: list[bytes],
+    mark: bool,
+    header: bool,
+    cuts: list[int],
+) -> None:
+    """Wherever a file is cut: also within the byte order mark and the header."""
+    path = tmp_path_factory.getbasetemp() / "splits.csv"
+    body = b"".join(parts)
+    path.write_bytes(b"\xef\xbb\xbf" * mark + b"he\n" * header + body)
+    edges = [0, *sorted(set(cuts)), None]
+    splits = [Split(str(path), start or 0, end) for start, end in pairwise(edges)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_records, "CHUNK", 3)
+        read = [b"".join(block for block, _ in csv_records.blocks(each, header)) for each in splits]
+    assert b"".join(read) == body
+    assert all(each.endswith(b"\n") for each in read[:-1] if each and not body.endswith(each))
 
 
 @pytest.mark.parametrize(

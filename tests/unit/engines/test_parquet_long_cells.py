@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dprelease.engines import get
+from dprelease.engines.common.files import Split
 from dprelease.engines.parquet.reader import opened
 from dprelease.engines.parquet.schema import lay_out_parquet
 from dprelease.model import (
@@ -73,6 +74,6 @@ def test_a_text_of_many_records_is_not_held_for_each(
     source = Source(str(path), "parquet")
     for others in (("p",), ("p", long)):
         repeated(path, size, records, *others)
-        _, batches = opened(lay_out_parquet(source, [str(path)], inputs))
+        _, batches = opened(lay_out_parquet(source, inputs), [Split(str(path))])
         assert max(each.nbytes for each in batches) < 1 << 24
         assert counted(path) == [1, 0, long in others and len(long) > LIMIT]

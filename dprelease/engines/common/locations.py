@@ -1,0 +1,68 @@
+"""Where files are: on this machine, or at a URI that pyarrow's file systems know."""
+
+from __future__ import annotations
+
+import fnmatch
+import io
+import re
+from typing import Any, BinaryIO, cast
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_WILD = re.compile(r"[*?\[]")
+
+
+def is_uri(path: str) -> bool:
+    """Whether a path is a URI, such as ``s3://bucket/table.parquet``."""
+    return _SCHEME.match(path) is not None
+
+
+def open_binary(path: str) -> BinaryIO:
+    """Open a file to be read from any place; raises OSError."""
+    if not is_uri(path):
+        return open(path, "rb")
+    system, inside = _system(path)
+    return cast("BinaryIO", io.BufferedReader(system.open_input_file(inside), 1 << 20))
+
+
+def uris_of(pattern: str, suffix: str) -> list[str]:
+    """The files at a URI, sorted: the file itself, the folder's own with the suffix, or a glob's.
+
+    Only the last part of a URI may be a glob. Raises OSError where the place can't be reached.
+    """
+    from pyarrow import fs
+
+    folder, _, last = pattern.rpartition("/")
+    if _WILD.search(folder):
+        raise OSError("only the last part of a URI may have wildcards")
+    if _WILD.search(last):
+        return [uri for uri, name in _inside(folder) if fnmatch.fnmatchcase(name, last)]
+    system, inside = _system(pattern)
+    kind = system.get_file_info(inside).type
+    if kind == fs.FileType.File:
+        return [pattern]
+    if kind != fs.FileType.Directory:
+        return []
+    ending = "." + suffix
+    return [uri for uri, name in _inside(pattern) if name.lower().endswith(ending)]
+
+
+def _inside(folder: str) -> list[tuple[str, str]]:
+    """The files of a folder, each with its name, sorted."""
+    from pyarrow import fs
+
+    system, inside = _system(folder)
+    files = system.get_file_info(fs.FileSelector(inside))
+    names = sorted(file.base_name for file in files if file.type == fs.FileType.File)
+    return [(f"{folder.rstrip('/')}/{name}", name) for name in names]
+
+
+def _system(uri: str) -> tuple[Any, str]:
+    """The file system of a URI, and the path in it; raises OSError for one that is not known."""
+    import pyarrow as pa
+    from pyarrow import fs
+
+    try:
+        system, inside = fs.FileSystem.from_uri(uri)
+    except (pa.ArrowException, ValueError, TypeError):
+        raise OSError("no file system is known for this URI") from None
+    return system, inside
