@@ -26,8 +26,9 @@ def added_up(
     """
     cells = _table(exact, sizes)
     others = [place for place in range(len(sizes)) if place not in places]
-    ordered = np.transpose(cells, (*places, *others))[(*map(slice, labels), ...)]
-    return [int(cell) for cell in ordered.reshape(prod(labels), -1).sum(axis=1)]
+    ordered = np.transpose(cells, (*places, *others))[tuple(map(slice, labels))]
+    rows = np.reshape(ordered, (prod(labels), -1))
+    return [int(cell) for cell in rows.sum(axis=1)]
 
 
 def mixed(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMatrix]) -> list[int]:
