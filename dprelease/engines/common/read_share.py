@@ -71,3 +71,7 @@ class ReadShare:
         """Everything is read, and the request answered."""
         if self._share is not None:
             self._share(1)
+
+
+UNTOLD = ReadShare()
+"""Nobody waits."""

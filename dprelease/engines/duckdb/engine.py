@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dprelease.engines.base import Share
 from dprelease.engines.common.files import Layout, lay_out
-from dprelease.engines.common.read_share import ReadShare
+from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.session import (
@@ -89,7 +89,7 @@ def _session(
     return session(paths, cells * (len(request.measures) + 2) * candidates, room)
 
 
-def from_parquet(request: AggregateRequest, share: ReadShare) -> Answer:
+def from_parquet(request: AggregateRequest, share: ReadShare = UNTOLD) -> Answer:
     """The answer from the records of Parquet files."""
     from dprelease.engines.duckdb.sources import parquet_stream
     from dprelease.engines.parquet.schema import lay_out_parquet
@@ -98,14 +98,14 @@ def from_parquet(request: AggregateRequest, share: ReadShare) -> Answer:
     return from_stream(request, records, share)
 
 
-def csv_careful(request: AggregateRequest, layout: Layout, share: ReadShare) -> Answer:
+def csv_careful(request: AggregateRequest, layout: Layout, share: ReadShare = UNTOLD) -> Answer:
     """The answer by the careful reader, whose records stream into the same statement."""
     from dprelease.engines.duckdb.sources import csv_stream
 
     return from_stream(request, csv_stream(request.source, layout, request.inputs), share)
 
 
-def csv_fast(request: AggregateRequest, layout: Layout, share: ReadShare) -> Answer | None:
+def csv_fast(request: AggregateRequest, layout: Layout, share: ReadShare = UNTOLD) -> Answer | None:
     """The answer by DuckDB's reader, if every line was one record."""
     from dprelease.engines.duckdb.execute import exact_answer
     from dprelease.engines.duckdb.sources import FieldReader, csv_fields
@@ -124,7 +124,9 @@ def csv_fast(request: AggregateRequest, layout: Layout, share: ReadShare) -> Ans
     return answer
 
 
-def from_stream(request: AggregateRequest, records: RecordStream, share: ReadShare) -> Answer:
+def from_stream(
+    request: AggregateRequest, records: RecordStream, share: ReadShare = UNTOLD
+) -> Answer:
     """The answer from a stream of records, which is opened anew for each statement."""
     from dprelease.engines.duckdb.execute import exact_answer
 

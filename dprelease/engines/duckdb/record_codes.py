@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import lost, out_of_memory
 from dprelease.engines.common.files import Layout, lay_out, resolve
-from dprelease.engines.common.read_share import ReadShare
+from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.bounding.by_arrays import packing_for
@@ -79,7 +79,7 @@ def from_csv(request: RecordRequest, share: ReadShare) -> Iterator[Batch]:
 
 
 def csv_fast(
-    request: RecordRequest, layout: Layout, share: ReadShare
+    request: RecordRequest, layout: Layout, share: ReadShare = UNTOLD
 ) -> Generator[Batch, None, bool]:
     """By DuckDB's reader, if every line is one record. Whether it is done."""
     dialect = request.source.dialect
@@ -101,12 +101,16 @@ def csv_fast(
     return True
 
 
-def csv_careful(request: RecordRequest, layout: Layout, share: ReadShare) -> Iterator[Batch]:
+def csv_careful(
+    request: RecordRequest, layout: Layout, share: ReadShare = UNTOLD
+) -> Iterator[Batch]:
     """By the careful reader, whose records stream into the same statement."""
     return from_stream(request, csv_stream(request.source, layout, request.inputs), share)
 
 
-def from_stream(request: RecordRequest, source: RecordStream, share: ReadShare) -> Iterator[Batch]:
+def from_stream(
+    request: RecordRequest, source: RecordStream, share: ReadShare = UNTOLD
+) -> Iterator[Batch]:
     """The codes of a stream of records, which are total: they are read once, batch by batch."""
     import pyarrow as pa
 

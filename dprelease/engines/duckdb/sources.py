@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read
 from dprelease.engines.common.files import Layout, Split
 from dprelease.engines.common.locations import size_of
-from dprelease.engines.common.read_share import ReadShare
+from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.duckdb.errors import Stream
 from dprelease.engines.duckdb.session import literal_path
 from dprelease.engines.duckdb.typed_rows import Fields
@@ -39,7 +39,7 @@ class FieldReader:
     cheap: bool = False
     record_count: int | None = None
     renew: Callable[[], None] = lambda: None
-    share: ReadShare = field(default_factory=ReadShare)
+    share: ReadShare = UNTOLD
 
     def run(self, sql: Sql) -> DuckDBPyConnection:
         """The answer to a statement; raises duckdb.Error."""
@@ -74,7 +74,7 @@ class RecordStream:
         return self.opened(share.counter(self.size))
 
     def read_by(
-        self, connection: DuckDBPyConnection, stream: Stream, share: ReadShare
+        self, connection: DuckDBPyConnection, stream: Stream, share: ReadShare = UNTOLD
     ) -> FieldReader:
         """Have the connection read the records, from their beginning for each statement."""
         import pyarrow as pa
