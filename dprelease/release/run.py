@@ -207,7 +207,7 @@ def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
 
 
 def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
-    """Read and add noise, table by table."""
+    """Read and add noise, job by job."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     # What the plan alone determines is made first: if it fails, no noise was drawn yet.
@@ -218,14 +218,21 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     bounded = release.privacy.bounding is not None
     salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     for job in jobs_of(release, run.plan.steps, salt):
-        run.stages.begin(f"read the data for {job.steps[0].query.table}")
+        tables = _tables_of(job)
+        run.stages.begin(f"read the data for {tables}")
         exact = aggregate(run, job)
-        run.stages.begin(f"add noise to {job.steps[0].query.table}")
+        run.stages.begin(f"add noise to {tables}")
         with draw.guard():
             noisy = privatize(exact, job, draw, keys)
             values |= noisy.values
             keys |= noisy.keys
     return NoisyTable(values, keys)
+
+
+def _tables_of(job: Job) -> str:
+    """The tables that a job is for: the first by its name, the others by their number."""
+    first, *others = dict.fromkeys(step.query.table for step in job.steps)
+    return f"{first} and {len(others)} more" if others else first
 
 
 def aggregate(run: ChargedRun, job: Job) -> ExactTable:

@@ -49,8 +49,9 @@ def privatize(
     values = {}
     for step, where, places in zip(job.steps, job.positions, job.places, strict=True):
         own = _asked(measures, where)
-        if places != tuple(range(len(sizes))):
-            own = [added_up(measure, sizes, places) for measure in own]
+        if places is not None:
+            labels = [len(group.labels) for group in step.query.groups]
+            own = [added_up(measure, sizes, places, labels) for measure in own]
         values[step.query.name] = _released(step, own, range(step.query.cells), entropy)
     return Drawn(values)
 
