@@ -23,7 +23,9 @@ class ReadShare:
     def __init__(self, share: Share | None = None) -> None:
         self._share = share
         self._start = self._highest = 0.0
-        self._left: int | None = None  # None before the first reading, when the data is looked at
+        self._readings: int | None = (
+            None  # None before the first reading, when the data is looked at
+        )
         self._told = -PAUSE
         self._lock = threading.RLock()
 
@@ -37,17 +39,17 @@ class ReadShare:
         """Held by who asks how far a reading is until it has told: no other one begins then."""
         return self._lock
 
-    def begin(self, left: int) -> None:
+    def begin(self, readings: int) -> None:
         """A reading begins, and so many are left, itself included."""
         with self._lock:
-            self._start, self._left = self._highest, left
+            self._start, self._readings = self._highest, readings
 
     def read(self, part: float) -> None:
         """Take note how much of the present reading is done, from 0 to 1."""
-        if self._share is None or self._left is None:
+        if self._share is None or self._readings is None:
             return
         with self._lock:
-            share = self._start + (1 - self._start) * min(part, 1) / self._left
+            share = self._start + (1 - self._start) * min(part, 1) / self._readings
             self._highest = max(self._highest, min(share, _BEFORE_THE_END))
             now = time.monotonic()
             if now >= self._told + PAUSE:

@@ -189,7 +189,7 @@ class Execution:
             stored.append(part)
 
         begin = self.reader.share.begin
-        for _ in in_parts(store, self.parts, lambda left: begin(left + later)):
+        for _ in in_parts(store, self.parts, lambda remaining: begin(remaining + later)):
             pass
 
     # --- their rows ------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class Execution:
             return self.take(made(part), places)
 
         begin = self.reader.share.begin
-        self.counts.add(sum(in_parts(add, self.parts, lambda left: begin(left + later))))
+        self.counts.add(sum(in_parts(add, self.parts, lambda remaining: begin(remaining + later))))
 
     def _probe(self) -> bool:
         """Whether keys repeat, by the first records."""

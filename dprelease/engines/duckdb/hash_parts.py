@@ -51,7 +51,7 @@ class Part:
 
 
 def in_parts(
-    run: Callable[[Part], T], first: int = 1, begin: Callable[[int], None] = lambda _left: None
+    run: Callable[[Part], T], first: int = 1, begin: Callable[[int], None] = lambda _readings: None
 ) -> Iterator[T]:
     """Run everything, in as many parts as there must be for each to fit into memory.
 
