@@ -23,9 +23,7 @@ class ReadShare:
     def __init__(self, share: Share | None = None) -> None:
         self._share = share
         self._start = self._highest = 0.0
-        self._readings: int | None = (
-            None  # None before the first reading, when the data is looked at
-        )
+        self._readings = 0  # as long as the data is only looked at
         self._told = -PAUSE
         self._lock = threading.RLock()
 
@@ -46,7 +44,7 @@ class ReadShare:
 
     def read(self, part: float) -> None:
         """Take note how much of the present reading is done, from 0 to 1."""
-        if self._share is None or self._readings is None:
+        if self._share is None or not self._readings:
             return
         with self._lock:
             share = self._start + (1 - self._start) * min(part, 1) / self._readings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -185,9 +186,19 @@ def test_a_connection_is_polled_while_it_works() -> None:
 def test_nobody_is_told_and_nothing_polled_if_nobody_waits(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("threading.Thread", None)  # the scan of lines is a class of its own
+    started: list[Polling] = []
+
+    class Polling(threading.Thread):  # the scan of lines is a class of its own
+        def start(self) -> None:
+            started.append(self)
+            super().start()
+
+    monkeypatch.setattr(threading, "Thread", Polling)
     for reader in SOURCES.values():
         get("duckdb").aggregate(AggregateRequest(reader(folder), INPUTS, (G,), (COUNT, SUM)))
+    assert started == []
+    aggregated(AggregateRequest(SOURCES["fast"](folder), INPUTS, (G,), (COUNT, SUM)))
+    assert len(started) == 1
 
 
 def test_readings_share_what_is_left() -> None:
