@@ -12,16 +12,18 @@ from dprelease.errors import Complaint, ExitCode, Failure, Place
 
 if TYPE_CHECKING:
     from dprelease.release.plan import load, plan
+    from dprelease.release.progress import Stage
     from dprelease.release.result import Result
     from dprelease.release.run import run
 
-__all__ = ["Complaint", "ExitCode", "Failure", "Place", "Result", "load", "plan", "run"]
+__all__ = ["Complaint", "ExitCode", "Failure", "Place", "Result", "Stage", "load", "plan", "run"]
 
 HOMES = {
     "load": "release.plan",
     "plan": "release.plan",
     "run": "release.run",
     "Result": "release.result",
+    "Stage": "release.progress",
 }
 
 

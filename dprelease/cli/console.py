@@ -13,8 +13,7 @@ from typing import TextIO
 from dprelease.errors import Complaint, ExitCode, Failure
 
 _STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
-_NARROWEST = 20
-_CLEAR_LINE = "\r\x1b[2K"
+NARROWEST = 20
 _JOINERS = "\u200c\u200d"
 
 
@@ -57,12 +56,12 @@ def width_of(stream: TextIO) -> int | None:
         return None
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isdecimal() and int(wanted):
-        return max(_NARROWEST, int(wanted))
+        return max(NARROWEST, int(wanted))
     try:  # of this stream: the other one may be a pipe
         columns = os.get_terminal_size(stream.fileno()).columns
     except OSError:
         columns = 0
-    return max(_NARROWEST, columns or 80)
+    return max(NARROWEST, columns or 80)
 
 
 def folded(text: str, stream: TextIO, indent: int) -> str:
@@ -112,35 +111,6 @@ def complain(complaints: Iterable[Complaint], style: str = "error") -> None:
         code = paint(complaint.code, style, sys.stderr)
         said = folded(printable(str(complaint)), sys.stderr, 4)
         sys.stderr.write(said.replace(complaint.code, code, 1) + "\n")
-
-
-class StatusLine:
-    """Progress by step: one line on standard error that each step overwrites, gone at the end.
-
-    Shown on a terminal only, so that a scheduled run writes no such thing. What is shown is the
-    name of a step, never a number that depends on the data; once, and cut to the terminal's width,
-    for a line that is broken can't be overwritten.
-    """
-
-    def __init__(self, wanted: bool) -> None:
-        self._shown = wanted and on_terminal(sys.stderr)
-        self._told: set[str] = set()
-
-    def __enter__(self) -> Callable[[str], None]:
-        return self.show_step
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            sys.stderr.write(_CLEAR_LINE)
-            sys.stderr.flush()
-
-    def show_step(self, step: str) -> None:
-        """Show a step in place of the last one, once."""
-        if self._shown and step not in self._told:
-            self._told.add(step)
-            step = step[: (width_of(sys.stderr) or len(step)) - len(" ... ")]
-            sys.stderr.write(f"{_CLEAR_LINE}{paint(step, 'quiet', sys.stderr)} ...")
-            sys.stderr.flush()
 
 
 def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None) -> None:

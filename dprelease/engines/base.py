@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -15,6 +15,9 @@ from dprelease.model import (
     Source,
 )
 
+Share = Callable[[float], None]
+"""Told how much of what a request reads was read, from 0 to 1."""
+
 
 class Engine(Protocol):
     """Answers one request with exact integers.
@@ -23,6 +26,10 @@ class Engine(Protocol):
     ``aggregate`` and ``records`` run after the charge. No value in the data makes them fail; they
     fail, with exit code 5, only when the files can't be read at all, or memory runs out. What is a
     bug of ours is an InternalError, before and after the charge.
+
+    Both call ``share``, if there is one, from any thread and a few times a second, with how much
+    of the request's reading is done: bytes, records or row groups, of all readings that the engine
+    knows it will take. It never falls, and is 1 at the end only. Nobody waiting, it is None.
     """
 
     @property
@@ -34,11 +41,11 @@ class Engine(Protocol):
         """Check that the source has the declared columns; raises Failure(DATA)."""
         ...
 
-    def aggregate(self, request: AggregateRequest) -> ExactTable:
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         ...
 
-    def records(self, request: RecordRequest) -> ExactRecords:
+    def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
         """The codes of every record, in batches and in any order, in bounded memory.
 
         Nothing is read before the first batch is asked for; taking a batch raises

@@ -34,14 +34,13 @@ from dprelease.output.publish import check_target, publish
 from dprelease.release.bundle import Publication, assemble, file_names
 from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
 from dprelease.release.plan import certified_plan, plan_as_charged
+from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.report import formats
 from dprelease.spec import load
 from dprelease.spec.checks.paths import relocated
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class ChargedRun:
     plan: Plan
     reservation: Reservation
     engine: Engine
-    tell: Progress
+    stages: Stages
 
     def check_open(self) -> None:
         """Raise ValueError unless the run is charged and has neither numbers nor lost them."""
@@ -69,24 +68,27 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     new_noise: bool = False,
     approved: str | os.PathLike[str] | None = None,
     allow_outside_lists: bool = False,
-    progress: Progress | None = None,
+    progress: Callable[[str], None] | None = None,
+    watcher: Callable[[Stage], None] | None = None,
     entropy: Entropy | None = None,
 ) -> Result:
     """Release what the spec says, charging the ledger.
 
     ``ledger`` and ``output`` are other places than the spec's. ``wait`` is in seconds, for a ledger
-    that another run holds. ``progress`` is called with each step. A period is given to ``load``.
+    that another run holds. ``progress`` is called with the name of each step. ``watcher`` is called
+    with the ``Stage`` of each, and while data is read with the share that was, from any thread; it
+    should be quick, and one that raises is not called again. A period is given to ``load``.
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
     ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
     another ledger or output, and ``new_noise``. ``allow_outside_lists`` is for ``load``, if the
     spec is not loaded yet. ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
-    tell = progress or (lambda _step: None)
+    stages = Stages(progress, watcher)
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)
     release = relocated(spec, ledger, output)
-    tell("plan")
+    stages.begin("plan")
     certified = certified_plan(release)
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
@@ -97,23 +99,33 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         runs = {run.run_id: run for run in book.entries()}
         engine = get(release.data.engine)
         name = current_run(release, runs, new_noise=new_noise)
-        if name not in runs or runs[name].seal is None:
-            tell("check the structure of the data")
-            inspect(engine, release)
         if name in runs:
             drawn = partial(is_of, payload=book.sealed(name))
             certified = plan_as_charged(certified, runs[name].loss, drawn)
-        tell("charge the budget")
+        sealed_before = name in runs and runs[name].seal is not None
+        stages.expect(_number_of_steps(certified.plan, sealed=sealed_before))
+        if not sealed_before:
+            stages.begin("check the structure of the data")
+            inspect(engine, release)
+        stages.begin("charge the budget")
         reservation = _charge(book, certified, name)
         with _charged():
             payload = book.sealed(name) if reservation.state is State.SEALED else None
-            charged = ChargedRun(book, certified.plan, reservation, engine, tell)
+            charged = ChargedRun(book, certified.plan, reservation, engine, stages)
             if payload is None:
                 sealed = draw_once(charged, entropy or SystemEntropy())
             else:
                 sealed = from_bytes(certified.plan, payload)
-            tell("write")
+            stages.begin("write")
             return _publish(charged, sealed)
+
+
+def _number_of_steps(plan: Plan, *, sealed: bool) -> int:
+    """How many steps a run of the plan takes; one that is sealed reads and draws nothing more."""
+    if sealed:
+        return len(("plan", "charge", "write"))
+    readings = len(jobs_of(plan.release, plan.steps))
+    return len(("plan", "check", "charge", "seal", "write")) + 2 * readings + len(plan.records)
 
 
 def inspect(engine: Engine, release: Release) -> None:
@@ -186,7 +198,7 @@ def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
             noisy = _release_queries(run, draw)
             tables = release_records(run, draw, unsealed)
             drawn = Sealed(noisy, versions(), tables)
-            run.tell("seal")
+            run.stages.begin("seal")
             unsealed.settle()
             return seal(run, drawn, draw)
     except DrawAborted as aborted:
@@ -195,7 +207,7 @@ def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
 
 
 def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
-    """Read and add noise, table by table."""
+    """Read and add noise, job by job."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     # What the plan alone determines is made first: if it fails, no noise was drawn yet.
@@ -206,9 +218,10 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     bounded = release.privacy.bounding is not None
     salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     for job in jobs_of(release, run.plan.steps, salt):
-        run.tell(f"read the data for {job.steps[0].query.table}")
+        tables = _tables_of(job)
+        run.stages.begin(f"read the data for {tables}")
         exact = aggregate(run, job)
-        run.tell(f"add noise to {job.steps[0].query.table}")
+        run.stages.begin(f"add noise to {tables}")
         with draw.guard():
             noisy = privatize(exact, job, draw, keys)
             values |= noisy.values
@@ -216,10 +229,16 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     return NoisyTable(values, keys)
 
 
+def _tables_of(job: Job) -> str:
+    """The tables that a job is for: the first by its name, the others by their number."""
+    first, *others = dict.fromkeys(step.query.table for step in job.steps)
+    return f"{first} and {len(others)} more" if others else first
+
+
 def aggregate(run: ChargedRun, job: Job) -> ExactTable:
     """Read the private table. Only a charged run gets here."""
     run.check_open()
-    return run.engine.aggregate(job.request)
+    return run.engine.aggregate(job.request, run.stages.share)
 
 
 def release_records(
@@ -234,7 +253,8 @@ def release_records(
     from dprelease.release.record_tables import record_all
 
     clear(plan.release.ledger.path, name, lambda: run.book.sealed(name) is not None)
-    return record_all(plan, name, run.engine.records, draw, unsealed, run.tell)
+    read = partial(run.engine.records, share=run.stages.share)
+    return record_all(plan, name, read, draw, unsealed, run.stages.begin)
 
 
 def seal(run: ChargedRun, drawn: Sealed, draw: NoiseDraw) -> Sealed:

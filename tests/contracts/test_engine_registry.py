@@ -11,8 +11,10 @@ from oracle import engine as oracle
 
 import dprelease
 from dprelease.engines import get
+from dprelease.engines.base import Share
 from dprelease.engines.registry import ENGINES
 from dprelease.errors import Failure
+from dprelease.model import AggregateRequest, ExactTable
 from dprelease.spec.schema.json_schema import schema_text
 
 SPEC = """\
@@ -46,10 +48,10 @@ class Toy(oracle.Reference):
     def __init__(self) -> None:
         self.requests = 0
 
-    def aggregate(self, request: dprelease.model.AggregateRequest) -> dprelease.model.ExactTable:
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """See ``Engine``."""
         self.requests += 1
-        return super().aggregate(request)
+        return super().aggregate(request, share)
 
 
 @pytest.fixture

@@ -452,7 +452,7 @@ def figure(value: Any) -> str:
 
 def python() -> Lines:
     """Every public name: how it is called, and what it says of itself."""
-    order = ["load", "plan", "run", "Result", "Failure", "Complaint", "Place", "ExitCode"]
+    order = ["load", "plan", "run", "Result", "Stage", "Failure", "Complaint", "Place", "ExitCode"]
     for name in sorted(dprelease.__all__, key=order.index):
         thing = getattr(dprelease, name)
         yield f"### {name}"

@@ -18,7 +18,7 @@ import pytest
 from oracle.engine import get
 from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, files_below, lines
 
-from dprelease.cli.console import StatusLine
+from dprelease.release.progress import Stages
 
 TEXT = "zqxcanary"
 NUMBER = "86420975"
@@ -109,11 +109,14 @@ def watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The steps of runs; at each of them nothing on the disk may hold a token."""
     steps: list[str] = []
 
-    def look(_line: StatusLine, step: str) -> None:
+    begin = Stages.begin
+
+    def look(stages: Stages, step: str) -> None:
         steps.append(step)
         assert found_on_disk(folder) == [], step
+        begin(stages, step)
 
-    monkeypatch.setattr(StatusLine, "show_step", look)
+    monkeypatch.setattr(Stages, "begin", look)
     return steps
 
 

@@ -16,7 +16,7 @@ from oracle.record_codes import batches
 from oracle.values import Record, declared, text_record
 
 from dprelease import engines
-from dprelease.engines.base import Engine, columns_derived, columns_read, lost
+from dprelease.engines.base import Engine, Share, columns_derived, columns_read, lost
 from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, lay_out
 from dprelease.errors import Failure
 from dprelease.expressions import tree
@@ -48,16 +48,19 @@ class Reference:
         else:
             check_parquet(source, inputs)
 
-    def aggregate(self, request: AggregateRequest) -> ExactTable:
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         try:
-            return answer(request, _records(request))
+            table = answer(request, _records(request))
         except (OSError, Failure):
             raise lost() from None
+        if share is not None:
+            share(1)
+        return table
 
-    def records(self, request: RecordRequest) -> ExactRecords:
+    def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
         """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
-        return ExactRecords(_batches(request))
+        return ExactRecords(_batches(request, share))
 
 
 ENGINE = Reference()
@@ -68,11 +71,13 @@ def get(name: str) -> Engine:
     return ENGINE if name == ENGINE.name else engines.get(name)
 
 
-def _batches(request: RecordRequest) -> Iterator[tuple[Codes, ...]]:
+def _batches(request: RecordRequest, share: Share | None) -> Iterator[tuple[Codes, ...]]:
     try:
         yield from batches(request, _records(request))
     except (OSError, Failure):
         raise lost() from None
+    if share is not None:
+        share(1)
 
 
 def _records(request: AggregateRequest | RecordRequest) -> Iterator[Record]:

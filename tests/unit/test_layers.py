@@ -198,6 +198,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     API: (
         *VOCABULARY,
         "dprelease.release.plan",
+        "dprelease.release.progress",
         "dprelease.release.result",
         "dprelease.release.run",
     ),

@@ -24,6 +24,12 @@ def open_binary(path: str) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(system.open_input_file(inside), 1 << 20))
 
 
+def size_of(path: str) -> int:
+    """Bytes of a file; raises OSError."""
+    with open_binary(path) as stream:
+        return stream.seek(0, io.SEEK_END)
+
+
 def uris_of(pattern: str, suffix: str) -> list[str]:
     """The files at a URI, sorted: the file itself, the folder's own with the suffix, or a glob's.
 

@@ -8,7 +8,7 @@ that one cell of a gigabyte takes some gigabytes for a while.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -20,11 +20,13 @@ TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: of texts within the 
 ENOUGH = 1 << 22  # bytes of records that are looked through together
 
 
-def opened(layout: ParquetLayout, splits: Iterable[Split]) -> tuple[Any, Iterator[Any]]:
+def opened(
+    layout: ParquetLayout, splits: Iterable[Split], count: Callable[[int], None]
+) -> tuple[Any, Iterator[Any]]:
     """The schema, and record batches of it: columns ``f0..`` in the order of ``layout.types``.
 
     Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
-    raises OSError where a file can't be read.
+    raises OSError where a file can't be read. ``count`` is told of the records that were read.
     """
     import pyarrow as pa
 
@@ -33,13 +35,16 @@ def opened(layout: ParquetLayout, splits: Iterable[Split]) -> tuple[Any, Iterato
         for place, (name, kind) in enumerate(layout.types.items())
     ]
     schema = pa.schema(fields or [("f0", pa.null())])
-    return schema, _batches(layout, splits, schema)
+    return schema, _batches(layout, splits, schema, count)
 
 
-def _batches(layout: ParquetLayout, splits: Iterable[Split], schema: Any) -> Iterator[Any]:
+def _batches(
+    layout: ParquetLayout, splits: Iterable[Split], schema: Any, count: Callable[[int], None]
+) -> Iterator[Any]:
     import pyarrow as pa
 
     for batch in _stored(layout, splits):
+        count(batch.num_rows)
         columns = [
             _readable(batch.column(batch.schema.get_field_index(name)), kind)
             for name, kind in zip(layout.types, schema.types, strict=False)

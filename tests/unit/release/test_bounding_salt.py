@@ -23,13 +23,13 @@ class Listening:
     def inspect(self, *given: Any) -> None:
         self._engine.inspect(*given)
 
-    def aggregate(self, request: Any) -> Any:
+    def aggregate(self, request: Any, share: Any = None) -> Any:
         self.of_cells.append(request.bound.salt)
-        return self._engine.aggregate(request)
+        return self._engine.aggregate(request, share)
 
-    def records(self, request: Any) -> Any:
+    def records(self, request: Any, share: Any = None) -> Any:
         self.of_records.append(request.bound.salt)
-        return self._engine.records(request)
+        return self._engine.records(request, share)
 
 
 @pytest.fixture

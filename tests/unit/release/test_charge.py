@@ -13,6 +13,7 @@ from oracle.engine import get
 
 import dprelease
 from dprelease.engines import Engine
+from dprelease.engines.base import Share
 from dprelease.errors import Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize.engine_requests import jobs_of
@@ -32,6 +33,7 @@ from dprelease.model import (
 )
 from dprelease.release import run as pipeline
 from dprelease.release.plan import certified_plan
+from dprelease.release.progress import Stages
 from dprelease.release.single_draw import NoiseDraw
 
 Spec = dict[str, Any]
@@ -74,15 +76,15 @@ class Watched:
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         self.engine.inspect(source, inputs)
 
-    def aggregate(self, request: AggregateRequest) -> ExactTable:
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         self.asked.append("aggregate")
         self.watch()
-        return self.engine.aggregate(request)
+        return self.engine.aggregate(request, share)
 
-    def records(self, request: RecordRequest) -> ExactRecords:
+    def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
         self.asked.append("records")
         self.watch()
-        return self.engine.records(request)
+        return self.engine.records(request, share)
 
 
 NOTED: dict[str, tuple[Spec, Spec, dict[str, str]]] = {
@@ -179,7 +181,7 @@ def test_no_engine_is_asked_under_a_charge_that_is_used(
     plan, entropy = certified.plan, SystemEntropy()
     engine = Watched(get("reference"))
     draw = NoiseDraw(entropy)
-    run = pipeline.ChargedRun(book, plan, reservation, engine, lambda _step: None)
+    run = pipeline.ChargedRun(book, plan, reservation, engine, Stages(None, None))
     (job,) = jobs_of(plan.release, plan.steps)
     with pytest.raises(ValueError, match="between its charge and its seal"):
         pipeline.aggregate(run, job)

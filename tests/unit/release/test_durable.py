@@ -121,15 +121,15 @@ class Reading:
     def inspect(self, *given: Any) -> None:
         self._engine.inspect(*given)
 
-    def aggregate(self, request: Any) -> Any:
+    def aggregate(self, request: Any, share: Any = None) -> Any:
         self._disk.reads += 1
         self._disk.check("a reading")
-        return self._engine.aggregate(request)
+        return self._engine.aggregate(request, share)
 
-    def records(self, request: Any) -> Any:
+    def records(self, request: Any, share: Any = None) -> Any:
         self._disk.reads += 1
         self._disk.check("a reading")
-        return self._engine.records(request)
+        return self._engine.records(request, share)
 
 
 @pytest.fixture

@@ -201,11 +201,11 @@ class Second:
         self.problem, self.reads = problem, 0
 
     def fail(self, real: Any) -> Any:
-        def records(_engine: Any, request: Any) -> Any:
+        def records(_engine: Any, request: Any, share: Any = None) -> Any:
             self.reads += 1
             if self.reads % 2 == 0:
                 raise self.problem
-            return real(request)
+            return real(request, share)
 
         return records
 
