@@ -5,4 +5,5 @@ from __future__ import annotations
 # name in [data] engine -> module that holds ENGINE; imported only when asked for
 ENGINES = {
     "duckdb": "dprelease.engines.duckdb.engine",
+    "spark": "dprelease.engines.spark.engine",
 }

@@ -46,6 +46,12 @@ def uris_of(pattern: str, suffix: str) -> list[str]:
     return [uri for uri, name in _inside(pattern) if name.lower().endswith(ending)]
 
 
+def size_of(path: str) -> int:
+    """How many bytes a file has; raises OSError."""
+    with open_binary(path) as stream:
+        return stream.seek(0, io.SEEK_END)
+
+
 def _inside(folder: str) -> list[tuple[str, str]]:
     """The files of a folder, each with its name, sorted."""
     from pyarrow import fs

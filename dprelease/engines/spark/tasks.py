@@ -14,6 +14,7 @@ text of an exception to logs. A code goes to the driver instead. Nothing here im
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -56,7 +57,7 @@ from dprelease.engines.spark.messages import (
 )
 from dprelease.errors import Failure, kind_of
 from dprelease.expressions.sqltext import STAR, Sql, call, col, literal
-from dprelease.model import AggregateRequest
+from dprelease.model import AggregateRequest, Measure
 
 LARGEST = 1 << 30  # bytes of rows that a task holds; with more there must be more buckets
 
@@ -86,12 +87,13 @@ class Work:
 
 def read(work: Work, place: int) -> Iterator[Message]:
     """Of one split: its rows that lie in cells if units are bounded, else its answers."""
-    return _told(work, f"read {place}", lambda: _read(work, work.splits[place]))
+    told = Told("read", (place,), bucket=place % work.buckets)
+    return told.around(work, lambda: _read(work, work.splits[place]))
 
 
 def bound(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
     """The answers over all rows of the units in these buckets, no more of each than its bound."""
-    return _passed_on(work, "bound", messages, lambda bodies: _bound(work, bodies.get(ROWS, [])))
+    return _passed_on(work, "bound", messages, lambda bodies: _bound(work, bodies[ROWS]))
 
 
 def merge(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
@@ -99,51 +101,61 @@ def merge(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
     return _passed_on(work, "merge", messages, lambda bodies: _merge(work, bodies))
 
 
-def _told(
-    work: Work, name: str, make: Callable[[], Iterable[Message]], bucket: int = 0
-) -> Iterator[Message]:
-    """The messages that are made, and at last that they were, or why they are not."""
-    done = Message(bucket, DONE, name.encode())
-    try:
-        with after_charge(work.request.source):
-            yield from make()
-    except Failure as failure:
-        done = Message(bucket, FAILED, failure.complaints[0].code.encode())
-    except Exception as problem:
-        # its text may quote the data; the name of its class doesn't
-        done = Message(bucket, FAILED, kind_of(problem).encode())
-    yield done
+@dataclass(slots=True)
+class Told:
+    """What a task says when it is done: its stage, the splits or buckets it did, what it moved."""
+
+    stage: str
+    places: tuple[int, ...] = ()
+    received: int = 0
+    sent: int = 0
+    bucket: int = 0
+
+    def around(self, work: Work, make: Callable[[], Iterable[Message]]) -> Iterator[Message]:
+        """The messages that are made, and at last that they were, or a code that says why not."""
+        try:
+            with after_charge(work.request.source):
+                for message in make():
+                    self.sent += 1
+                    yield message
+        except Failure as failure:
+            code = failure.complaints[0].code
+        except Exception as problem:
+            code = kind_of(problem)  # the name of its class: its text may quote the data
+        else:
+            words = {"stage": self.stage, "places": self.places}
+            moved = {"received": self.received, "sent": self.sent}
+            yield Message(self.bucket, DONE, json.dumps(words | moved).encode())
+            return
+        yield Message(self.bucket, FAILED, code.encode())
 
 
 Bodies = dict[int, list[bytes]]
 
 
 def _passed_on(
-    work: Work, name: str, messages: Iterable[Message], make: Callable[[Bodies], Iterable[Message]]
+    work: Work, stage: str, messages: Iterable[Message], make: Callable[[Bodies], Iterable[Message]]
 ) -> Iterator[Message]:
     """What is made of all messages, and those that tell what was done before."""
     bodies: Bodies = {}
     buckets: set[int] = set()
-    size = 0
+    size = received = 0
     for message in messages:
         if message.kind in (DONE, FAILED):
             yield message
-        elif size <= LARGEST:
+            continue
+        size += len(message.body)
+        received += 1
+        buckets.add(message.bucket)
+        if size <= LARGEST:
             bodies.setdefault(message.kind, []).append(message.body)
-            buckets.add(message.bucket)
-            size += len(message.body)
 
     def made() -> Iterable[Message]:
         if size > LARGEST:
             raise out_of_memory()
         return make(bodies) if bodies else ()
 
-    for message in _told(work, name, made):
-        if message.kind != DONE:
-            yield message
-            continue
-        for bucket in sorted(buckets):
-            yield Message(bucket, DONE, f"{name} {bucket}".encode())
+    yield from Told(stage, tuple(sorted(buckets)), received).around(work, made)
 
 
 # --- what they are made of ------------------------------------------------------------------------
@@ -188,9 +200,8 @@ def _answers(
 
     def alike(cells: Cells, place: int) -> Sql:
         measure = request.measures[place]
-        wanted = [cells.rows.values[measure.column or ""]]
-        wanted += [] if measure.where is None else [cells.rows.conditions[measure.where]]
-        return gathered(request, cells, wanted)
+        rows = _counted_in(measure, cells.rows)
+        return gathered(request, cells, [*rows.values.values(), *rows.conditions.values()])
 
     execution = Execution(request, reader, take, cells)
     execution.additive()
@@ -223,9 +234,17 @@ def _added_up(answer: Answer, part: Part) -> Sql:
 def _counted(request: AggregateRequest, cells: Cells, place: int, part: Part) -> Sql:
     """SQL of the number of distinct values among rows that are alike in cell and value."""
     measure = request.measures[place]
-    value = cells.rows.values[measure.column or ""]
-    sql = measures_of(request, cells.within(part.holds(value)), [measure])
+    cells = replace(cells, rows=_counted_in(measure, cells.rows))
+    cells = cells.within(part.holds(*cells.rows.values.values()))
+    sql = measures_of(request, cells, [measure])
     return Answer(request, [place]).handed_on(sql, literal(0).alias(BUCKET))
+
+
+def _counted_in(measure: Measure, rows: Rows) -> Rows:
+    """The rows with nothing but what a number of distinct values is counted of."""
+    values = {name: key for name, key in rows.values.items() if name == measure.column}
+    conditions = {where: key for where, key in rows.conditions.items() if where == measure.where}
+    return replace(rows, quantities={}, values=values, conditions=conditions)
 
 
 def _cells_of(request: AggregateRequest, rows: Rows) -> Cells:
