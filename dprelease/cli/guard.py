@@ -62,6 +62,7 @@ def execute(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; nothing escapes."""
     prepare_streams()
     _silence_hooks()
+    _keep_to_one_thread()
     _heed_termination()
     manner = Manner.of(arguments)
     try:
@@ -157,6 +158,15 @@ def _heed_termination() -> None:
     default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if default and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, end)
+
+
+def _keep_to_one_thread() -> None:
+    """Have NumPy's linear algebra start no threads.
+
+    They spin when they start, which is most of what it costs to import NumPy, and no matrix here is
+    large enough for them. The last digits no longer depend on the number of cores either.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _silence_hooks() -> None:

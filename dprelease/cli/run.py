@@ -10,7 +10,6 @@ import click
 import dprelease
 from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.cli.console import abandon_stdout, complain, remark
-from dprelease.cli.status_line import StatusLine
 from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
 
 if TYPE_CHECKING:
@@ -68,6 +67,9 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     A second run of the same release gives the same files and spends nothing.
     """
+    # Imported here for start-up: other commands, and the help, show no progress.
+    from dprelease.cli.status_line import StatusLine
+
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     if not quiet:
         complain(release.warnings, "warning")

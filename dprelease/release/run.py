@@ -70,6 +70,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     allow_outside_lists: bool = False,
     progress: Callable[[str], None] | None = None,
     watcher: Callable[[Stage], None] | None = None,
+    spark: object = None,
     entropy: Entropy | None = None,
 ) -> Result:
     """Release what the spec says, charging the ledger.
@@ -81,7 +82,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
     ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
     another ledger or output, and ``new_noise``. ``allow_outside_lists`` is for ``load``, if the
-    spec is not loaded yet. ``entropy`` is for tests: a real run draws from the operating system.
+    spec is not loaded yet. ``spark`` is a session of Spark, in place of the machine's, for a spec
+    with that engine. ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
     stages = Stages(progress, watcher)
@@ -97,7 +99,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
         runs = {run.run_id: run for run in book.entries()}
-        engine = get(release.data.engine)
+        engine = get(release.data.engine, spark)
         name = current_run(release, runs, new_noise=new_noise)
         if name in runs:
             drawn = partial(is_of, payload=book.sealed(name))
@@ -207,7 +209,7 @@ def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
 
 
 def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
-    """Read and add noise, table by table."""
+    """Read and add noise, job by job."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     # What the plan alone determines is made first: if it fails, no noise was drawn yet.
@@ -218,14 +220,21 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     bounded = release.privacy.bounding is not None
     salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     for job in jobs_of(release, run.plan.steps, salt):
-        run.stages.begin(f"read the data for {job.steps[0].query.table}")
+        tables = _tables_of(job)
+        run.stages.begin(f"read the data for {tables}")
         exact = aggregate(run, job)
-        run.stages.begin(f"add noise to {job.steps[0].query.table}")
+        run.stages.begin(f"add noise to {tables}")
         with draw.guard():
             noisy = privatize(exact, job, draw, keys)
             values |= noisy.values
             keys |= noisy.keys
     return NoisyTable(values, keys)
+
+
+def _tables_of(job: Job) -> str:
+    """The tables that a job is for: the first by its name, the others by their number."""
+    first, *others = dict.fromkeys(step.query.table for step in job.steps)
+    return f"{first} and {len(others)} more" if others else first
 
 
 def aggregate(run: ChargedRun, job: Job) -> ExactTable:

@@ -1,8 +1,10 @@
 """Help, version, mistakes on the command line, and how fast and lean the start is."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -163,6 +165,20 @@ def test_help_loads_nothing_heavy(folder):
 def test_check_loads_neither_an_engine_nor_arrays(folder):
     loaded = modules_after(folder, "check", "small.toml")
     assert loaded & {"duckdb", "pyarrow", "pandas", "numpy", "rich"} == set()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted on Linux")
+def test_arrays_start_no_threads(folder):
+    probe = (
+        "import os, sys\n"
+        "from dprelease.cli.guard import execute\n"
+        "execute(['--version'])\n"
+        "import numpy\n"
+        "sys.exit(len(os.listdir('/proc/self/task')) - 1)\n"
+    )
+    command = [sys.executable, "-c", probe]
+    environment = {name: os.environ[name] for name in os.environ if not name.startswith("OPENBLAS")}
+    assert subprocess.run(command, env=environment, check=False).returncode == 0
 
 
 def test_plan_opens_no_engine(folder):

@@ -146,7 +146,7 @@ def plain(request: AggregateRequest, table: ExactTable) -> object:
 def parts(number: int) -> Iterator[None]:
     """Have everything asked in so many parts."""
 
-    def run_all(run: Callable[[Part], object], _: int = 1) -> Iterator[object]:
+    def run_all(run: Callable[[Part], object], *_: object) -> Iterator[object]:
         for index in range(number):
             yield run(Part(index, number))
 
@@ -266,7 +266,7 @@ def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
                 return self.answer.fetchmany(2)
             raise duckdb.OutOfMemoryException
 
-    def in_parts(run: Callable[[Part], object], _: int = 1) -> Iterator[object]:
+    def in_parts(run: Callable[[Part], object], *_: object) -> Iterator[object]:
         def failing(part: Part) -> object:
             attempts.append(part.of)
             if part.of >= 4:

@@ -16,7 +16,7 @@ The fast reader of DuckDB is used instead where it would read the same (see ``li
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, Split
@@ -178,27 +178,33 @@ class Splitter:
 
 
 def opened(
-    dialect: Dialect, layout: Layout, wanted: Sequence[int], splits: Iterable[Split]
-) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
-    """The schema, and Arrow batches of it: the wanted fields as text, one row for each record."""
-    import pyarrow as pa
-
-    schema = pa.schema([(f"f{place}", pa.string()) for place in wanted])
-    return schema, _batches(dialect, layout, wanted, splits, schema)
-
-
-def _batches(
     dialect: Dialect,
     layout: Layout,
     wanted: Sequence[int],
     splits: Iterable[Split],
+    count: Callable[[int], None],
+) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
+    """The schema, and Arrow batches of it: the wanted fields as text, one row for each record.
+
+    ``count`` is told of the bytes that were read.
+    """
+    import pyarrow as pa
+
+    schema = pa.schema([(f"f{place}", pa.string()) for place in wanted])
+    return schema, _batches(Splitter(dialect, layout, wanted), splits, schema, count)
+
+
+def _batches(
+    splitter: Splitter,
+    splits: Iterable[Split],
     schema: pyarrow.Schema,
+    count: Callable[[int], None],
 ) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow as pa
 
-    splitter = Splitter(dialect, layout, wanted)
     for split in splits:
-        for block, overlong in blocks(split, dialect.header):
+        for block, overlong in blocks(split, splitter.dialect.header):
+            count(len(block))
             lines, longer = splitter.lines(block)
             for columns in splitter.tables(lines, overlong + longer):
                 yield pa.record_batch(columns, schema=schema)

@@ -130,13 +130,16 @@ class Execution:
         simple = simple and len(places) == len(request.measures)
         if whole and simple and self._probe() and self._quick():
             return
-        self._in_parts(lambda part: added_up(request, self._cells(part), places), places)
+        counted = len(distinct_places(request))
+        later = self.parts * (counted + bool(counted and request.bound))
+        self._in_parts(lambda part: added_up(request, self._cells(part), places), places, later)
 
     def _quick(self) -> bool:
         """Answer by keys first, if there is memory for them."""
         import duckdb
 
         request = self.request
+        self.reader.share.begin(1)
         try:
             sql = grouped_by_keys(request, self.rows, self.reader.everything)
             self.counts.add(self.take(sql, range(len(request.measures))))
@@ -153,7 +156,7 @@ class Execution:
         They don't add up over units, but over values.
         """
         sample = self._sample(places) if places and self.request.bound is not None else None
-        for place in places:
+        for done, place in enumerate(places, 1):
             value = self.rows.values[self.request.measures[place].column or ""]
 
             def of_part(part: Part, place: int = place, value: str = value) -> Sql:
@@ -161,7 +164,7 @@ class Execution:
                     return made(self._located(part, value), place)
                 return made(sample.within(part.holds(value)), place)
 
-            self._in_parts(of_part, [place])
+            self._in_parts(of_part, [place], self.parts * (len(places) - done))
 
     def _counted(self, cells: Cells, place: int) -> Sql:
         return measures_of(self.request, cells, [self.request.measures[place]])
@@ -172,12 +175,12 @@ class Execution:
         wanted = [rows.values[self.request.measures[place].column or ""] for place in places]
         wanted += rows.conditions.values()
         like = self._cells(Part())
-        self._store_sample(list(dict.fromkeys(wanted)))
+        self._store_sample(list(dict.fromkeys(wanted)), self.parts * len(places))
         held = replace(rows, quantities={})
         return replace(like, relation=col(BOUNDED), rows=held, weight="n", firsts={})
 
-    def _store_sample(self, wanted: Sequence[str]) -> None:
-        """Put the bounded sample into a table."""
+    def _store_sample(self, wanted: Sequence[str], later: int) -> None:
+        """Put the bounded sample into a table; so many readings come later."""
         stored: list[Part] = []
 
         def store(part: Part) -> None:
@@ -185,7 +188,8 @@ class Execution:
             self.reader.run(query.insert(BOUNDED) if stored else query.create(BOUNDED))
             stored.append(part)
 
-        for _ in in_parts(store, self.parts):
+        begin = self.reader.share.begin
+        for _ in in_parts(store, self.parts, lambda remaining: begin(remaining + later)):
             pass
 
     # --- their rows ------------------------------------------------------------------------------
@@ -212,13 +216,14 @@ class Execution:
 
     # --- how they are run ------------------------------------------------------------------------
 
-    def _in_parts(self, made: Callable[[Part], Sql], places: Sequence[int] = ()) -> None:
-        """Take the answers of statements, each over the rows of a part."""
+    def _in_parts(self, made: Callable[[Part], Sql], places: Sequence[int], later: int) -> None:
+        """Take the answers of statements, each over a part's rows; ``later`` more readings come."""
 
         def add(part: Part) -> int:
             return self.take(made(part), places)
 
-        self.counts.add(sum(in_parts(add, self.parts)))
+        begin = self.reader.share.begin
+        self.counts.add(sum(in_parts(add, self.parts, lambda remaining: begin(remaining + later))))
 
     def _probe(self) -> bool:
         """Whether keys repeat, by the first records."""

@@ -50,16 +50,19 @@ class Part:
         return (mixed % self.of).equals(self.index)
 
 
-def in_parts(run: Callable[[Part], T], first: int = 1) -> Iterator[T]:
+def in_parts(
+    run: Callable[[Part], T], first: int = 1, begin: Callable[[int], None] = lambda _readings: None
+) -> Iterator[T]:
     """Run everything, in as many parts as there must be for each to fit into memory.
 
     The number of them is ``first``, a power of two, or a larger one. Gives what each part gave,
-    one after the other as it is run.
+    one after the other as it is run. ``begin`` is told before each how many are left.
     """
     import duckdb
 
     waiting = [Part(index, first) for index in range(first)]
     while waiting:
+        begin(len(waiting))
         part = waiting.pop()
         try:
             outcome = run(part)

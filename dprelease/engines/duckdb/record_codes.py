@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import lost, out_of_memory
 from dprelease.engines.common.files import Layout, lay_out, resolve
+from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.bounding.by_arrays import packing_for
@@ -28,7 +29,7 @@ from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts
-from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
+from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, polled, session
 from dprelease.engines.duckdb.sources import (
     RECORDS,
     FieldReader,
@@ -53,37 +54,41 @@ INTEGER = 2**31  # magnitudes below it are four bytes wide
 WRAP = 1 << 64  # sums are compared in 64 bits
 
 
-def batches(request: RecordRequest) -> Iterator[Batch]:
+def batches(request: RecordRequest, share: ReadShare) -> Iterator[Batch]:
     """The codes of all records, or of those within the bound; raises Failure(AFTER_CHARGE)."""
     with after_charge(request.source):
         source = request.source
         if source.format == "csv":
-            yield from from_csv(request)
-            return
-        with unchanged(resolve(source)):
-            layout = lay_out_parquet(source, request.inputs)
-            yield from from_stream(request, parquet_stream(layout))
+            yield from from_csv(request, share)
+        else:
+            with unchanged(resolve(source)):
+                layout = lay_out_parquet(source, request.inputs)
+                yield from from_stream(request, parquet_stream(layout), share)
+    share.finish()
 
 
 # --- by which reader -----------------------------------------------------------------------------
 
 
-def from_csv(request: RecordRequest) -> Iterator[Batch]:
+def from_csv(request: RecordRequest, share: ReadShare) -> Iterator[Batch]:
     """By DuckDB's reader, or by the careful one: both make the same of every record."""
     layout = lay_out(request.source, request.inputs)
     with unchanged(layout.paths):
-        if not (yield from csv_fast(request, layout)):
-            yield from csv_careful(request, layout)
+        if not (yield from csv_fast(request, layout, share)):
+            yield from csv_careful(request, layout, share)
 
 
-def csv_fast(request: RecordRequest, layout: Layout) -> Generator[Batch, None, bool]:
+def csv_fast(
+    request: RecordRequest, layout: Layout, share: ReadShare = UNTOLD
+) -> Generator[Batch, None, bool]:
     """By DuckDB's reader, if every line is one record. Whether it is done."""
     dialect = request.source.dialect
     if not may_be_fast(layout, dialect):
         return False
     bounded = request.bound is not None
-    with session(layout.paths, room=ROOM_FOR_UNITS if bounded else 0) as connection:
-        reader = FieldReader(connection, csv_fields(layout, dialect))
+    room = ROOM_FOR_UNITS if bounded else 0
+    with session(layout.paths, room=room) as connection, polled(connection, share):
+        reader = FieldReader(connection, csv_fields(layout, dialect), share=share)
 
         def read() -> AllCodes:
             put_labels(connection, aggregate_of(request).groups)
@@ -96,12 +101,16 @@ def csv_fast(request: RecordRequest, layout: Layout) -> Generator[Batch, None, b
     return True
 
 
-def csv_careful(request: RecordRequest, layout: Layout) -> Iterator[Batch]:
+def csv_careful(
+    request: RecordRequest, layout: Layout, share: ReadShare = UNTOLD
+) -> Iterator[Batch]:
     """By the careful reader, whose records stream into the same statement."""
-    return from_stream(request, csv_stream(request.source, layout, request.inputs))
+    return from_stream(request, csv_stream(request.source, layout, request.inputs), share)
 
 
-def from_stream(request: RecordRequest, source: RecordStream) -> Iterator[Batch]:
+def from_stream(
+    request: RecordRequest, source: RecordStream, share: ReadShare = UNTOLD
+) -> Iterator[Batch]:
     """The codes of a stream of records, which are total: they are read once, batch by batch."""
     import pyarrow as pa
 
@@ -109,10 +118,11 @@ def from_stream(request: RecordRequest, source: RecordStream) -> Iterator[Batch]
     with session((), room=ROOM_FOR_UNITS if bounded else 0) as connection, stream.explained():
         put_labels(connection, aggregate_of(request).groups)
         if bounded:
-            yield from BoundedCodes(request, source.read_by(connection, stream)).batches()
+            yield from BoundedCodes(request, source.read_by(connection, stream, share)).batches()
             return
         query = codes(request, coded(request, source.fields).relation)
-        schema, records = source.opened()
+        share.begin(1)
+        schema, records = source.batches(share)
         for batch in stream.watch(records):
             if batch.num_rows:
                 connection.register(RECORDS, pa.Table.from_batches([batch], schema))
@@ -160,19 +170,22 @@ class AllCodes:
 
     def __init__(self, request: RecordRequest, reader: FieldReader) -> None:
         """Read everything once; raises duckdb.Error."""
-        self._connection = reader.connection
+        self._connection, self._share = reader.connection, reader.share
         relation = coded(request, reader.fields).relation
         self._query = codes(request, relation)
         # all rows, not one: a result that isn't read to its end keeps the connection busy
+        self._share.begin(2)
         ((records, *sums),) = reader.rows(totals(request, relation))
         self.records = int(records)
         self._sums = [int(total or 0) % WRAP for total in sums[: len(request.columns)]]
 
     def batches(self) -> Iterator[Batch]:
         """The codes; raises Failure at the end if they aren't those that were added up."""
+        self._share.begin(1)
         records, sums = 0, [0] * len(self._sums)
         for batch in code_batches(self._connection, self._query):
             records += len(batch[0])
+            self._share.read(records / max(1, self.records))
             sums = [
                 (total + int(column.sum())) % WRAP
                 for total, column in zip(sums, batch, strict=True)
@@ -212,7 +225,7 @@ class BoundedCodes:
             sample = bounded_sample(request, reader, packing, cells, part.of // first).relation
             reader.rows(codes(self._request, sample).create(BOUNDED))
 
-        return in_parts(store, first)
+        return in_parts(store, first, reader.share.begin)
 
 
 def codes_now(connection: DuckDBPyConnection, query: Sql) -> Batch:

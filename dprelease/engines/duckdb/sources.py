@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read
 from dprelease.engines.common.files import Layout, Split
+from dprelease.engines.common.locations import size_of
+from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.duckdb.errors import Stream
 from dprelease.engines.duckdb.session import literal_path
 from dprelease.engines.duckdb.typed_rows import Fields
@@ -28,7 +30,7 @@ class FieldReader:
 
     With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
     can be read twice, and there are ``record_count`` records, if the footers tell. ``renew`` is
-    called before a reading.
+    called before a reading, and ``share`` told of how far it is.
     """
 
     connection: DuckDBPyConnection
@@ -37,11 +39,14 @@ class FieldReader:
     cheap: bool = False
     record_count: int | None = None
     renew: Callable[[], None] = lambda: None
+    share: ReadShare = UNTOLD
 
     def run(self, sql: Sql) -> DuckDBPyConnection:
         """The answer to a statement; raises duckdb.Error."""
         self.renew()
-        return self.connection.execute(str(sql))
+        answer = self.connection.execute(str(sql))
+        self.share.read(1)
+        return answer
 
     def rows(self, sql: Sql) -> list[tuple[Any, ...]]:
         """All rows of the answer."""
@@ -53,26 +58,39 @@ class RecordStream:
     """Records that a reader of ours hands on, and that can be read again.
 
     ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
-    read. ``cheap`` ones may be read twice to save time; ``record_count`` is how many there are, if
-    the footers tell.
+    read. It takes what is told of each piece that is read; together these have the ``size``.
+    ``cheap`` ones may be read twice to save time; ``record_count`` is how many there are, if the
+    footers tell.
     """
 
     fields: Fields
-    opened: Callable[[], tuple[Any, Iterator[Any]]]
+    opened: Callable[[Callable[[int], None]], tuple[Any, Iterator[Any]]]
+    size: Callable[[], int]
     cheap: bool = False
     record_count: int | None = None
 
-    def read_by(self, connection: DuckDBPyConnection, stream: Stream) -> FieldReader:
+    def batches(self, share: ReadShare) -> tuple[Any, Iterator[Any]]:
+        """A schema and the record batches of one reading."""
+        return self.opened(share.counter(self.size))
+
+    def read_by(
+        self, connection: DuckDBPyConnection, stream: Stream, share: ReadShare = UNTOLD
+    ) -> FieldReader:
         """Have the connection read the records, from their beginning for each statement."""
         import pyarrow as pa
 
         def renew() -> None:
-            schema, records = self.opened()
+            schema, records = self.batches(share)
             reader = pa.RecordBatchReader.from_batches(schema, stream.watch(records))
             connection.register(RECORDS, reader)
 
         return FieldReader(
-            connection, self.fields, cheap=self.cheap, record_count=self.record_count, renew=renew
+            connection,
+            self.fields,
+            cheap=self.cheap,
+            record_count=self.record_count,
+            renew=renew,
+            share=share,
         )
 
 
@@ -88,7 +106,11 @@ def csv_stream(
     wanted = sorted(layout.position[column.name] for column in columns_read(inputs)) or [0]
     fields = Fields(col(RECORDS), _fields(layout), {}, source.dialect)
     parts = splits or [Split(path) for path in layout.paths]
-    return RecordStream(fields, lambda: csv_records.opened(source.dialect, layout, wanted, parts))
+    return RecordStream(
+        fields,
+        lambda count: csv_records.opened(source.dialect, layout, wanted, parts, count),
+        lambda: sum(size_of(path) for path in layout.paths),
+    )
 
 
 def parquet_stream(layout: ParquetLayout, splits: Sequence[Split] | None = None) -> RecordStream:
@@ -99,7 +121,8 @@ def parquet_stream(layout: ParquetLayout, splits: Sequence[Split] | None = None)
     columns = {name: col(f"f{place}") for place, name in enumerate(layout.types)}
     return RecordStream(
         Fields(col(RECORDS), columns, layout.duckdb_types()),
-        lambda: parquet_records.opened(layout, parts),
+        lambda count: parquet_records.opened(layout, parts, count),
+        lambda: layout.records,
         cheap=True,
         record_count=None if splits else layout.records,
     )

@@ -8,7 +8,7 @@ that one cell of a gigabyte takes some gigabytes for a while.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -17,13 +17,16 @@ from dprelease.engines.parquet.schema import ParquetLayout, open_file
 
 CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
 TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: of texts within the limit, 2 GiB
+ENOUGH = 1 << 22  # bytes of records that are looked through together
 
 
-def opened(layout: ParquetLayout, splits: Iterable[Split]) -> tuple[Any, Iterator[Any]]:
+def opened(
+    layout: ParquetLayout, splits: Iterable[Split], count: Callable[[int], None]
+) -> tuple[Any, Iterator[Any]]:
     """The schema, and record batches of it: columns ``f0..`` in the order of ``layout.types``.
 
     Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
-    raises OSError where a file can't be read.
+    raises OSError where a file can't be read. ``count`` is told of the records that were read.
     """
     import pyarrow as pa
 
@@ -32,13 +35,16 @@ def opened(layout: ParquetLayout, splits: Iterable[Split]) -> tuple[Any, Iterato
         for place, (name, kind) in enumerate(layout.types.items())
     ]
     schema = pa.schema(fields or [("f0", pa.null())])
-    return schema, _batches(layout, splits, schema)
+    return schema, _batches(layout, splits, schema, count)
 
 
-def _batches(layout: ParquetLayout, splits: Iterable[Split], schema: Any) -> Iterator[Any]:
+def _batches(
+    layout: ParquetLayout, splits: Iterable[Split], schema: Any, count: Callable[[int], None]
+) -> Iterator[Any]:
     import pyarrow as pa
 
     for batch in _stored(layout, splits):
+        count(batch.num_rows)
         columns = [
             _readable(batch.column(batch.schema.get_field_index(name)), kind)
             for name, kind in zip(layout.types, schema.types, strict=False)
@@ -55,11 +61,42 @@ def _stored(layout: ParquetLayout, splits: Iterable[Split]) -> Iterator[Any]:
             with open_file(split.path, sorted(layout.coded)) as file:
                 many = _at_once(layout, file.schema_arrow)
                 groups = range(file.num_row_groups)[split.start : split.end]
-                yield from file.iter_batches(many, groups, list(layout.types))
+                # no threads: they would wait for each other, beside those that take the batches
+                batches = file.iter_batches(many, groups, list(layout.types), use_threads=False)
+                yield from _gathered(batches, layout.batch)
     except MemoryError:
         raise
     except pa.ArrowException:
         raise OSError("a page or footer can't be decoded") from None
+
+
+def _gathered(batches: Iterable[Any], records: int) -> Iterator[Any]:
+    """The batches of a file, put together until they have so many records or ``ENOUGH``.
+
+    To look through a batch takes nearly as long for few records as for many.
+    """
+    waiting: list[Any] = []
+    rows = size = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= records or size >= ENOUGH:
+            yield from _joined(waiting)
+            waiting, rows, size = [], 0, 0
+    yield from _joined(waiting)
+
+
+def _joined(batches: list[Any]) -> list[Any]:
+    """One batch of several; as they are where Arrow can't join them."""
+    import pyarrow as pa
+
+    if len(batches) < 2:
+        return batches
+    try:
+        joined: list[Any] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    except pa.ArrowException:
+        return batches
+    return joined
 
 
 def _at_once(layout: ParquetLayout, schema: Any) -> int:

@@ -132,7 +132,7 @@ def _sizes(file: Any, name: str) -> list[int]:
     """Bytes of a column before compression in each row group, by the footer."""
     footer, leaf = file.metadata, _leaf(file, name)
     groups = (footer.row_group(place) for place in range(footer.num_row_groups))
-    return [0 if leaf is None else each.column(leaf).total_uncompressed_size for each in groups]
+    return [0 if leaf is None else group.column(leaf).total_uncompressed_size for group in groups]
 
 
 def _leaf(file: Any, name: str) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dprelease.engines.base import lost, out_of_memory
+from dprelease.engines.base import cluster_failed, lost, out_of_memory
 from dprelease.engines.common.files import Layout, lay_out
 from dprelease.engines.common.request_content import distinct_places, held_at_once
 from dprelease.engines.duckdb.errors import after_charge
@@ -66,13 +66,13 @@ class Spark:
             problem: Failure = out_of_memory()
             for attempt in range(ATTEMPTS):
                 try:
-                    messages = asked(cluster, request, layout, 1 << attempt, share)
+                    messages = messages_of(cluster, request, layout, 1 << attempt, share)
                 except ClusterError:
-                    problem = lost("the cluster failed before all data was read")
+                    problem = cluster_failed()
                     if not cluster.answers():
                         break
                     continue
-                codes = {each.body.decode() for each in messages if each.kind == FAILED}
+                codes = {word.body.decode() for word in messages if word.kind == FAILED}
                 if not codes:
                     return exact_table(request, messages)
                 problem = failure_of(codes)
@@ -98,13 +98,13 @@ OUT_OF_MEMORY = out_of_memory().complaints[0].code
 
 def failure_of(codes: set[str]) -> Failure:
     """What to raise for the codes of tasks that failed; raises InternalError for a bug of ours."""
-    known = {failure.complaints[0].code: failure for failure in (out_of_memory(), lost())}
-    for code in sorted(codes - set(known)):
+    failures = {failure.complaints[0].code: failure for failure in (out_of_memory(), lost())}
+    for code in sorted(codes - set(failures)):
         raise InternalError(code)
-    return known[max(codes)]
+    return failures[max(codes)]
 
 
-def asked(
+def messages_of(
     cluster: Cluster,
     request: AggregateRequest,
     layout: Layout | ParquetLayout,
@@ -140,11 +140,11 @@ def check_complete(messages: Sequence[Message], splits: int) -> None:
     And that as many messages arrived as were sent. Raises ClusterError.
     """
     done = [json.loads(message.body) for message in messages if message.kind == DONE]
-    places = Counter((each["stage"], place) for each in done for place in each["places"])
+    places = Counter((task["stage"], place) for task in done for place in task["places"])
     moved: Counter[str] = Counter()
-    for each in done:
-        moved["sent"] += each["sent"]
-        moved["received"] += each["received"]
+    for task in done:
+        moved["sent"] += task["sent"]
+        moved["received"] += task["received"]
     last = sum(message.kind not in (DONE, FAILED) for message in messages)
     complete = {("read", place) for place in range(splits)} <= set(places)
     once = set(places.values()) == {1}

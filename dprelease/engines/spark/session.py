@@ -58,16 +58,18 @@ def session_of_machine() -> Any:
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    if "SPARK_REMOTE" not in os.environ and not _has_java():
+    remote = os.environ.get("SPARK_REMOTE")
+    if not remote and not _has_java():
         raise bad_data(
             "E414",
             "Spark needs Java, and there is none",
             "install Java 17 or a later one, or set JAVA_HOME",
         )
     # Workers on this machine would else run another Python than ours, without our packages.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if not os.environ.get("PYSPARK_PYTHON"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder
-    if "SPARK_REMOTE" not in os.environ:
+    if not remote:
         for key, value in OWN_SETTINGS.items():
             builder = builder.config(key, value)
     return _in_time(builder.getOrCreate)
@@ -254,8 +256,8 @@ def _probe(paths: Sequence[str], number: int) -> list[Message]:
         opened = False
     else:
         opened = True
-    told = {"versions": versions(), "hash": hash_of_text(), "opened": opened}
-    return [Message(number, 0, json.dumps(told).encode())]
+    here = {"versions": versions(), "hash": hash_of_text(), "opened": opened}
+    return [Message(number, 0, json.dumps(here).encode())]
 
 
 def _begun(

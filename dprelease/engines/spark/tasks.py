@@ -87,8 +87,8 @@ class Work:
 
 def read(work: Work, place: int) -> Iterator[Message]:
     """Of one split: its rows that lie in cells if units are bounded, else its answers."""
-    told = Told("read", (place,), bucket=place % work.buckets)
-    return told.around(work, lambda: _read(work, work.splits[place]))
+    report = Told("read", (place,), bucket=place % work.buckets)
+    return report.around(work, lambda: _read(work, work.splits[place]))
 
 
 def bound(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
@@ -223,8 +223,8 @@ def _merge(work: Work, bodies: Bodies) -> Iterator[Message]:
             def tables(part: Part, made: Callable[[Part], Sql] = made) -> list[Any]:
                 return list(_batches(reader, made(part)))
 
-            for found in in_parts(tables):
-                yield from dealt(found, kind)
+            for answers in in_parts(tables):
+                yield from dealt(answers, kind)
 
 
 def _added_up(answer: Answer, part: Part) -> Sql:
@@ -255,7 +255,11 @@ def _cells_of(request: AggregateRequest, rows: Rows) -> Cells:
 def _moved(work: Work, bodies: Sequence[bytes]) -> RecordStream:
     """Rows that came through Spark, of records of the same fields."""
     table = rows_in(bodies)
-    return RecordStream(work.records().fields, lambda: (table.schema, iter(table.to_batches())))
+    return RecordStream(
+        work.records().fields,
+        lambda _count: (table.schema, iter(table.to_batches())),
+        lambda: len(table),
+    )
 
 
 @contextmanager

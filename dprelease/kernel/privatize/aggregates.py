@@ -19,7 +19,6 @@ from operator import add, mul
 from dprelease.kernel.noise.additive.sample import prepare_sample, sample
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.privatize.engine_requests import Job
-from dprelease.kernel.privatize.mixed_cells import added_up, mixed
 from dprelease.kernel.privatize.partition_selection import Key, laid_out, selected
 from dprelease.model import ExactTable, Form, NoiseFamily, Step
 
@@ -44,13 +43,17 @@ def privatize(
     """
     if job.request.private:
         return _privatize_keys(exact, job, entropy, keys)
+    # Imported here for start-up: it needs arrays, and what is sealed is published without.
+    from dprelease.kernel.privatize.mixed_cells import added_up
+
     measures = exact.reveal()
     sizes = [len(group.labels) for group in job.request.groups]
     values = {}
     for step, where, places in zip(job.steps, job.positions, job.places, strict=True):
         own = _asked(measures, where)
-        if places != tuple(range(len(sizes))):
-            own = [added_up(measure, sizes, places) for measure in own]
+        if places is not None:
+            labels = [len(group.labels) for group in step.query.groups]
+            own = [added_up(measure, sizes, places, labels) for measure in own]
         values[step.query.name] = _released(step, own, range(step.query.cells), entropy)
     return Drawn(values)
 
@@ -88,6 +91,8 @@ def _released(
         (scores,) = rows
         return _choices(step, scores, width, entropy)
     if step.axes:
+        from dprelease.kernel.privatize.mixed_cells import mixed
+
         groups = step.query.groups if axis is None else (*step.query.groups, axis)
         sizes = [len(group.labels) for group in groups]
         rows = [mixed(row, sizes, step.axes) for row in rows]

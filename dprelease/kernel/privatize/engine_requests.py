@@ -2,7 +2,7 @@
 
 Steps that read the same rows in the same cells share a request. Where a unit has many rows, what is
 kept of them depends on the filter and the groups, so that steps with other filters ask anew.
-Choices and quantiles ask for themselves. Steps that were planned together are parts of few tables
+Choices and quantiles ask for themselves. Steps that add up are parts of few tables
 (``joined_tables``).
 """
 
@@ -33,13 +33,14 @@ from dprelease.model import (
 class Job:
     """A request and the steps it serves; ``positions[i]`` are step i's measures in the request.
 
-    ``places[i]`` are step i's groups in the request's: over the others its cells are added up.
+    ``places[i]`` are step i's groups, completed, in the request's: over the others its cells are
+    added up, and labels that it has not itself are left out. None: it has the request's cells.
     """
 
     request: AggregateRequest
     steps: tuple[Step, ...]
     positions: tuple[tuple[int, ...], ...]
-    places: tuple[tuple[int, ...], ...]
+    places: tuple[tuple[int, ...] | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +112,9 @@ def _job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
     return Job(request, tuple(steps), positions, places)
 
 
-def _places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...]:
-    """Where groups are in a table's; those of a whole table may stand there twice."""
-    if groups == table:
-        return tuple(range(len(table)))
-    return tuple(map(table.index, groups))
+def _places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...] | None:
+    """Where groups are in a table's that has them completed; None if they are the table's."""
+    return None if groups == table else tuple(table.index(group.completed()) for group in groups)
 
 
 def _within(measure: Measure, where: Expression | None) -> Measure:

@@ -1,38 +1,43 @@
-"""Few tables for the steps of strategies, in the cells of which those of each step are parts.
+"""Few tables for many steps, in the cells of which those of each step are parts.
 
-Steps that were planned together count the same rows, and every row has a cell in each. So a table
-with the groups of several of them has the cells of each as sums, and the data is read once for all.
+Of groups that are completed, every row has a label. So the cells of a table with the groups of
+several steps are parts of the cells of each, and the data is read once for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
-from dprelease.model import Expression, Group, MeasureKind, Step
+from dprelease.model import Expression, Form, Group, MeasureKind, Step
 
-MOST_CELLS = 1 << 16
+MOST_CELLS = 1 << 15
 """Of a table with the groups of several steps."""
 
 Groups = tuple[Group, ...]
 
 
 def joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, Groups]:
-    """Give for each step of a strategy, by name, the groups of the table that it is a part of.
+    """Give for each step that adds up over cells, by name, the groups of the table it is a part of.
 
-    Larger tables take in smaller ones while they hold at most ``MOST_CELLS``. Of ``people`` which
-    rows are kept depends on the filter and the cells: all steps with one filter are parts of one
-    table, so that they count the same rows.
+    Larger tables take in smaller ones while they hold at most ``MOST_CELLS``; a table that takes in
+    none has the groups of its steps. Of ``people`` which rows are kept depends on the filter and
+    the cells. So only steps of strategies are joined there, and all of them that have one filter
+    are parts of one table, so that they count the same rows.
     """
     alike: dict[Expression | None, list[Step]] = {}
-    for step in filter(_adds_up, steps):
+    for step in _joinable(list(steps), people=people):
         alike.setdefault(step.query.where if people else None, []).append(step)
     made: dict[str, Groups] = {}
     for members in alike.values():
-        tables = _tables(dict.fromkeys(step.query.groups for step in members), whole=people)
+        tables = _tables(dict.fromkeys(map(_completed, members)), whole=people)
+        parts: dict[Groups, list[Step]] = {table: [] for table in tables}
         for step in members:
-            own = set(step.query.groups)
-            made[step.query.name] = next(table for table in tables if own <= set(table))
+            own = set(_completed(step))
+            parts[next(table for table in tables if own <= set(table))].append(step)
+        for table, inside in parts.items():
+            whole = len({step.query.groups for step in inside}) == 1
+            made |= {step.query.name: step.query.groups if whole else table for step in inside}
     return made
 
 
@@ -49,8 +54,26 @@ def _tables(sets: Iterable[Groups], *, whole: bool) -> list[Groups]:
     return tables
 
 
+def _joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
+    """The steps that may be parts of a larger table, unless their own is asked for anyway."""
+    if people:
+        yield from filter(_is_of_strategy, steps)
+        return
+    distinct = {step.query.groups for step in steps if not _adds_up(step)}
+    for step in steps:
+        plain = step.form is Form.NUMBERS and not (step.query.private or step.query.axis)
+        filtered = step.query.numerator is not None and step.query.where is not None
+        if plain and not filtered and step.query.groups not in distinct:
+            yield step
+
+
 def _adds_up(step: Step) -> bool:
-    """Whether it is of a strategy: every record has one cell, and adds to the integers of that."""
+    """Whether its integers in cells together are the sums of those in each."""
+    return all(measure.kind is not MeasureKind.DISTINCT for measure in step.measures)
+
+
+def _is_of_strategy(step: Step) -> bool:
+    """Whether it counts records for a strategy, in cells that hold every record."""
     query = step.query
     return (
         query.implied
@@ -58,6 +81,10 @@ def _adds_up(step: Step) -> bool:
         and all(group.total for group in query.groups)
         and all(measure.kind is MeasureKind.RECORDS for measure in step.measures)
     )
+
+
+def _completed(step: Step) -> Groups:
+    return tuple(group.completed() for group in step.query.groups)
 
 
 def _fits(groups: Groups, more: Groups) -> bool:

@@ -16,16 +16,18 @@ from dprelease.model import AxisKind, AxisMatrix
 Cells = NDArray[np.object_]
 
 
-def added_up(exact: Sequence[int], sizes: Sequence[int], places: Sequence[int]) -> list[int]:
+def added_up(
+    exact: Sequence[int], sizes: Sequence[int], places: Sequence[int], labels: Sequence[int]
+) -> list[int]:
     """Add up exact cells, row-major over axes of these sizes, over all axes but ``places``.
 
-    These become the axes of the sums, in their order. Raises ValueError where cells are missing or
-    spare.
+    These become the axes of the sums, in their order, each with its first ``labels`` alone. Raises
+    ValueError where cells are missing or spare.
     """
     cells = _table(exact, sizes)
     others = [place for place in range(len(sizes)) if place not in places]
-    ordered = np.transpose(cells, (*places, *others))
-    rows = ordered.reshape(prod(sizes[place] for place in places), -1)
+    ordered = np.transpose(cells, (*places, *others))[tuple(map(slice, labels))]
+    rows = np.reshape(ordered, (prod(labels), -1))
     return [int(cell) for cell in rows.sum(axis=1)]
 
 

@@ -77,3 +77,20 @@ def test_a_text_of_many_records_is_not_held_for_each(
         _, batches = opened(lay_out_parquet(source, inputs), [Split(str(path))])
         assert max(each.nbytes for each in batches) < 1 << 24
         assert counted(path) == [1, 0, long in others and len(long) > LIMIT]
+
+
+def test_records_of_files_that_store_texts_differently_all_come_in_order(tmp_path: Path) -> None:
+    many = [f"u{number}" for number in range(9000)]
+    plain = pa.table({"t": [*many, None, *many], "n": range(18_001)})
+    coded = pa.table({"t": pa.array(["p", "q", None] * 3000).dictionary_encode(), "n": range(9000)})
+    # more texts than a dictionary takes: the rest of them stand in the pages
+    mixed = pa.table({"t": ["p", "q"] * 4000 + many, "n": range(17_000)})
+    for name, table in (("a", plain), ("b", coded), ("c", mixed)):
+        target = tmp_path / f"{name}.parquet"
+        pq.write_table(table, target, row_group_size=7000, dictionary_pagesize_limit=2000)
+    inputs = (InputColumn("t", ColumnType.STRING), InputColumn("n", ColumnType.INTEGER))
+    layout = lay_out_parquet(Source(str(tmp_path), "parquet"), inputs)
+    _, batches = opened(layout, [Split(path) for path in layout.paths])
+    rows = [(row["f0"], row["f1"]) for batch in batches for row in batch.to_pylist()]
+    tables = [table.to_pylist() for table in (plain, coded, mixed)]
+    assert rows == [(row["t"], row["n"]) for table in tables for row in table]

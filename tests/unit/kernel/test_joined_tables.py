@@ -1,8 +1,9 @@
-"""Few tables for the steps of strategies: each has the groups of its steps, and no other rows."""
+"""Few tables for many steps: each has the groups of its steps, and no other rows."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import strategy_plans as plans
@@ -10,7 +11,7 @@ import strategy_plans as plans
 from dprelease.kernel.privatize import joined_tables
 from dprelease.kernel.privatize.engine_requests import jobs_of
 from dprelease.kernel.privatize.joined_tables import joined_groups
-from dprelease.model import Group, Measure, MeasureKind, Plan, Step
+from dprelease.model import Form, Group, Measure, MeasureKind, Part, Plan, Step
 
 
 def columns(groups: tuple[Group, ...]) -> str:
@@ -63,24 +64,63 @@ def test_rows_of_people_are_counted_in_one_table_for_each_filter(
     assert mixed == {"total": "h", "g": "g", "h": "h"}
 
 
-def test_other_steps_ask_for_themselves() -> None:
+def test_of_people_only_steps_of_strategies_are_joined() -> None:
     (cells,) = plans.full().steps
     short = plans.release((("g", "k"), None)).queries[0].groups
-    assert (
-        joined_groups([replace(cells, query=replace(cells.query, implied=False))], people=False)
-        == {}
-    )
-    assert (
-        joined_groups([replace(cells, query=replace(cells.query, groups=short))], people=False)
-        == {}
-    )
     private = (replace(short[0], labels=(), keys=None, private=True, other=None, null_label=None),)
+    changes: list[dict[str, Any]] = [{"implied": False}, {"groups": short}, {"groups": private}]
+    for change in changes:
+        other = replace(cells, query=replace(cells.query, **change))
+        assert joined_groups([other], people=True) == {}
     assert (
-        joined_groups([replace(cells, query=replace(cells.query, groups=private))], people=False)
-        == {}
+        joined_groups([replace(cells, measures=(Measure(MeasureKind.UNITS),))], people=True) == {}
     )
-    units = replace(cells, measures=(Measure(MeasureKind.UNITS),))
-    assert joined_groups([units], people=False) == {}
+
+
+def counts(*ways: tuple[str, ...]) -> list[Step]:
+    """Steps of counts by groups, some of which leave records out."""
+    queries = plans.release(*((way, None) for way in ways)).queries
+    return [replace(plans.step(query.name, 1, 1), query=query) for query in queries]
+
+
+def test_of_rows_all_steps_that_add_up_are_joined_in_completed_groups() -> None:
+    steps = counts(("k",), ("g",), ())
+    (by_k,), (by_g,), _ = (step.query.groups for step in steps)
+    assert by_k.completed() == by_k
+    assert by_g.completed() != by_g
+    table = (by_k, by_g.completed())
+    assert joined_groups(steps, people=False) == {step.query.name: table for step in steps}
+
+
+def test_a_table_that_takes_in_no_other_has_the_groups_of_its_steps() -> None:
+    (step,) = counts(("g",))
+    other = replace(step, query=replace(step.query, name="other"))
+    own = step.query.groups
+    assert joined_groups([step, other], people=False) == {step.query.name: own, "other": own}
+
+
+def test_what_does_not_add_up_asks_for_itself_and_for_what_has_its_cells() -> None:
+    by_g, by_k, total = counts(("g",), ("k",), ())
+    distinct = replace(
+        by_g,
+        query=replace(by_g.query, name="distinct"),
+        measures=(Measure(MeasureKind.DISTINCT, column="y"),),
+    )
+    chosen = replace(by_k, form=Form.CHOICE, query=replace(by_k.query, name="chosen"))
+    joined = joined_groups([distinct, by_g, chosen, by_k, total], people=False)
+    assert set(joined) == {by_k.query.name, total.query.name}
+
+
+def test_a_condition_of_a_ratio_that_is_a_filter_asks_for_itself() -> None:
+    by_g, total = counts(("g",), ())
+    where = plans.by_filters().steps[1].query.where
+    share = replace(by_g, query=replace(by_g.query, numerator=Part(), where=where))
+    assert set(joined_groups([share, total], people=False)) == {total.query.name}
+    share = replace(by_g, query=replace(by_g.query, numerator=Part()))
+    assert set(joined_groups([share, total], people=False)) == {
+        share.query.name,
+        total.query.name,
+    }
 
 
 def test_one_request_has_the_cells_of_all_steps() -> None:
@@ -89,7 +129,7 @@ def test_one_request_has_the_cells_of_all_steps() -> None:
     assert columns(job.request.groups) == "gh"
     assert job.request.measures == (Measure(MeasureKind.RECORDS),)
     assert job.positions == ((0,),) * 4
-    assert job.places == ((), (0,), (1,), (0, 1))
+    assert job.places == ((), (0,), (1,), None)
 
 
 def test_people_are_bounded_in_the_cells_of_the_joined_table() -> None:
@@ -108,4 +148,4 @@ def test_groups_in_another_order_have_places_of_their_own() -> None:
         cells, query=replace(cells.query, name="turned", groups=cells.query.groups[::-1])
     )
     (job,) = jobs_of(plans.full().release, [cells, other])
-    assert job.places == ((0, 1), (1, 0))
+    assert job.places == (None, (1, 0))

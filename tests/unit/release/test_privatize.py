@@ -51,8 +51,7 @@ def step(noise: Noise, transform: tuple[tuple[int, ...], ...] = ((1,),)) -> Step
 
 def job(steps: list[Step], positions: list[tuple[int, ...]]) -> Job:
     request = AggregateRequest(Source("/t.csv", "csv"), (), steps[0].query.groups, ())
-    places = tuple(range(len(request.groups)))
-    return Job(request, tuple(steps), tuple(positions), (places,) * len(steps))
+    return Job(request, tuple(steps), tuple(positions), (None,) * len(steps))
 
 
 def released(

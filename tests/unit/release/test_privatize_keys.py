@@ -80,7 +80,7 @@ def released(one: Step, measures: Any, occurring: Any, entropy: Any, keys: Keys 
     request = AggregateRequest(
         Source("/t.csv", "csv"), (), groups, (), scores=query.candidates, points=one.points
     )
-    asked = Job(request, (one,), ((0,) if one.measures else (),), (tuple(range(len(groups))),))
+    asked = Job(request, (one,), ((0,) if one.measures else (),), (None,))
     drawn = privatize(ExactTable(measures, occurring), asked, entropy, {"t": keys})
     assert drawn == Drawn({"q": drawn.values["q"]}, {"t": keys})
     return drawn.values["q"]
@@ -192,7 +192,7 @@ def test_a_choice_does_not_select(entropy: Any) -> None:
     with pytest.raises(ValueError, match="selected by a count with a threshold"):
         privatize(
             ExactTable([[99]], [("ann", "u")]),
-            Job(request, (chosen,), ((0,),), ((0,),)),
+            Job(request, (chosen,), ((0,),), (None,)),
             entropy,
             {},
         )

@@ -24,24 +24,28 @@ SPEC = {
         {"name": "m", "statistic": "mean", "column": "x", "by": ["g"], "epsilon": 0.1},
         {"name": "f", "statistic": "count", "by": ["g"], "where": "y > 3"},
         {"name": "e", "statistic": "mean", "column": "d"},
+        {"name": "q", "statistic": "median", "column": "x", "by": ["g"]},
     ],
 }
 
 
-def test_one_request_for_each_set_of_groups_and_each_measure_once() -> None:
+def test_one_request_for_all_that_adds_up_and_each_measure_once() -> None:
     release = load(SPEC)
-    first, second = jobs_of(release, make_plan(release).steps)
-    assert [step.query.name for step in first.steps] == ["n", "s", "m", "f"]
-    assert len(first.request.measures) == 4  # records, sum(x), values(x), records where
-    assert first.positions == ((0,), (1,), (2, 1), (3,))
-    assert [step.query.name for step in second.steps] == ["e"]
+    job, ranks = jobs_of(release, make_plan(release).steps)
+    assert [step.query.name for step in job.steps] == ["n", "s", "m", "f", "e"]
+    assert len(job.request.measures) == 6  # records, sum(x), values(x), records where, two of d
+    assert job.positions == ((0,), (1,), (2, 1), (3,), (4, 5))
+    assert [group.labels for group in job.request.groups] == [("a", "b", "(in no group)")]
+    assert job.places == ((0,), (0,), (0,), (0,), ())
+    assert [step.query.name for step in ranks.steps] == ["q"]
+    assert ranks.places == (None,)
 
 
 def test_inputs_hold_what_is_read_and_nothing_else() -> None:
     release = load(SPEC)
-    first, second = jobs_of(release, make_plan(release).steps)
-    assert [each.name for each in first.request.inputs] == ["g", "x", "y"]
-    assert [each.name for each in second.request.inputs] == ["y", "d"]
+    job, ranks = jobs_of(release, make_plan(release).steps)
+    assert [each.name for each in job.request.inputs] == ["g", "x", "y", "d"]
+    assert [each.name for each in ranks.request.inputs] == ["g", "x"]
     assert [each.name for each in all_inputs(release)] == ["g", "x", "y", "unused", "d"]
 
 

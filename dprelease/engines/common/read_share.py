@@ -1,0 +1,77 @@
+"""How much of a request was read, of all the readings that it takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from dprelease.engines.base import Share
+
+PAUSE = 0.2  # seconds, at least, between two shares that are told
+_BEFORE_THE_END = 0.99
+
+
+class ReadShare:
+    """Makes one share, which never falls, of those of single readings; may be told of any thread.
+
+    How many readings are left is known better later: those that memory makes necessary come up on
+    the way. So each begins where the share is, and takes its part of what is left of it.
+    """
+
+    def __init__(self, share: Share | None = None) -> None:
+        self._share = share
+        self._start = self._highest = 0.0
+        self._readings = 0  # as long as the data is only looked at
+        self._told = -PAUSE
+        self._lock = threading.RLock()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody is told."""
+        return self._share is not None
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held by who asks how far a reading is until it has told: no other one begins then."""
+        return self._lock
+
+    def begin(self, readings: int) -> None:
+        """A reading begins, and so many are left, itself included."""
+        with self._lock:
+            self._start, self._readings = self._highest, readings
+
+    def read(self, part: float) -> None:
+        """Take note how much of the present reading is done, from 0 to 1."""
+        if self._share is None or not self._readings:
+            return
+        with self._lock:
+            share = self._start + (1 - self._start) * min(part, 1) / self._readings
+            self._highest = max(self._highest, min(share, _BEFORE_THE_END))
+            now = time.monotonic()
+            if now >= self._told + PAUSE:
+                self._told = now
+                self._share(self._highest)
+
+    def counter(self, size: Callable[[], int]) -> Callable[[int], None]:
+        """Told of each piece of a reading how large it is; all of it has this ``size``."""
+        if not self.wanted:
+            return lambda _piece: None
+        whole, done = size(), 0
+
+        def count(piece: int) -> None:
+            nonlocal done
+            done += piece
+            self.read(done / max(1, whole))
+
+        return count
+
+    def finish(self) -> None:
+        """Everything is read, and the request answered."""
+        if self._share is not None:
+            self._share(1)
+
+
+UNTOLD = ReadShare()
+"""Nobody waits."""
