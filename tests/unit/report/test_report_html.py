@@ -9,7 +9,7 @@ from pages import html_of, parsed, plan_page, problems
 from report_specs import DELTA, PEOPLE, SELECTED
 
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.report.html.page import PAGE
+from dprelease.report.html.page import LOOKS
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{ 7*7 }}\x00\u202e"
 
@@ -179,7 +179,7 @@ def test_wide_tables_are_not_cut_on_paper(many, columns, style):
     named = [tag["data-name"] for _, tag in page.all("th", "td") if "data-name" in tag]
     assert named == (names if style == "packed" else [])
     assert "v_<wbr>0</th>" in html
-    css = (PAGE / "report.css").read_text(encoding="utf-8").partition("@media print")[2]
+    css = (LOOKS / "report.css").read_text(encoding="utf-8").partition("@media print")[2]
     for rule in ("overflow-wrap: anywhere", "content: attr(data-name)", ".tight", ".packed tr"):
         assert rule in css
 
@@ -220,7 +220,7 @@ def contrast(first, second):
 
 
 def palettes():
-    css = (PAGE / "report.css").read_text(encoding="utf-8")
+    css = (LOOKS / "report.css").read_text(encoding="utf-8")
     found = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
     return [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block)) for block in found]
 
