@@ -8,20 +8,22 @@ from dprelease.engines.base import Engine
 from dprelease.engines.registry import ENGINES, ON_CLUSTERS
 from dprelease.errors import Complaint, ExitCode, Failure
 
-__all__ = ["ENGINES", "Engine", "get"]
+__all__ = ["ENGINES", "Engine", "get", "in_session"]
 
 
-def get(name: str, session: object = None) -> Engine:
-    """The engine of that name; raises ValueError for an unknown one.
-
-    ``session`` is of a cluster; raises Failure(SPEC) for an engine that has none.
-    """
+def get(name: str) -> Engine:
+    """The engine of that name; raises ValueError for an unknown one."""
     if name not in ENGINES:
         raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
-    module = import_module(ENGINES[name])
-    if session is not None and name not in ON_CLUSTERS:
+    engine: Engine = import_module(ENGINES[name]).ENGINE
+    return engine
+
+
+def in_session(name: str, session: object) -> Engine:
+    """The engine in a session of a cluster; raises Failure(SPEC) for one that works in none."""
+    if name not in ON_CLUSTERS:
         message = f'a session of a cluster is given, but the engine is "{name}"'
         hint = f"write engine = {' or '.join(map(repr, sorted(ON_CLUSTERS)))}"
         raise Failure(ExitCode.SPEC, Complaint("E418", message, hint, key="data.engine"))
-    engine: Engine = module.ENGINE if session is None else module.ENGINE.on(session)
+    engine: Engine = import_module(ENGINES[name]).ENGINE.on(session)
     return engine

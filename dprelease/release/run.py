@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from dprelease.engines import Engine, get
+from dprelease.engines import Engine, get, in_session
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
@@ -99,7 +99,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
         runs = {run.run_id: run for run in book.entries()}
-        engine = get(release.data.engine, spark)
+        engine_name = release.data.engine
+        engine = get(engine_name) if spark is None else in_session(engine_name, spark)
         name = current_run(release, runs, new_noise=new_noise)
         if name in runs:
             drawn = partial(is_of, payload=book.sealed(name))
