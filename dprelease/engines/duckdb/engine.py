@@ -16,7 +16,6 @@ from dprelease.engines.duckdb.session import (
     ROOM_FOR_POINTS,
     ROOM_FOR_UNITS,
     check_memory,
-    polled,
     session,
 )
 from dprelease.model import (
@@ -103,16 +102,16 @@ def csv_careful(request: AggregateRequest, layout: Layout, share: ReadShare = UN
 def csv_fast(request: AggregateRequest, layout: Layout, share: ReadShare = UNTOLD) -> Answer | None:
     """The answer by DuckDB's reader, if every line was one record."""
     from dprelease.engines.duckdb.execute import exact_answer
-    from dprelease.engines.duckdb.sources import FieldReader, csv_fields
+    from dprelease.engines.duckdb.sources import FieldReader, csv_fields, measured
 
     dialect = request.source.dialect
     if not may_be_fast(layout, dialect):
         return None
     fields = csv_fields(layout, dialect)
-    with _session(request, layout.paths) as connection, polled(connection, share):
+    with _session(request, layout.paths) as connection, measured(connection, layout, share):
         reader = FieldReader(connection, fields, everything=True, cheap=True, share=share)
         answer, scan = beside_a_scan(
-            connection, layout, dialect, lambda: exact_answer(request, reader)
+            connection, layout, dialect, lambda: exact_answer(request, reader), share
         )
     if answer is None or answer.records is None or not scan.confirms(answer.records):
         return None

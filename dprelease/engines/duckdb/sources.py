@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -170,6 +171,16 @@ def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
     files = array(map(literal_path, layout.paths))
     relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
     return Fields(relation, _fields(layout), {}, dialect)
+
+
+def measured(
+    connection: DuckDBPyConnection, layout: Layout, share: ReadShare
+) -> AbstractContextManager[None]:
+    """Meanwhile tell how far DuckDB is with files that it reads by itself, if anybody waits."""
+    if not share.wanted:
+        return nullcontext()
+    size = sum(size_of(path) for path in layout.paths)
+    return share.measured(size, connection.query_progress)
 
 
 def _fields(layout: Layout) -> dict[str, Sql]:
