@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from dprelease.engines.base import Share
 
 PAUSE = 0.2  # seconds, at least, between two shares that are told
+LOOK = 0.25  # seconds between two looks at what was read
 _BEFORE_THE_END = 0.99
 
 
@@ -26,21 +27,20 @@ class ReadShare:
         self._readings = 0  # as long as the data is only looked at
         self._told = -PAUSE
         self._lock = threading.RLock()
+        self._measured: Callable[[], float] = lambda: 0.0
+        self._base = 0.0
+        self._beside = 0
 
     @property
     def wanted(self) -> bool:
         """Whether anybody is told."""
         return self._share is not None
 
-    @property
-    def lock(self) -> AbstractContextManager[object]:
-        """Held by who asks how far a reading is until it has told: no other one begins then."""
-        return self._lock
-
     def begin(self, readings: int) -> None:
         """A reading begins, and so many are left, itself included."""
         with self._lock:
             self._start, self._readings = self._highest, readings
+            self._base = self._measured()
 
     def read(self, part: float) -> None:
         """Take note how much of the present reading is done, from 0 to 1."""
@@ -67,10 +67,49 @@ class ReadShare:
 
         return count
 
+    @contextmanager
+    def measured(self, size: int, percent: Callable[[], float]) -> Iterator[None]:
+        """Meanwhile look how many bytes this process reads, a reading being of ``size`` bytes.
+
+        Where the system doesn't count them, ``percent`` says how much of a reading is done.
+        """
+
+        def measure() -> float:
+            total = bytes_read()
+            return percent() / 100 if total is None else (total - self._beside) / max(1, size)
+
+        def poll() -> None:
+            while not ended.wait(LOOK):
+                with self._lock:  # no other reading begins between the look and what is told
+                    self.read(measure() - self._base)
+
+        ended, thread = threading.Event(), threading.Thread(target=poll, daemon=True)
+        self._measured = measure
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self._measured = lambda: 0.0
+
+    def beside(self, size: int) -> None:
+        """So many bytes were read by another thread, for another purpose."""
+        self._beside += size
+
     def finish(self) -> None:
         """Everything is read, and the request answered."""
         if self._share is not None:
             self._share(1)
+
+
+def bytes_read() -> int | None:
+    """Bytes that this process has read since it began; None where the system doesn't say."""
+    try:
+        with open("/proc/self/io", "rb") as counts:
+            return int(counts.readline().removeprefix(b"rchar: "))
+    except (OSError, ValueError):
+        return None
 
 
 UNTOLD = ReadShare()

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.common.files import LINE_LIMIT, Layout
+from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.duckdb.errors import CSV_LINES, means
 from dprelease.model import Dialect
 
@@ -32,8 +33,15 @@ class LineScan(threading.Thread):
     bytes, over-long lines, and some blanks about quotes: then ``on_doubt`` is called at once.
     """
 
-    def __init__(self, layout: Layout, dialect: Dialect, on_doubt: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        dialect: Dialect,
+        on_doubt: Callable[[], None],
+        share: ReadShare = UNTOLD,
+    ) -> None:
         super().__init__(daemon=True)
+        self._share = share
         self._layout = layout
         self._quote = dialect.quote.encode()
         self._header = dialect.header
@@ -85,6 +93,7 @@ class LineScan(threading.Thread):
         at_feed, at_other = np.empty((2, CHUNK), np.bool_)
         with open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
+                self._share.beside(size)
                 begun = self._begun(buffer, size, begun)
                 start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
                 self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
@@ -132,7 +141,11 @@ def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
 
 
 def beside_a_scan(
-    connection: DuckDBPyConnection, layout: Layout, dialect: Dialect, read: Callable[[], T]
+    connection: DuckDBPyConnection,
+    layout: Layout,
+    dialect: Dialect,
+    read: Callable[[], T],
+    share: ReadShare = UNTOLD,
 ) -> tuple[T | None, LineScan]:
     """What the fast reader gives, with the scan of the same files that says whether it is right.
 
@@ -142,7 +155,7 @@ def beside_a_scan(
     import duckdb
 
     result: T | None = None
-    scan = LineScan(layout, dialect, connection.interrupt)
+    scan = LineScan(layout, dialect, connection.interrupt, share)
     scan.start()
     try:
         result = read()

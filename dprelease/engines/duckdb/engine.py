@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from math import prod
 from typing import TYPE_CHECKING
 
 from dprelease.engines.base import Share
 from dprelease.engines.common.files import Layout, lay_out
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
+from dprelease.engines.common.request_content import held_at_once
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.session import (
     ROOM_FOR_POINTS,
     ROOM_FOR_UNITS,
     check_memory,
-    polled,
     session,
 )
 from dprelease.model import (
@@ -78,15 +77,10 @@ ENGINE = DuckDB()
 def _session(
     request: AggregateRequest, paths: Sequence[str]
 ) -> AbstractContextManager[DuckDBPyConnection]:
-    """A session with memory for all aggregates, and for units or points, held all at once.
-
-    There are as many aggregates as measures, the cell and its records, for every public cell.
-    """
-    cells = prod(len(group.labels) for group in request.groups if not group.private)
-    candidates = 1 if request.scores is None else len(request.scores.texts)
+    """A session with memory for all aggregates, and for units or points, held all at once."""
     room = 0 if request.points is None else ROOM_FOR_POINTS
     room = room if request.bound is None else ROOM_FOR_UNITS
-    return session(paths, cells * (len(request.measures) + 2) * candidates, room)
+    return session(paths, held_at_once(request), room)
 
 
 def from_parquet(request: AggregateRequest, share: ReadShare = UNTOLD) -> Answer:
@@ -108,16 +102,16 @@ def csv_careful(request: AggregateRequest, layout: Layout, share: ReadShare = UN
 def csv_fast(request: AggregateRequest, layout: Layout, share: ReadShare = UNTOLD) -> Answer | None:
     """The answer by DuckDB's reader, if every line was one record."""
     from dprelease.engines.duckdb.execute import exact_answer
-    from dprelease.engines.duckdb.sources import FieldReader, csv_fields
+    from dprelease.engines.duckdb.sources import FieldReader, csv_fields, measured
 
     dialect = request.source.dialect
     if not may_be_fast(layout, dialect):
         return None
     fields = csv_fields(layout, dialect)
-    with _session(request, layout.paths) as connection, polled(connection, share):
+    with _session(request, layout.paths) as connection, measured(connection, layout, share):
         reader = FieldReader(connection, fields, everything=True, cheap=True, share=share)
         answer, scan = beside_a_scan(
-            connection, layout, dialect, lambda: exact_answer(request, reader)
+            connection, layout, dialect, lambda: exact_answer(request, reader), share
         )
     if answer is None or answer.records is None or not scan.confirms(answer.records):
         return None

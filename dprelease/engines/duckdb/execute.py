@@ -14,11 +14,12 @@ from dprelease.engines.common.request_content import additive_places, distinct_p
 from dprelease.engines.duckdb.bounding.by_arrays import Packing, listed, packing_for
 from dprelease.engines.duckdb.bounding.by_windows import CountedBounding, windowed
 from dprelease.engines.duckdb.cells import Cells, locate
-from dprelease.engines.duckdb.group_keys import put_labels
+from dprelease.engines.duckdb.group_keys import key_of, put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts
 from dprelease.engines.duckdb.measures import (
     added_up,
     candidates_table,
+    cells_of_keys,
     gathered,
     grouped_by_keys,
     measures_of,
@@ -26,6 +27,7 @@ from dprelease.engines.duckdb.measures import (
 )
 from dprelease.engines.duckdb.results import tallies_of
 from dprelease.engines.duckdb.sources import FieldReader
+from dprelease.engines.duckdb.text_numbers import TextNumbers, only_grouped_by
 from dprelease.engines.duckdb.typed_rows import Rows, build_rows
 from dprelease.expressions.sqltext import Sql, col
 from dprelease.model import AggregateRequest, ColumnType, ExactTable
@@ -35,6 +37,7 @@ MANY = 10_000  # distinct keys among them from which records are looked up one b
 FRUGAL = 16  # from so many times more parts on, one is thought to be too large for a single unit
 VERY_FRUGAL = 64  # from so many times more on, for a single cell of it
 BOUNDED = "bounded"  # the table of a bounded sample
+PARTIAL = "partial"  # the table of partial answers by keys
 
 
 class Answer(NamedTuple):
@@ -141,14 +144,53 @@ class Execution:
         request = self.request
         self.reader.share.begin(1)
         try:
-            sql = grouped_by_keys(request, self.rows, self.reader.everything)
-            self.counts.add(self.take(sql, range(len(request.measures))))
+            partial = self._by_numbers()
+            if partial is None:
+                query = grouped_by_keys(request, self.rows, self.reader.everything)
+                partial = query.subquery("p")
+            answer = cells_of_keys(request, partial)
+            self.counts.add(self.take(answer, range(len(request.measures))))
         except duckdb.OutOfMemoryException:
             if not self.reader.cheap:
                 raise
             # more distinct keys than the first records promised: look each record up instead
             return False
         return True
+
+    def _by_numbers(self) -> Sql | None:
+        """Partial answers by numbers of texts, which are then put back; None where there are none.
+
+        They are kept in a table: what a number means is known when all records have been read.
+        """
+        import duckdb
+
+        request, reader = self.request, self.reader
+        columns = reader.coded & only_grouped_by(request)
+        if reader.numbering is None or not columns:
+            return None
+        numbers = {name: TextNumbers() for name in columns}
+        numbered = reader.numbering(numbers)
+        rows = build_rows(request, numbered.fields)
+        try:
+            numbered.run(grouped_by_keys(request, rows, reader.everything).create(PARTIAL))
+        except duckdb.OutOfMemoryException:
+            raise
+        except duckdb.Error:
+            if any(texts.exceeded for texts in numbers.values()):
+                return None
+            raise
+        partial = col(PARTIAL)
+        for place, group in enumerate(request.groups):
+            if group.column in numbers:
+                key, number, text = f"g{place}", f"number{place}", f"text{place}"
+                reader.connection.register(
+                    f"texts{place}", numbers[group.column].table(number, text)
+                )
+                partial = partial.join(
+                    "LEFT JOIN", col(f"texts{place}"), col(number).equals(col(key))
+                )
+                partial = partial.layer({}).replaced(key, key_of(group, col(text)))
+        return partial
 
     def distinct(self, places: Sequence[int], made: Callable[[Cells, int], Sql]) -> None:
         """Take what is ``made`` for numbers of distinct values.

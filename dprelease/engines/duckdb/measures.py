@@ -187,26 +187,35 @@ def _records(cells: Cells) -> Sql:
 
 
 def grouped_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> Sql:
-    """The SQL of the answer: groups by the values of the keys and looks up what remains.
+    """The SQL of partial answers by the values of the keys: ``total`` records, and ``m0..``.
 
-    Faster than to look up each record where values repeat. Records that don't pass the filter are
-    in cell -1; they may be left out unless ``everything`` is wanted.
+    To look these up is faster than to look up each record, where values repeat. Records that don't
+    pass the filter may be left out unless ``everything`` is wanted.
     """
     passes = [col("f")] if rows.filtered else []
     keys = [*map(col, rows.groups), *passes]
-    partial, counted = [COUNT_ALL.alias("total")], [call("SUM", col("total")).cast("BIGINT")]
+    partial = [COUNT_ALL.alias("total")]
     for index, measure in enumerate(request.measures):
         partial.append(aggregate(measure, rows).alias(f"m{index}"))
+    where = None if everything or not passes else passes[0]
+    return rows.relation.select([*keys, *partial], keys, where=where)
+
+
+def cells_of_keys(request: AggregateRequest, partial: Sql) -> Sql:
+    """The SQL of the answer, from partial answers as a relation.
+
+    Records that don't pass the filter are in cell -1.
+    """
+    counted = [call("SUM", col("total")).cast("BIGINT")]
+    for index, measure in enumerate(request.measures):
         total = call("SUM", col(f"m{index}"))
         is_sum = measure.kind in (MeasureKind.SUM, MeasureKind.SQUARES)
         counted.append(total if is_sum else total.cast("BIGINT"))
-    where = None if everything or not passes else passes[0]
-    query = rows.relation.select([*keys, *partial], keys, where=where)
     cell = numbered(request.groups, range(len(request.groups)))
-    for condition in passes:
-        cell = case([(condition, cell)])
+    if request.where is not None:
+        cell = case([(col("f"), cell)])
     measures = [col(f"m{index}") for index in range(len(request.measures))]
-    source = look_up(query.subquery("p"), request.groups)
+    source = look_up(partial, request.groups)
     cells = source.select([call("COALESCE", cell, -1).alias("cell"), col("total"), *measures])
     return cells.subquery("c").select([CELL, *counted], [CELL])
 

@@ -29,13 +29,14 @@ from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts
-from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, polled, session
+from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.sources import (
     RECORDS,
     FieldReader,
     RecordStream,
     csv_fields,
     csv_stream,
+    measured,
     parquet_stream,
 )
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
@@ -87,14 +88,14 @@ def csv_fast(
         return False
     bounded = request.bound is not None
     room = ROOM_FOR_UNITS if bounded else 0
-    with session(layout.paths, room=room) as connection, polled(connection, share):
+    with session(layout.paths, room=room) as connection, measured(connection, layout, share):
         reader = FieldReader(connection, csv_fields(layout, dialect), share=share)
 
         def read() -> AllCodes:
             put_labels(connection, aggregate_of(request).groups)
             return AllCodes(request, reader)
 
-        all_codes, scan = beside_a_scan(connection, layout, dialect, read)
+        all_codes, scan = beside_a_scan(connection, layout, dialect, read, share)
         if all_codes is None or not scan.confirms(all_codes.records):
             return False
         yield from (BoundedCodes(request, reader) if bounded else all_codes).batches()
@@ -185,7 +186,6 @@ class AllCodes:
         records, sums = 0, [0] * len(self._sums)
         for batch in code_batches(self._connection, self._query):
             records += len(batch[0])
-            self._share.read(records / max(1, self.records))
             sums = [
                 (total + int(column.sum())) % WRAP
                 for total, column in zip(sums, batch, strict=True)

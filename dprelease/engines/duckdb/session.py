@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dprelease.engines.common.read_share import PAUSE, ReadShare
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.expressions.sqltext import Value, array, literal
 
@@ -80,7 +78,7 @@ def _settings(paths: Sequence[str], integers: int, room: int, threads: int) -> d
     allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
     return {
         "enable_progress_bar_print": False,
-        "enable_progress_bar": True,  # for ``polled``
+        "enable_progress_bar": True,  # how far a statement is can be asked
         "memory_limit": os.environ.get("DPRELEASE_MEMORY", _enough(integers * threads, room)),
         "threads": threads,
         "preserve_insertion_order": False,
@@ -89,34 +87,13 @@ def _settings(paths: Sequence[str], integers: int, room: int, threads: int) -> d
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
+        "arrow_large_buffer_size": True,  # texts of a batch may be longer than 2 GiB
         "allow_persistent_secrets": False,  # nothing of the user's home is looked at
         "python_enable_replacements": False,  # a name is no variable of ours
         "allowed_paths": array(allowed),
         "enable_external_access": False,
         "lock_configuration": True,
     }
-
-
-@contextmanager
-def polled(connection: DuckDBPyConnection, share: ReadShare) -> Iterator[None]:
-    """Meanwhile tell how far DuckDB says that it is with a statement that reads files by itself."""
-    if not share.wanted:
-        yield
-        return
-    ended = threading.Event()
-
-    def poll() -> None:
-        while not ended.wait(PAUSE):
-            with share.lock:
-                share.read(connection.query_progress() / 100)  # less than 0 between statements
-
-    thread = threading.Thread(target=poll, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def memory_of(connection: DuckDBPyConnection) -> int | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import columns_read
@@ -12,6 +14,7 @@ from dprelease.engines.common.locations import size_of
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.duckdb.errors import Stream
 from dprelease.engines.duckdb.session import literal_path
+from dprelease.engines.duckdb.text_numbers import TextNumbers, numbered
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
 from dprelease.model import Dialect, InputColumn, Source
@@ -30,7 +33,8 @@ class FieldReader:
 
     With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
     can be read twice, and there are ``record_count`` records, if the footers tell. ``renew`` is
-    called before a reading, and ``share`` told of how far it is.
+    called before a reading, and ``share`` told of how far it is. Of the columns ``coded``, which
+    are places in dictionaries, ``numbering`` gives the same reader with numbers of texts.
     """
 
     connection: DuckDBPyConnection
@@ -40,6 +44,8 @@ class FieldReader:
     record_count: int | None = None
     renew: Callable[[], None] = lambda: None
     share: ReadShare = UNTOLD
+    coded: frozenset[str] = frozenset()
+    numbering: Callable[[Mapping[str, TextNumbers]], FieldReader] | None = None
 
     def run(self, sql: Sql) -> DuckDBPyConnection:
         """The answer to a statement; raises duckdb.Error."""
@@ -60,7 +66,8 @@ class RecordStream:
     ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
     read. It takes what is told of each piece that is read; together these have the ``size``.
     ``cheap`` ones may be read twice to save time; ``record_count`` is how many there are, if the
-    footers tell.
+    footers tell. Columns ``coded``, by the names that they have in the
+    batches, are places in dictionaries.
     """
 
     fields: Fields
@@ -68,29 +75,41 @@ class RecordStream:
     size: Callable[[], int]
     cheap: bool = False
     record_count: int | None = None
+    coded: Mapping[str, str] = field(default_factory=dict)
 
     def batches(self, share: ReadShare) -> tuple[Any, Iterator[Any]]:
         """A schema and the record batches of one reading."""
         return self.opened(share.counter(self.size))
 
     def read_by(
-        self, connection: DuckDBPyConnection, stream: Stream, share: ReadShare = UNTOLD
+        self,
+        connection: DuckDBPyConnection,
+        stream: Stream,
+        share: ReadShare = UNTOLD,
+        numbers: Mapping[str, TextNumbers] = MappingProxyType({}),
     ) -> FieldReader:
-        """Have the connection read the records, from their beginning for each statement."""
+        """Have the connection read the records, from their beginning for each statement.
+
+        Some columns have ``numbers`` in place of their texts.
+        """
         import pyarrow as pa
+
+        by_field = {self.coded[name]: made for name, made in numbers.items()}
 
         def renew() -> None:
             schema, records = self.batches(share)
-            reader = pa.RecordBatchReader.from_batches(schema, stream.watch(records))
-            connection.register(RECORDS, reader)
+            schema, records = numbered(schema, stream.watch(records), by_field)
+            connection.register(RECORDS, pa.RecordBatchReader.from_batches(schema, records))
 
         return FieldReader(
             connection,
-            self.fields,
+            replace(self.fields, numbered=frozenset(numbers)),
             cheap=self.cheap,
             record_count=self.record_count,
             renew=renew,
             share=share,
+            coded=frozenset(self.coded),
+            numbering=lambda numbers: self.read_by(connection, stream, share, numbers),
         )
 
 
@@ -125,6 +144,9 @@ def parquet_stream(layout: ParquetLayout, splits: Sequence[Split] | None = None)
         lambda: layout.records,
         cheap=True,
         record_count=None if splits else layout.records,
+        coded={
+            name: f"f{place}" for place, name in enumerate(layout.types) if name in layout.coded
+        },
     )
 
 
@@ -149,6 +171,16 @@ def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
     files = array(map(literal_path, layout.paths))
     relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
     return Fields(relation, _fields(layout), {}, dialect)
+
+
+def measured(
+    connection: DuckDBPyConnection, layout: Layout, share: ReadShare
+) -> AbstractContextManager[None]:
+    """Meanwhile tell how far DuckDB is with files that it reads by itself, if anybody waits."""
+    if not share.wanted:
+        return nullcontext()
+    size = sum(size_of(path) for path in layout.paths)
+    return share.measured(size, connection.query_progress)
 
 
 def _fields(layout: Layout) -> dict[str, Sql]:

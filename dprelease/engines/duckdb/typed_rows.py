@@ -173,13 +173,15 @@ def bits_of(value: Sql) -> Sql:
 class Fields:
     """A table of raw columns: what to select from, the SQL of each column, and its DuckDB type.
 
-    Columns without a type are texts of a CSV file in the ``dialect``.
+    Columns without a type are texts of a CSV file in the ``dialect``. Those ``numbered`` have
+    numbers of texts in them, by which may be grouped and which mean nothing before.
     """
 
     relation: Sql
     columns: Mapping[str, Sql]
     types: Mapping[str, str]
     dialect: Dialect = field(default_factory=Dialect)
+    numbered: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +211,8 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
         if group.edges is not None:
             query = binned(query, index, group, place)
             columns[f"g{index}"] = col(f"b{index}")
+        elif group.column in fields.numbered:
+            columns[f"g{index}"] = col(f"t{place}")
         elif group.private:
             columns[f"g{index}"] = _private_key(group, place)
             # A key is null where its value is: to filter by that, no key need be made.

@@ -1,5 +1,6 @@
 """The quick way is taken where it can be, and its stand-ins give the same integers."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,10 +11,12 @@ from oracle.engine import get
 
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import session as duckdb_session
+from dprelease.engines.duckdb import text_numbers
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
     ExactTable,
+    Expression,
     Grid,
     Group,
     InputColumn,
@@ -70,3 +73,34 @@ def test_an_optimizer_that_this_duckdb_lacks(path: Path, monkeypatch: pytest.Mon
         setting = "SELECT current_setting('disabled_optimizers')"
         ((names,),) = connection.execute(setting).fetchall()
     assert set(names.split(",")) == set(duckdb_session.NEVER) - {"telepathy"}
+
+
+KEYS = ("a", "\u00e9", "b", "none", "others")
+
+
+@pytest.mark.parametrize("most", [3, 1 << 17])
+@pytest.mark.parametrize(
+    "where", [None, Expression("n > 0", ("n",)), Expression("s <> 'b'", ("s",))]
+)
+def test_texts_in_dictionaries_are_grouped_by_their_numbers(
+    most: int, where: Expression | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = ["a", "b", None, "e\u0301"] * 500, ["\u00e9", "x", "b", "A"] * 500
+    for name, texts in (("1", one), ("2", two)):
+        table = pa.table({"s": texts, "n": [1.5, -7.0, 99.25, None] * 500})
+        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=1500)
+    group = Group("s", ColumnType.STRING, KEYS, KEYS[:3], null_label="none", other="others")
+    asked = replace(request(tmp_path, "parquet", group), where=where)
+    given_up = []
+
+    class Told(text_numbers.TooManyTextsError):
+        def __init__(self) -> None:
+            given_up.append(self)
+
+    monkeypatch.setattr(text_numbers, "MOST_TEXTS", most)
+    monkeypatch.setattr(text_numbers, "TooManyTextsError", Told)
+    expected = plain(get("reference").aggregate(asked))
+    assert plain(get("duckdb").aggregate(asked)) == expected
+    assert all(expected[0]) or where is not None
+    read_by_groups_alone = where is None or "s" not in where.columns
+    assert bool(given_up) == (most == 3 and read_by_groups_alone)

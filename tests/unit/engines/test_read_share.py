@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.engine import get
 
+from dprelease.engines.common import read_share
 from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.duckdb import engine, execute, record_codes
 from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.engines.duckdb.hash_parts import in_parts as honest_parts
-from dprelease.engines.duckdb.session import polled
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -51,8 +51,8 @@ BOUND = Bound("u", 2, 1, 2, leading=1)
 
 @pytest.fixture(autouse=True)
 def every_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dprelease.engines.common.read_share.PAUSE", 0)
-    monkeypatch.setattr("dprelease.engines.duckdb.session.PAUSE", 0.001)
+    monkeypatch.setattr(read_share, "PAUSE", 0)
+    monkeypatch.setattr(read_share, "LOOK", 0.001)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,8 @@ def test_the_share_of_records_rises_as_they_are_taken(
     assert begun < 1
     assert sum(1 for _ in batches)
     assert len(set(rise(shares))) > parts
-    assert [share for share in shares if begun < share < 1]
+    if reader != "fast":  # which reads some megabytes ahead
+        assert [share for share in shares if begun < share < 1]
 
 
 def test_the_fast_reader_is_asked_how_far_it_is(folder: Path) -> None:
@@ -164,23 +165,42 @@ def test_the_fast_reader_is_asked_how_far_it_is(folder: Path) -> None:
     assert any(0 < share < 0.98 for _ in range(50) for share in aggregated(request))
 
 
-def test_a_connection_is_polled_while_it_works() -> None:
-    answers = [40.0, -1.0, 10.0, 55.0]
-
-    class Connection:
-        def query_progress(self) -> float:
-            return answers.pop() if len(answers) > 1 else answers[0]
-
-    shares: list[float] = []
+@pytest.mark.parametrize("counted", [True, False])
+def test_bytes_of_the_process_are_looked_at_while_it_reads(
+    counted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without those that others read; where the system counts none, by what DuckDB says."""
+    now, percent, shares = [1000], [0.0], list[float]()
+    monkeypatch.setattr(read_share, "bytes_read", lambda: now[0] if counted else None)
     share = ReadShare(shares.append)
-    share.begin(1)
-    with polled(Connection(), share):  # type: ignore[arg-type]
-        while len(shares) < 4:
+
+    def come_to(wanted: float) -> None:
+        while not shares or shares[-1] != pytest.approx(wanted):
             time.sleep(0.001)
-    asked = len(shares)
-    assert shares[:4] == pytest.approx([0.55, 0.55, 0.55, 0.55])
+
+    with share.measured(100, lambda: percent[0]):
+        share.begin(2)
+        share.beside(300)
+        now[0], percent[0] = 1350, 50
+        come_to(0.25)
+        share.read(1)
+        percent[0] = 0  # of the next statement
+        share.begin(1)
+        come_to(0.5)
+        now[0], percent[0] = 1400, 50
+        come_to(0.75)
+    told = len(shares)
     time.sleep(0.01)
-    assert len(shares) == asked
+    assert len(shares) == told
+    assert shares == sorted(shares)
+
+
+def test_the_system_counts_what_this_process_reads(folder: Path) -> None:
+    before = read_share.bytes_read()
+    if before is None:
+        pytest.skip("this system doesn't count them")
+    size = len((folder / "t.csv").read_bytes())
+    assert size <= (read_share.bytes_read() or 0) - before < 2 * size
 
 
 def test_nobody_is_told_and_nothing_polled_if_nobody_waits(
@@ -220,7 +240,7 @@ def test_readings_share_what_is_left() -> None:
 
 def test_no_more_than_some_shares_a_second_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("dprelease.engines.common.read_share.PAUSE", 20)
+    monkeypatch.setattr(read_share, "PAUSE", 20)
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     shares: list[float] = []
     share = ReadShare(shares.append)

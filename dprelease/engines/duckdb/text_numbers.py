@@ -1,0 +1,96 @@
+"""Numbers in place of texts that come as places in dictionaries: to group by numbers is quicker.
+
+A text has its number from the first dictionary of a reading that holds it, so what numbers mean is
+known once everything is read. Rows are grouped by them, and nothing else: which groups there are,
+and what is in each, does not depend on the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dprelease.engines.common.request_content import content_of
+from dprelease.model import AggregateRequest, ColumnType
+
+MOST_TEXTS = 1 << 17
+MOST_CHARACTERS = 1 << 24  # of all texts
+
+
+class TooManyTextsError(Exception):
+    """There are more texts than numbers are given to."""
+
+
+class TextNumbers:
+    """The numbers of the texts of one column, in one reading."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._characters = 0
+        self._dictionary: Any = None  # the last one, and the numbers of its texts
+        self._of_dictionary: Any = None
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether there were too many texts."""
+        return len(self._numbers) > MOST_TEXTS or self._characters > MOST_CHARACTERS
+
+    def of(self, places: Any) -> Any:
+        """The numbers of a column of places in a dictionary; raises TooManyTextsError."""
+        import pyarrow as pa
+
+        dictionary = places.dictionary
+        if self._dictionary is None or not dictionary.equals(self._dictionary):
+            numbers = [self._number(text) for text in dictionary.to_pylist()]
+            self._dictionary, self._of_dictionary = dictionary, pa.array(numbers, pa.int32())
+        return self._of_dictionary.take(places.indices)
+
+    def table(self, number: str, text: str) -> Any:
+        """A table of the texts that were met, with these names of its columns."""
+        import pyarrow as pa
+
+        texts = pa.array(self._numbers, pa.string())
+        return pa.table({number: pa.array(range(len(texts)), pa.int32()), text: texts})
+
+    def _number(self, text: str) -> int:
+        number = self._numbers.setdefault(text, len(self._numbers))
+        if number == len(self._numbers) - 1:
+            self._characters += len(text)
+            if self.exceeded:
+                raise TooManyTextsError
+        return number
+
+
+def numbered(
+    schema: Any, batches: Iterator[Any], numbers: Mapping[str, TextNumbers]
+) -> tuple[Any, Iterator[Any]]:
+    """Schema and batches with the numbers of the texts in place of some columns."""
+    import pyarrow as pa
+
+    for name in numbers:
+        schema = schema.set(schema.get_field_index(name), pa.field(name, pa.int32()))
+
+    def made() -> Iterator[Any]:
+        for batch in batches:
+            columns = {
+                name: numbers[name].of(column) if name in numbers else column
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            }
+            yield pa.record_batch(columns, schema=schema)
+
+    return schema, made()
+
+
+def only_grouped_by(request: AggregateRequest) -> set[str]:
+    """The columns of texts that nothing reads but groups of declared keys."""
+    content = content_of(request)
+    computed = (column.expression for column in request.inputs)
+    expressions = (request.where, *content.conditions, *computed)
+    read = {name for expression in expressions if expression for name in expression.columns}
+    texts = {
+        column.name
+        for column in request.inputs
+        if column.type is ColumnType.STRING and not column.opaque
+    }
+    grouped = {group.column for group in request.groups if not group.private}
+    return (texts & grouped) - read - set(content.values)
