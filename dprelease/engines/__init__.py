@@ -5,9 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 
 from dprelease.engines.base import Engine
-from dprelease.engines.registry import ENGINES
+from dprelease.engines.registry import ENGINES, ON_CLUSTERS
+from dprelease.errors import Complaint, ExitCode, Failure
 
-__all__ = ["ENGINES", "Engine", "get"]
+__all__ = ["ENGINES", "Engine", "get", "in_session"]
 
 
 def get(name: str) -> Engine:
@@ -15,4 +16,14 @@ def get(name: str) -> Engine:
     if name not in ENGINES:
         raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
     engine: Engine = import_module(ENGINES[name]).ENGINE
+    return engine
+
+
+def in_session(name: str, session: object) -> Engine:
+    """The engine in a session of a cluster; raises Failure(SPEC) for one that works in none."""
+    if name not in ON_CLUSTERS:
+        message = f'a session of a cluster is given, but the engine is "{name}"'
+        hint = f"write engine = {' or '.join(map(repr, sorted(ON_CLUSTERS)))}"
+        raise Failure(ExitCode.SPEC, Complaint("E418", message, hint, key="data.engine"))
+    engine: Engine = import_module(ENGINES[name]).ENGINE.on(session)
     return engine

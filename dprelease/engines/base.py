@@ -66,6 +66,13 @@ def lost(message: str = "the data could not be read to its end") -> Failure:
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, hint, key="data.path"))
 
 
+def cluster_failed() -> Failure:
+    """The cluster did not come to its end after the charge; a retry is free."""
+    hint = "check that its master and workers run, then run the same spec again: it costs nothing"
+    message = "the cluster failed before all data was read"
+    return Failure(ExitCode.AFTER_CHARGE, Complaint("E511", message, hint, key="data.engine"))
+
+
 def out_of_memory() -> Failure:
     """Memory ran out after the charge; a retry with more of it is free."""
     hint = "give it more, such as DPRELEASE_MEMORY=2GB, and run the same spec again: it is free"

@@ -116,9 +116,10 @@ class Sql:
             made += f" GROUP BY {_listed(group)}"
         return Sql(made if limit is None else f"{made} LIMIT {literal(limit)}")
 
-    def subquery(self, name: str) -> Sql:
-        """The rows of a query as a relation."""
-        return Sql(f"({self}) AS {col(name)}")
+    def subquery(self, name: str, columns: Sequence[str] = ()) -> Sql:
+        """The rows of a query as a relation, with other names of its columns if they are given."""
+        names = f"({_listed(map(col, columns))})" if columns else ""
+        return Sql(f"({self}) AS {col(name)}{names}")
 
     def layer(self, columns: Mapping[str, Value], keep: bool = True) -> Sql:
         """``(SELECT *, expression AS name ... FROM self)``; without ``keep`` only what is new."""

@@ -26,11 +26,16 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the table is: ``pattern`` is an absolute file, glob or directory."""
+    """Where the table is: ``pattern`` is an absolute file, glob or directory, or a URI of one."""
 
     pattern: str
     format: str  # "csv" | "parquet"
     dialect: Dialect = field(default_factory=Dialect)
+
+    @property
+    def remote(self) -> bool:
+        """Whether it is at a URI, and no file of this machine is a part of it."""
+        return "://" in self.pattern
 
 
 class MeasureKind(StrEnum):

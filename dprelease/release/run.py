@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from dprelease.engines import Engine, get
+from dprelease.engines import Engine, get, in_session
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
@@ -70,6 +70,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     allow_outside_lists: bool = False,
     progress: Callable[[str], None] | None = None,
     watcher: Callable[[Stage], None] | None = None,
+    spark: object = None,
     entropy: Entropy | None = None,
 ) -> Result:
     """Release what the spec says, charging the ledger.
@@ -81,7 +82,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
     ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
     another ledger or output, and ``new_noise``. ``allow_outside_lists`` is for ``load``, if the
-    spec is not loaded yet. ``entropy`` is for tests: a real run draws from the operating system.
+    spec is not loaded yet. ``spark`` is a session of Spark, in place of the machine's, for a spec
+    with that engine. ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
     stages = Stages(progress, watcher)
@@ -97,7 +99,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
         runs = {run.run_id: run for run in book.entries()}
-        engine = get(release.data.engine)
+        engine_name = release.data.engine
+        engine = get(engine_name) if spark is None else in_session(engine_name, spark)
         name = current_run(release, runs, new_noise=new_noise)
         if name in runs:
             drawn = partial(is_of, payload=book.sealed(name))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeVar
 
+from dprelease.engines.registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     About,
@@ -141,6 +142,10 @@ def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> 
     # Imported here for start-up: most specs have none.
     from dprelease.spec.checks.record_tables import resolve_perturbs
 
+    engine = parts.data.model.engine
+    if engine in WITHOUT_RECORDS:
+        message = f'engine = "{engine}" makes no record-level tables'
+        parts.data.complain("E111", message, 'leave engine out: "duckdb" makes them', "engine")
     return resolve_perturbs(parts, context, queries)
 
 
@@ -199,7 +204,7 @@ def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
         for end in ("", "-*", ".*")
     ]
     barred += [("the ledger's witness", absolute(base, witness))] if witness is not None else []
-    if data is not None and parts.data.model.path is not None:
+    if data is not None and not data.source.remote and parts.data.model.path is not None:
         every = absolute(base, parts.data.model.path)
         barred.append(("the data", data.source.pattern))
         if every != data.source.pattern:

@@ -36,6 +36,22 @@ def test_each_command_of_budget_has_an_example(cli, command):
     assert f"Example:\n    dprelease budget {command}" in answer.out
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        (),
+        *((command,) for command in COMMANDS),
+        *(("budget", command) for command in ("show", "verify", "export", "witness")),
+    ],
+)
+def test_no_help_is_wider_than_80_columns(cli, command):
+    assert max(map(len, cli(*command, "--help").out.splitlines())) <= 80
+
+
+def test_help_is_no_wider_on_a_wide_terminal(cli):
+    assert max(map(len, cli("plan", "--help", COLUMNS="200").out.splitlines())) <= 80
+
+
 def test_a_group_without_its_command_shows_its_help(cli):
     answer = cli("budget")
     assert (answer.code, answer.out) == (2, "")

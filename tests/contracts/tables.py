@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from oracle.engine import get
 
 from dprelease import engines
+from dprelease.engines.registry import WITHOUT_RECORDS
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -26,6 +27,8 @@ from dprelease.model import (
 
 # The engines that answer every request of the vocabulary: all that are registered, and the oracle.
 ENGINES = [*engines.ENGINES, "reference"]
+# Those that give the codes of single records, too.
+RECORD_ENGINES = [name for name in ENGINES if name not in WITHOUT_RECORDS]
 FORMS = ["csv", "csv files", "parquet", "parquet files"]
 
 T = ColumnType

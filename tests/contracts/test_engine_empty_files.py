@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from oracle.engine import get
-from tables import ENGINES, T, asked, by_key, hidden, keyed
+from tables import ENGINES, RECORD_ENGINES, T, asked, by_key, hidden, keyed
 
 from dprelease.model import (
     AggregateRequest,
@@ -82,6 +82,7 @@ def check(source: Source, records: int) -> None:
     for engine in ENGINES:
         every = AggregateRequest(source, inputs, (), (RECORDS,))
         assert asked(engine, every) == [[records]]
+    for engine in RECORD_ENGINES:
         wanted = RecordRequest(source, inputs, (G, *([X] if numbers else [])))
         batches = get(engine).records(wanted).reveal()
         codes = Counter(pair for each in batches for pair in zip(*each, strict=True))

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.engine import get
-from tables import ENGINES, FORMS, OPAQUE, T, inputs, keyed, sql, written
+from tables import FORMS, OPAQUE, RECORD_ENGINES, T, inputs, keyed, sql, written
 from thorough import examples
 
 from dprelease.engines.common.files import lay_out
@@ -176,7 +176,7 @@ def test_aggregates_over_one_cell_keep_the_same_records(
     measures = (Measure(MeasureKind.RECORDS), Measure(MeasureKind.SUM, X))
     asked = AggregateRequest(source, inputs(TYPES), (G,), measures, bound=bound)
     points = AggregateRequest(source, inputs(TYPES), (), (), bound=bound, points=X)
-    for engine in ENGINES:
+    for engine in RECORD_ENGINES:
         found = codes(engine, labelled)
         records, sums = ([0] * len(G.labels) for _ in range(2))
         for (label, k), often in found.items():
@@ -247,7 +247,7 @@ def test_blank_files_and_tables_without_records(tmp_path: Path) -> None:
     nothing = {"s": pa.array([], pa.string()), "n": pa.array([], pa.float64())}
     pq.write_table(pa.table(nothing), tmp_path / "t.parquet")
     stored = replace(request, source=Source(str(tmp_path / "t.parquet"), "parquet"))
-    for engine in ENGINES:
+    for engine in RECORD_ENGINES:
         assert codes(engine, request) == {(0, 2): 1}
         for asked in (empty, stored):
             assert codes(engine, asked) == codes(engine, replace(asked, bound=bound)) == {}
@@ -304,7 +304,7 @@ def test_records_of_several_batches_are_all_there(tmp_path: Path) -> None:
 # --- what is refused -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", RECORD_ENGINES)
 @pytest.mark.parametrize(
     "columns",
     [(), (Group("g", T.STRING, (), private=True),), (replace(X, null_fill=None),)],
@@ -359,7 +359,7 @@ def test_files_that_change_meanwhile_are_found_out(
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", RECORD_ENGINES)
 def test_a_file_that_is_gone_is_lost_when_the_first_batch_is_asked_for(
     engine: str, tmp_path: Path
 ) -> None:

@@ -142,6 +142,11 @@ def _lines(text: str, width: int = 100) -> Lines:
 VARIABLES = {
     "DPRELEASE_MEMORY": "how much memory DuckDB may take, such as `2GB`: "
     "[Memory](../explanation/measurements.md#memory)",
+    "DPRELEASE_SPARK_PLAIN_SHUFFLE": "if `1`, rows may lie unencrypted on disks of a cluster: "
+    "[On a cluster](../how-to/cluster.md)",
+    "JAVA_HOME": "where Java is, for Spark, if not on the path",
+    "PYSPARK_PYTHON": "the Python of Spark's workers, if not this one",
+    "SPARK_REMOTE": "the server of Spark Connect to work on",
     "NO_COLOR": "if not empty, no colour on a terminal",
     "TERM": "if `dumb`, the output is not taken for a terminal",
     "COLUMNS": "how many columns a terminal is taken to have",

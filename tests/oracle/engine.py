@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oracle.aggregate import answer
 from oracle.expressions import evaluate
+from oracle.in_process import SmallSplits
 from oracle.parquet import check_parquet, parquet_records
 from oracle.record_codes import batches
 from oracle.values import Record, declared, text_record
@@ -67,8 +68,13 @@ ENGINE = Reference()
 
 
 def get(name: str) -> Engine:
-    """The engine of that name; ``reference`` is this one, which is in no registry."""
-    return ENGINE if name == ENGINE.name else engines.get(name)
+    """The engine of that name; ``reference`` is this one, which is in no registry.
+
+    Spark's has its tasks run here, by a cluster that is none, in many small splits.
+    """
+    if name == ENGINE.name:
+        return ENGINE
+    return SmallSplits() if name == "spark" else engines.get(name)
 
 
 def _batches(request: RecordRequest, share: Share | None) -> Iterator[tuple[Codes, ...]]:

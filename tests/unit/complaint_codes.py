@@ -57,9 +57,15 @@ CODE_TABLE: tuple[Code, ...] = (
     Code("E411", "engines", "a step with too many digits"),
     Code("E412", "engines", "a column of another type than declared"),
     Code("E413", "engines", "an unusable amount of memory is asked for"),
+    Code("E414", "engines", "Spark, or Java for it, is not installed"),
+    Code("E415", "engines", "Spark can't be begun or reached, or gives no answer"),
+    Code("E416", "engines", "machines of a cluster with other versions"),
+    Code("E417", "engines", "a setting of Spark that would write values of the data down"),
     # E5xx: after the charge. E502 to E505 were once the output's: see E8xx
+    Code("E418", "engines", "a session of a cluster for an engine that has none"),
     Code("E501", "engines", "the data could not be read to its end"),
     Code("E510", "engines", "memory ran out while the data was read"),
+    Code("E511", "engines", "the cluster failed while the data was read"),
     Code("E590", "cli.run", "complete, but standard output can't be written"),
     Code("E591", "cli.run", "complete, but an internal error in telling so"),
     Code(

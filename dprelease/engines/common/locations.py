@@ -8,7 +8,7 @@ import re
 from typing import Any, BinaryIO, cast
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_WILD = re.compile(r"[*?\[]")
+_WILD = re.compile(r"[*\[]")  # what follows a question mark is for the file system
 
 
 def is_uri(path: str) -> bool:
@@ -37,11 +37,12 @@ def uris_of(pattern: str, suffix: str) -> list[str]:
     """
     from pyarrow import fs
 
-    folder, _, last = pattern.rpartition("/")
+    place, options = _parted(pattern)
+    folder, _, last = place.rpartition("/")
     if _WILD.search(folder):
         raise OSError("only the last part of a URI may have wildcards")
     if _WILD.search(last):
-        return [uri for uri, name in _inside(folder) if fnmatch.fnmatchcase(name, last)]
+        return [uri for uri, name in _inside(folder, options) if fnmatch.fnmatchcase(name, last)]
     system, inside = _system(pattern)
     kind = system.get_file_info(inside).type
     if kind == fs.FileType.File:
@@ -49,17 +50,23 @@ def uris_of(pattern: str, suffix: str) -> list[str]:
     if kind != fs.FileType.Directory:
         return []
     ending = "." + suffix
-    return [uri for uri, name in _inside(pattern) if name.lower().endswith(ending)]
+    return [uri for uri, name in _inside(place, options) if name.lower().endswith(ending)]
 
 
-def _inside(folder: str) -> list[tuple[str, str]]:
+def _parted(uri: str) -> tuple[str, str]:
+    """The place, and what follows it for the file system, such as its region."""
+    place, mark, options = uri.partition("?")
+    return place, mark + options
+
+
+def _inside(folder: str, options: str) -> list[tuple[str, str]]:
     """The files of a folder, each with its name, sorted."""
     from pyarrow import fs
 
-    system, inside = _system(folder)
+    system, inside = _system(folder + options)
     files = system.get_file_info(fs.FileSelector(inside))
     names = sorted(file.base_name for file in files if file.type == fs.FileType.File)
-    return [(f"{folder.rstrip('/')}/{name}", name) for name in names]
+    return [(f"{folder.rstrip('/')}/{name}{options}", name) for name in names]
 
 
 def _system(uri: str) -> tuple[Any, str]:

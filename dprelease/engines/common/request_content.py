@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TypeVar
 
 from dprelease.engines.base import bad_data
@@ -96,6 +97,13 @@ def additive_places(request: AggregateRequest) -> tuple[int, ...] | None:
     if others and len(others) == len(request.measures):
         return None
     return tuple(place for place in range(len(request.measures)) if place not in others)
+
+
+def held_at_once(request: AggregateRequest) -> int:
+    """How many integers are counted at once: the number of each public cell, and all of its own."""
+    cells = prod(len(group.labels) for group in request.groups if not group.private)
+    candidates = 1 if request.scores is None else len(request.scores.texts)
+    return cells * (len(request.measures) + 2) * candidates
 
 
 NO_LABEL = -1

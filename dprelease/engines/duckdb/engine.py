@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from math import prod
 from typing import TYPE_CHECKING
 
 from dprelease.engines.base import Share
 from dprelease.engines.common.files import Layout, lay_out
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
+from dprelease.engines.common.request_content import held_at_once
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.session import (
@@ -77,15 +77,10 @@ ENGINE = DuckDB()
 def _session(
     request: AggregateRequest, paths: Sequence[str]
 ) -> AbstractContextManager[DuckDBPyConnection]:
-    """A session with memory for all aggregates, and for units or points, held all at once.
-
-    There are as many aggregates as measures, the cell and its records, for every public cell.
-    """
-    cells = prod(len(group.labels) for group in request.groups if not group.private)
-    candidates = 1 if request.scores is None else len(request.scores.texts)
+    """A session with memory for all aggregates, and for units or points, held all at once."""
     room = 0 if request.points is None else ROOM_FOR_POINTS
     room = room if request.bound is None else ROOM_FOR_UNITS
-    return session(paths, cells * (len(request.measures) + 2) * candidates, room)
+    return session(paths, held_at_once(request), room)
 
 
 def from_parquet(request: AggregateRequest, share: ReadShare = UNTOLD) -> Answer:

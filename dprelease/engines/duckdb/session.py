@@ -87,6 +87,7 @@ def _settings(paths: Sequence[str], integers: int, room: int, threads: int) -> d
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
+        "arrow_large_buffer_size": True,  # texts of a batch may be longer than 2 GiB
         "allow_persistent_secrets": False,  # nothing of the user's home is looked at
         "python_enable_replacements": False,  # a name is no variable of ours
         "allowed_paths": array(allowed),

@@ -49,6 +49,7 @@ class ParquetLayout:
     ``types`` gives the Arrow type of each column as the reader hands it on. Texts of the columns
     ``coded`` come as places in a dictionary: faster, and the same texts. ``records`` is their
     number by the footers, ``batch`` how many are read at once; neither decides what is read.
+    ``row_groups`` has, for each file, the bytes of each row group: of the columns that are read.
     """
 
     paths: tuple[str, ...]
@@ -56,6 +57,7 @@ class ParquetLayout:
     coded: frozenset[str]
     records: int
     batch: int
+    row_groups: tuple[tuple[int, ...], ...]
 
     def duckdb_types(self) -> dict[str, str]:
         """The DuckDB type of each column."""
@@ -68,6 +70,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     wanted = columns_read(inputs)
     sizes = dict.fromkeys((column.name for column in wanted), 0)
     types_of_files: list[dict[str, Any]] = []
+    row_groups: list[tuple[int, ...]] = []
     records = 0
     for path in paths:
         with _opened(path, source.pattern) as file:
@@ -75,8 +78,11 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
                 {column.name: _found(file, column, source.pattern) for column in wanted}
             )
             records += file.metadata.num_rows
-            for name in sizes:
-                sizes[name] += _size(file, name)
+            of_columns = {name: _sizes(file, name) for name in sizes}
+            for name, of_groups in of_columns.items():
+                sizes[name] += sum(of_groups)
+            groups = zip([1] * file.num_row_groups, *of_columns.values(), strict=True)
+            row_groups.append(tuple(map(sum, groups)))
     if any(types != types_of_files[0] for types in types_of_files):
         raise bad_data(
             "E407",
@@ -91,7 +97,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     }
     batch = BATCH_BYTES * records // max(sum(sizes.values()), 1)
     return ParquetLayout(
-        tuple(paths), types, frozenset(coded), records, max(1, min(batch, BATCH_ROWS))
+        paths, types, frozenset(coded), records, max(1, min(batch, BATCH_ROWS)), tuple(row_groups)
     )
 
 
@@ -122,13 +128,11 @@ def _opened(path: str, pattern: str) -> Any:
     return file
 
 
-def _size(file: Any, name: str) -> int:
-    """Bytes of a column before compression, by the footer."""
+def _sizes(file: Any, name: str) -> list[int]:
+    """Bytes of a column before compression in each row group, by the footer."""
     footer, leaf = file.metadata, _leaf(file, name)
-    if leaf is None:
-        return 0
     groups = (footer.row_group(place) for place in range(footer.num_row_groups))
-    return sum(group.column(leaf).total_uncompressed_size for group in groups)
+    return [0 if leaf is None else group.column(leaf).total_uncompressed_size for group in groups]
 
 
 def _leaf(file: Any, name: str) -> int | None:

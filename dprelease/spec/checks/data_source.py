@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Literal
 
+from dprelease.engines.registry import ON_CLUSTERS
 from dprelease.model import Data, Dialect, Source
 from dprelease.spec.checks.columns.domains import UNPRINTABLE
 from dprelease.spec.checks.paths import PERIOD, absolute, fill_period, fixed_part, has_wildcards
@@ -63,13 +64,18 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
     if model.path is None:
         return None
     written = fill_period(model.path, period)
-    if "://" in written:
-        hint = "copy the data to this machine first"
+    remote = "://" in written and not written.startswith("file:")
+    if "://" in written and not (remote and model.engine in ON_CLUSTERS):
+        hint = 'write a path, or a URI beside engine = "spark"'
         part.complain("E228", f"{show(written)} is not a local path", hint, "path")
+        return None
+    if remote and "@" in written:
+        hint = "credentials belong to the machine: set them in its environment"
+        part.complain("E228", "a URI of data must not hold credentials", hint, "path")
         return None
     data_format = part.attempt(lambda: _format(part, written), "path")
     snapshot = None if model.snapshot is None else fill_period(model.snapshot, period)
-    source = Source(absolute(base, written), data_format or "csv", dialect)
+    source = Source(written if remote else absolute(base, written), data_format or "csv", dialect)
     return Data(source, written, model.engine, snapshot)
 
 

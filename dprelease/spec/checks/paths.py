@@ -53,6 +53,8 @@ def holds(directory: str, path: str) -> bool:
 def reads(source: Source, path: str) -> bool:
     """Say whether a file is, or may be taken for, a part of the data. Nothing is opened."""
     pattern = source.pattern
+    if source.remote:
+        return False
     if not has_wildcards(pattern):
         return holds(pattern, path)
     real = os.path.realpath(path)
@@ -101,7 +103,7 @@ def check_output(
     hint = "choose a directory of its own, away from the data"
     spot = ("output", "path")
     inside = [what for what, path in others if holds(output, path)]
-    if data is not None:
+    if data is not None and not data.source.remote:
         pattern = data.source.pattern
         place = fixed_part(pattern)
         if holds(output, place):

@@ -7,7 +7,7 @@ and a value is what its key reads or it is left out. Nothing changes after readi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import (
     Any,
     ClassVar,
@@ -22,7 +22,7 @@ from typing import (
 
 from dprelease.spec.complaints.places import Path
 from dprelease.spec.complaints.reporter import Refused, no_word
-from dprelease.spec.complaints.wording import listed, show
+from dprelease.spec.complaints.wording import show
 from dprelease.spec.toml.tree import MAX_VALUES, TooMany
 
 NOT_YET = "not available in this version"
@@ -123,25 +123,20 @@ class Key(Generic[T]):
 
 
 class Choice(Key[T]):
-    """A key that takes one of the words of a ``Literal[...]``, or of the names of a registry.
+    """A key that takes one of the words of a ``Literal[...]``, or of the names of a registry."""
 
-    ``later`` holds words that belong to the format but not to this version.
-    """
-
-    def __init__(  # noqa: PLR0913 - what a key states
+    def __init__(
         self,
         words: object,
         default: T,
         meaning: str = "",
         absent: str = "-",
         *,
-        later: Collection[str] = (),
         remedy: str | None = None,
     ) -> None:
         self.read, self.default, self.meaning, self.remedy = self._word, default, meaning, remedy
         self.absent = "required" if remedy else absent if default is None else f'"{default}"'
         self._words = words
-        self.later = later
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -154,9 +149,6 @@ class Choice(Key[T]):
     def _word(self, value: object) -> Any:
         if isinstance(value, str) and value in self.words:
             return value
-        if isinstance(value, str) and value in self.later:
-            message = f"{self._name} = {show(value)} is {NOT_YET}"
-            raise Refused(message, f"use {listed(self.words)}", "E104")
         raise no_word(value, self._name, self.words)
 
 

@@ -86,7 +86,7 @@ class DataSection(Section, header="[data]"):
     format = Choice[Format | None](
         Format, None, "`.csv`, `.tsv`, `.txt` are CSV; `.parquet`, `.pq` Parquet", "by suffix"
     )
-    engine = Choice[str](ENGINES, "duckdb", "what reads the data", later=("spark",))
+    engine = Choice[str](ENGINES, "duckdb", "what reads the data")
     snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")
     delimiter = Key(option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
     quote = Key(option, 'one ASCII character; `""` means that fields are never quoted', '`"`')

@@ -51,7 +51,6 @@ STRUCTURE = [
     ("[ledger]", "[[derived]]\nname = 'd'\n[ledger]", "E104", 15, 1, "not available", ""),
     ("[ledger]", '[report]\nformats = ["pdf"]\n[ledger]', "E105", 16, 12, '"pdf" is no', "md"),
     ("[ledger]", '[report]\nformats = ["md","md"]\n[ledger]', "E105", 16, 17, "twice", ""),
-    ('path = "staff.csv"', 'path = "staff.csv"\nengine = "spark"', "E104", 8, 10, "spark", "duck"),
     ('path = "staff.csv"', 'path = "staff.csv"\nengine = "reference"', "E105", 8, 10, "engine",
      "duckdb"),
     ('statistic = "count"', 'statistic = "cont"', "E101", 31, 13, 'unknown statistic "cont"',

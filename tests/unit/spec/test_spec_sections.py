@@ -37,7 +37,7 @@ class Outer(Section):
     shown = Key(flag)
     words = Choice[Colour](Colour, "green")
     colour = Choice[Colour | None](Colour, None)
-    paint = Choice[Colour](Colour, "red", later=("blue",))
+    paint = Choice[Colour](Colour, "red")
     inner = Key(nested(Inner))
     many = Key(list_of(nested(Inner)))
 
@@ -109,14 +109,6 @@ def test_a_choice_takes_nothing_but_its_words(value):
     assert why.hint in {'use "red" or "green"', 'did you mean "red"?'}
 
 
-def test_a_word_of_a_later_version_is_said_to_be_one():
-    _, wrong = Outer.read({"title": "t", "paint": "blue"})
-    why = wrong[0].why
-    assert isinstance(why, Refused)
-    assert (why.code, why.hint) == ("E104", 'use "red" or "green"')
-    assert why.message == 'paint = "blue" is not available in this version'
-
-
 def test_findings_in_nested_tables_and_lists_have_their_place():
     content = {
         "title": "t",
@@ -160,6 +152,5 @@ def test_choices_in_the_table_state_the_type_of_their_words():
                     assert get_origin(literal) is Literal
                     assert key.words == get_args(literal)
                 assert key.default is None if optional else key.default in key.words
-                assert not set(key.later) & set(key.words)
                 checked += 1
     assert checked >= 8

@@ -1,0 +1,1 @@
+"""The Spark engine: it schedules, shuffles and retries; DuckDB counts in every task."""

@@ -1,0 +1,290 @@
+"""A Spark session: found or begun, held to what must not be logged, and given tasks.
+
+Only the data's place stands in a spec. What is the machine's comes from an active session, from
+``SPARK_REMOTE``, or from what Spark reads by itself: ``spark-defaults.conf``, ``MASTER`` and
+``PYSPARK_SUBMIT_ARGS``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dprelease.engines.base import bad_data
+from dprelease.engines.common.locations import open_binary
+from dprelease.engines.spark.cluster import ClusterError, Stage
+from dprelease.engines.spark.messages import Message
+from dprelease.engines.spark.versions import hash_of_text, versions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dprelease.engines.base import Share
+
+T = TypeVar("T")
+
+SCHEMA = "bucket bigint, kind int, body binary"
+AT_ONCE = 32  # messages, of up to 8 MiB, that a task is handed at once
+PATIENCE = 50.0  # seconds for a session to begin, or for the first tasks
+PROBES = 16
+BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+ENCRYPTION = "spark.io.encryption.enabled"
+PLAIN_SHUFFLE = "DPRELEASE_SPARK_PLAIN_SHUFFLE"
+
+OWN_SETTINGS = {
+    ENCRYPTION: "true",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.app.name": "dprelease",
+}
+"""Of a session that we begin. Those of the machine come first, but for the first one."""
+
+
+def session_of_machine() -> Any:
+    """The active session, or a new one by what the machine says; raises Failure(DATA)."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise bad_data(
+            "E414", "the Spark engine is not installed", "pip install 'dprelease[spark]'"
+        ) from None
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    remote = os.environ.get("SPARK_REMOTE")
+    if not remote and not _has_java():
+        raise bad_data(
+            "E414",
+            "Spark needs Java, and there is none",
+            "install Java 17 or a later one, or set JAVA_HOME",
+        )
+    # Workers on this machine would else run another Python than ours, without our packages.
+    if not os.environ.get("PYSPARK_PYTHON"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder
+    if not remote:
+        for key, value in OWN_SETTINGS.items():
+            builder = builder.config(key, value)
+    return _in_time(builder.getOrCreate)
+
+
+def _has_java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which(os.path.join(home, "bin", "java") if home else "java") is not None
+
+
+def _in_time(call: Callable[[], T]) -> T:
+    """What a call to the cluster gives; raises Failure(DATA) if it fails or takes too long.
+
+    The text of what it raises is not shown: it is long, and may name what is the machine's.
+    """
+    given: list[T] = []
+    raised: list[str] = []
+
+    def answer() -> None:
+        try:
+            given.append(call())
+        except Exception as problem:
+            raised.append(type(problem).__name__)
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    if given:
+        return given[0]
+    what = f"it failed ({raised[0]})" if raised else f"no answer in {PATIENCE:.0f} seconds"
+    raise bad_data(
+        "E415",
+        f"Spark can't be used: {what}",
+        "check its master, its workers and the versions of Java and Python there",
+    )
+
+
+class SparkCluster:
+    """See ``Cluster``. Only the DataFrame API is used, so that Spark Connect does."""
+
+    def __init__(self, session: Any) -> None:
+        self._spark = session
+
+    def check(self, paths: Sequence[str]) -> None:
+        """See ``Cluster``. A session that would write down what it moves is refused."""
+        check_settings(lambda key: self._spark.conf.get(key, None) or "")
+        ends = [*paths[:1], *paths[1:][-1:]]
+        probes = _in_time(lambda: self._collect(PROBES, partial(_probe, ends), []))
+        own = json.loads(_probe(ends, 0)[0].body)
+        for probe in probes:
+            there = json.loads(probe.body)
+            for name, version in own["versions"].items():
+                if there["versions"].get(name) != version:
+                    raise bad_data(
+                        "E416",
+                        f"executors have another {name} than this process has",
+                        "install the same versions on all machines",
+                    )
+            if there["hash"] != own["hash"]:
+                raise bad_data("E416", "executors compute other hashes", "use machines of one kind")
+            if not there["opened"]:
+                raise bad_data(
+                    "E402",
+                    "executors can't read the data at its path",
+                    "put it where all machines reach it, such as a URI or a mounted folder",
+                )
+
+    def answers(self) -> bool:
+        """See ``Cluster``."""
+        try:
+            return self._spark.range(1).count() == 1  # type: ignore[no-any-return]
+        except Exception:
+            return False
+
+    def run(
+        self,
+        tasks: int,
+        first: Callable[[int], Iterator[Message]],
+        later: Sequence[Stage],
+        share: Share | None = None,
+    ) -> Sequence[Message]:
+        """See ``Cluster``."""
+        total = tasks + sum(stage.partitions for stage in later)
+        try:
+            with self._watched(total, share), self._small_batches():
+                return self._collect(tasks, first, later)
+        except Exception as problem:
+            # its text has that of Java's exceptions, and logs of tasks
+            raise ClusterError(type(problem).__name__) from None
+
+    def _collect(
+        self,
+        tasks: int,
+        first: Callable[[int], Iterable[Message]],
+        later: Sequence[Stage],
+    ) -> list[Message]:
+        frame = self._spark.range(0, tasks, 1, tasks).mapInArrow(partial(_begun, first), SCHEMA)
+        for stage in later:
+            frame = frame.repartition(stage.partitions, "bucket")
+            frame = frame.mapInArrow(partial(_continued, stage.task), SCHEMA)
+        return [Message(row.bucket, row.kind, bytes(row.body)) for row in frame.collect()]
+
+    @contextmanager
+    def _small_batches(self) -> Iterator[None]:
+        """Hand tasks few messages at a time: an Arrow column has at most 2 GiB."""
+        before = self._spark.conf.get(BATCH_ROWS)
+        self._spark.conf.set(BATCH_ROWS, str(AT_ONCE))
+        try:
+            yield
+        finally:
+            self._spark.conf.set(BATCH_ROWS, before)
+
+    @contextmanager
+    def _watched(self, tasks: int, share: Share | None) -> Iterator[None]:
+        """Tell the share of tasks that are done, each second, where Spark tells of them."""
+        context = getattr(self._spark, "_sc", None)
+        if share is None or context is None:
+            yield
+            return
+        group, done = f"dprelease {id(share)}", threading.Event()
+        context.setJobGroup(group, "dprelease")
+
+        def watch() -> None:
+            tracker, finished = context.statusTracker(), {}
+            while not done.wait(1):
+                for job in tracker.getJobIdsForGroup(group):
+                    info = tracker.getJobInfo(job)
+                    for stage in info.stageIds if info else ():
+                        state = tracker.getStageInfo(stage)
+                        finished[stage] = state.numCompletedTasks if state else 0
+                share(min(sum(finished.values()) / tasks, 0.99))
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+        share(1.0)
+
+
+def check_settings(get: Callable[[str], str]) -> None:
+    """Refuse a session that would write values of the data somewhere; raises Failure(DATA)."""
+    if get(ENCRYPTION) != "true" and os.environ.get(PLAIN_SHUFFLE) != "1":
+        raise bad_data(
+            "E417",
+            f"{ENCRYPTION} is not on: rows would lie readable on the disks of executors",
+            f"switch it on, or set {PLAIN_SHUFFLE}=1 if these disks may hold the data",
+        )
+    for key, words in WRITES_VALUES.items():
+        if any(word in get(key).lower() for word in words):
+            raise bad_data(
+                "E417", f"{key} would write values of the data down", "leave that setting out"
+            )
+
+
+_LOUD = ("all", "trace", "debug")
+_DUMPS = ("heapdumponoutofmemoryerror", "heapdumppath", "flightrecorder")
+WRITES_VALUES = {
+    "spark.log.level": _LOUD,
+    "spark.executor.extraJavaOptions": _DUMPS,
+    "spark.executor.defaultJavaOptions": _DUMPS,
+    "spark.driver.extraJavaOptions": _DUMPS,
+    "spark.driver.defaultJavaOptions": _DUMPS,
+    "spark.sql.execution.pyspark.udf.logging.enabled": ("true",),
+    "spark.sql.pyspark.udf.profiler": ("memory", "perf"),
+    "spark.python.profile": ("true",),
+    "spark.python.profile.memory": ("true",),
+}
+"""Settings, and what must not be in them: logs of messages, and dumps of memory."""
+
+
+# --- in tasks ------------------------------------------------------------------------------------
+
+
+def _probe(paths: Sequence[str], number: int) -> list[Message]:
+    """What an executor has, and whether it can open the files."""
+    try:
+        for path in paths:
+            with open_binary(path) as stream:
+                stream.read(1)
+    except OSError:
+        opened = False
+    else:
+        opened = True
+    here = {"versions": versions(), "hash": hash_of_text(), "opened": opened}
+    return [Message(number, 0, json.dumps(here).encode())]
+
+
+def _begun(
+    task: Callable[[int], Iterable[Message]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield from _as_batches(task(number))
+
+
+def _continued(
+    task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    messages = (
+        Message(*row)
+        for batch in batches
+        for row in zip(*(batch.column(place).to_pylist() for place in range(3)), strict=True)
+    )
+    yield from _as_batches(task(messages))
+
+
+def _as_batches(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
+    """One message a batch: they are large."""
+    import pyarrow as pa
+
+    types = (pa.int64(), pa.int32(), pa.binary())
+    names = Message._fields
+    for message in messages:
+        columns = [pa.array([value], kind) for value, kind in zip(message, types, strict=True)]
+        yield pa.record_batch(columns, names=list(names))

@@ -1,0 +1,285 @@
+r"""What tasks do, each with a DuckDB of its own: read a split, bound units, add up, count.
+
+::
+
+    read a split --> rows by the unit's bucket --> bound --> sums by the cell's bucket --> add up
+                \-- without a bound: sums by the cell's bucket ------------------------/
+
+Sums add up over records and units. Numbers of distinct values don't: rows that are alike in cell
+and value go by the bucket of the value, and are counted where all of that value are.
+
+No task raises anything for what is in the data, or for what it is read with: Spark would write the
+text of an exception to logs. A code goes to the driver instead. Nothing here imports Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from dprelease.engines.base import out_of_memory
+from dprelease.engines.common.files import Layout, Split
+from dprelease.engines.common.request_content import (
+    additive_places,
+    distinct_places,
+    held_at_once,
+)
+from dprelease.engines.duckdb.cells import Cells, locate
+from dprelease.engines.duckdb.errors import Stream, after_charge
+from dprelease.engines.duckdb.execute import Execution
+from dprelease.engines.duckdb.group_keys import put_labels
+from dprelease.engines.duckdb.hash_parts import Part, in_parts
+from dprelease.engines.duckdb.measures import gathered, measures_of
+from dprelease.engines.duckdb.session import session
+from dprelease.engines.duckdb.sources import (
+    RECORDS,
+    FieldReader,
+    RecordStream,
+    csv_stream,
+    parquet_stream,
+)
+from dprelease.engines.duckdb.typed_rows import Rows, build_rows
+from dprelease.engines.parquet.schema import ParquetLayout
+from dprelease.engines.spark.answers import Answer
+from dprelease.engines.spark.messages import (
+    BATCH,
+    BUCKET,
+    DONE,
+    FAILED,
+    ROWS,
+    Message,
+    dealt,
+    rows_in,
+)
+from dprelease.errors import Failure, kind_of
+from dprelease.expressions.sqltext import STAR, Sql, call, col, literal
+from dprelease.model import AggregateRequest, Measure
+
+LARGEST = 1 << 30  # bytes of rows that a task holds; with more there must be more buckets
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What every task of a request knows.
+
+    ``buckets`` is how many there are to deal rows to.
+    """
+
+    request: AggregateRequest
+    layout: Layout | ParquetLayout
+    splits: tuple[Split, ...]
+    buckets: int
+
+    def records(self, splits: Sequence[Split] = ()) -> RecordStream:
+        """The records of splits, as the careful readers read them."""
+        request = self.request
+        if isinstance(self.layout, Layout):
+            return csv_stream(request.source, self.layout, request.inputs, splits)
+        return parquet_stream(self.layout, splits)
+
+
+# --- the tasks -----------------------------------------------------------------------------------
+
+
+def read(work: Work, place: int) -> Iterator[Message]:
+    """Of one split: its rows that lie in cells if units are bounded, else its answers."""
+    report = Told("read", (place,), bucket=place % work.buckets)
+    return report.around(work, lambda: _read(work, work.splits[place]))
+
+
+def bound(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
+    """The answers over all rows of the units in these buckets, no more of each than its bound."""
+    return _passed_on(work, "bound", messages, lambda bodies: _bound(work, bodies[ROWS]))
+
+
+def merge(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
+    """The answers of these buckets, added up, or counted where values are distinct."""
+    return _passed_on(work, "merge", messages, lambda bodies: _merge(work, bodies))
+
+
+@dataclass(slots=True)
+class Told:
+    """What a task says when it is done: its stage, the splits or buckets it did, what it moved."""
+
+    stage: str
+    places: tuple[int, ...] = ()
+    received: int = 0
+    sent: int = 0
+    bucket: int = 0
+
+    def around(self, work: Work, make: Callable[[], Iterable[Message]]) -> Iterator[Message]:
+        """The messages that are made, and at last that they were, or a code that says why not."""
+        try:
+            with after_charge(work.request.source):
+                for message in make():
+                    self.sent += 1
+                    yield message
+        except Failure as failure:
+            code = failure.complaints[0].code
+        except Exception as problem:
+            code = kind_of(problem)  # the name of its class: its text may quote the data
+        else:
+            words = {"stage": self.stage, "places": self.places}
+            moved = {"received": self.received, "sent": self.sent}
+            yield Message(self.bucket, DONE, json.dumps(words | moved).encode())
+            return
+        yield Message(self.bucket, FAILED, code.encode())
+
+
+Bodies = dict[int, list[bytes]]
+
+
+def _passed_on(
+    work: Work, stage: str, messages: Iterable[Message], make: Callable[[Bodies], Iterable[Message]]
+) -> Iterator[Message]:
+    """What is made of all messages, and those that tell what was done before."""
+    bodies: Bodies = {}
+    buckets: set[int] = set()
+    size = received = 0
+    for message in messages:
+        if message.kind in (DONE, FAILED):
+            yield message
+            continue
+        size += len(message.body)
+        received += 1
+        buckets.add(message.bucket)
+        if size <= LARGEST:
+            bodies.setdefault(message.kind, []).append(message.body)
+
+    def made() -> Iterable[Message]:
+        if size > LARGEST:
+            raise out_of_memory()
+        return make(bodies) if bodies else ()
+
+    yield from Told(stage, tuple(sorted(buckets)), received).around(work, made)
+
+
+# --- what they are made of ------------------------------------------------------------------------
+
+
+def _read(work: Work, split: Split) -> Iterator[Message]:
+    request = work.request
+    with _reader(work, work.records([split])) as reader:
+        if request.bound is None:
+            yield from _answers(work, reader)
+            return
+        put_labels(reader.connection, request.groups)
+        cells = locate(request, build_rows(request, reader.fields), everything=False)
+        columns = [col(name) for name in dict.fromkeys(["u", *cells.content])]
+        query = cells.relation.select([*columns, _bucket(work, ["u"])])
+        yield from dealt(_batches(reader, query), ROWS)
+
+
+def _bound(work: Work, bodies: Sequence[bytes]) -> Iterator[Message]:
+    with _reader(work, _moved(work, bodies)) as reader:
+        yield from _answers(work, reader, partial(_cells_of, work.request))
+
+
+def _answers(
+    work: Work, reader: FieldReader, cells: Callable[[Rows], Cells] | None = None
+) -> Iterator[Message]:
+    """What is asked for of these records: sums, and rows that are alike in cell and value."""
+    request = work.request
+    others = distinct_places(request)
+    messages: list[Message] = []
+
+    def take(sql: Sql, places: Sequence[int]) -> int:
+        kind = places[0] if places and places[0] in others else ROWS
+        if kind == ROWS:
+            answer = Answer(request, places)
+            query = answer.handed_on(sql, _bucket(work, answer.own))
+        else:
+            value = execution.rows.values[request.measures[kind].column or ""]
+            query = sql.subquery("alike").select([STAR, _bucket(work, [value])])
+        messages.extend(dealt(list(_batches(reader, query)), kind))
+        return 0  # the records of no cell are left out, so that their number says nothing
+
+    def alike(cells: Cells, place: int) -> Sql:
+        measure = request.measures[place]
+        rows = _counted_in(measure, cells.rows)
+        return gathered(request, cells, [*rows.values.values(), *rows.conditions.values()])
+
+    execution = Execution(request, reader, take, cells)
+    execution.additive()
+    execution.distinct(others, alike)
+    yield from messages
+
+
+def _merge(work: Work, bodies: Bodies) -> Iterator[Message]:
+    request = work.request
+    for kind, blobs in bodies.items():
+        with _reader(work, _moved(work, blobs)) as reader:
+            if kind == ROWS:
+                answer = Answer(request, additive_places(request) or ())
+                made = partial(_added_up, answer)
+            else:
+                cells = _cells_of(request, build_rows(request, reader.fields))
+                made = partial(_counted, request, replace(cells, weight="n"), kind)
+
+            def tables(part: Part, made: Callable[[Part], Sql] = made) -> list[Any]:
+                return list(_batches(reader, made(part)))
+
+            for answers in in_parts(tables):
+                yield from dealt(answers, kind)
+
+
+def _added_up(answer: Answer, part: Part) -> Sql:
+    return answer.added_up(col(RECORDS).only(part.holds(*answer.own)))
+
+
+def _counted(request: AggregateRequest, cells: Cells, place: int, part: Part) -> Sql:
+    """SQL of the number of distinct values among rows that are alike in cell and value."""
+    measure = request.measures[place]
+    cells = replace(cells, rows=_counted_in(measure, cells.rows))
+    cells = cells.within(part.holds(*cells.rows.values.values()))
+    sql = measures_of(request, cells, [measure])
+    return Answer(request, [place]).handed_on(sql, literal(0).alias(BUCKET))
+
+
+def _counted_in(measure: Measure, rows: Rows) -> Rows:
+    """The rows with nothing but what a number of distinct values is counted of."""
+    values = {name: key for name, key in rows.values.items() if name == measure.column}
+    conditions = {where: key for where, key in rows.conditions.items() if where == measure.where}
+    return replace(rows, quantities={}, values=values, conditions=conditions)
+
+
+def _cells_of(request: AggregateRequest, rows: Rows) -> Cells:
+    """Rows that were located in another task."""
+    return replace(locate(request, rows, everything=False), relation=col(RECORDS))
+
+
+def _moved(work: Work, bodies: Sequence[bytes]) -> RecordStream:
+    """Rows that came through Spark, of records of the same fields."""
+    table = rows_in(bodies)
+    return RecordStream(
+        work.records().fields,
+        lambda _count: (table.schema, iter(table.to_batches())),
+        lambda: len(table),
+    )
+
+
+@contextmanager
+def _reader(work: Work, records: RecordStream) -> Iterator[FieldReader]:
+    """The records in a DuckDB of one thread: a task has one core."""
+    stream = Stream()
+    with session((), held_at_once(work.request), threads=1) as connection, stream.explained():
+        yield records.read_by(connection, stream)
+
+
+def _batches(reader: FieldReader, query: Sql) -> Iterator[Any]:
+    """The rows of a query as Arrow tables."""
+    import pyarrow as pa
+
+    reader.renew()
+    with reader.connection.sql(str(query)).to_arrow_reader(BATCH) as batches:
+        for batch in batches:
+            yield pa.Table.from_batches([batch])
+
+
+def _bucket(work: Work, columns: Sequence[str]) -> Sql:
+    """The bucket of a row: all that are alike in these columns are in one."""
+    return (call("HASH", *map(col, columns)) % work.buckets).cast("BIGINT").alias(BUCKET)

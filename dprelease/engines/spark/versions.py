@@ -1,0 +1,23 @@
+"""Versions that must be the same wherever tasks run: then all of them compute the same."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy")
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that read and count."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"Python": python, **{name: version(name) for name in PACKAGES}}
+
+
+def hash_of_text() -> int:
+    """A number by which rows are dealt to tasks: it must be the same everywhere."""
+    import duckdb
+
+    with duckdb.connect(":memory:") as connection:
+        ((number,),) = connection.execute("SELECT HASH('dprelease', 1, NULL)").fetchall()
+    return int(number)

@@ -1,0 +1,65 @@
+"""A cluster in this process: it deals messages to tasks as Spark does, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from dprelease.engines.base import Share
+from dprelease.engines.common.files import Layout, Split
+from dprelease.engines.parquet.schema import ParquetLayout
+from dprelease.engines.spark import engine, splits
+from dprelease.engines.spark.cluster import Stage
+from dprelease.engines.spark.engine import Spark
+from dprelease.engines.spark.messages import Message
+from dprelease.model import AggregateRequest, ExactTable
+
+
+class InProcess:
+    """Runs tasks one after the other, each stage's messages in an order that is not theirs."""
+
+    def check(self, paths: Sequence[str]) -> None:
+        """All is as here."""
+
+    def answers(self) -> bool:
+        """It always does."""
+        return True
+
+    def run(
+        self,
+        tasks: int,
+        first: Callable[[int], Iterator[Message]],
+        later: Sequence[Stage],
+        share: Callable[[float], None] | None = None,
+    ) -> Sequence[Message]:
+        """See ``Cluster``."""
+        messages = [message for number in range(tasks) for message in first(number)]
+        for done, stage in enumerate(later, 1):
+            dealt: list[list[Message]] = [[] for _ in range(stage.partitions)]
+            for message in reversed(messages):
+                dealt[7 * message.bucket % stage.partitions].append(message)
+            messages = [message for part in dealt for message in stage.task(iter(part))]
+            if share is not None:
+                share(done / (len(later) + 1))
+        return messages
+
+
+class SmallSplits(Spark):
+    """Spark's engine without Spark, with few small splits and three partitions of a shuffle."""
+
+    def __init__(self) -> None:
+        super().__init__(InProcess())
+
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
+        """See ``Engine``."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(splits, "SMALLEST", 41)
+            patch.setattr(splits, "WANTED", 4)
+            patch.setattr(engine, "splits_of", _as_if_large)
+            patch.setattr(engine, "FEW", 50)
+            return super().aggregate(request, share)
+
+
+def _as_if_large(layout: Layout | ParquetLayout, finer: int) -> tuple[tuple[Split, ...], int]:
+    return splits.splits_of(layout, finer)[0], 3 * engine.PARTITION
