@@ -204,7 +204,7 @@ class Execution:
             def of_part(part: Part, place: int = place, value: str = value) -> Sql:
                 if sample is None:
                     return made(self._located(part, value), place)
-                return made(sample.within(part.holds(col(value))), place)
+                return made(sample.within(part.holds(value)), place)
 
             self._in_parts(of_part, [place], self.parts * (len(places) - done))
 
@@ -239,14 +239,14 @@ class Execution:
     def _located(self, part: Part, *columns: str) -> Cells:
         """The rows of a part, by the hash of these columns."""
         if self.cells is not None:
-            return self.cells.within(part.holds(*map(col, columns)))
-        rows = replace(self.rows, relation=self.rows.relation.only(part.holds(*map(col, columns))))
+            return self.cells.within(part.holds(*columns))
+        rows = replace(self.rows, relation=self.rows.relation.only(part.holds(*columns)))
         return locate(self.request, rows, self.reader.everything)
 
     def _of_units(self, part: Part) -> Cells:
         """The rows of a part's units."""
         if self.cells is not None:
-            return self.cells.within(part.holds(col("u")))
+            return self.cells.within(part.holds("u"))
         request, reader = self.request, self.reader
         rows = rows_of_units(part, request, reader.fields, lambda made: build_rows(request, made))
         return locate(request, rows, reader.everything)

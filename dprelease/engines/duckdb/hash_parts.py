@@ -42,11 +42,14 @@ class Part:
         """Two parts that are this one together."""
         return Part(self.index, 2 * self.of), Part(self.index + self.of, 2 * self.of)
 
-    def holds(self, *values: Sql) -> Sql | None:
-        """The condition that a row with these values is in the part; None if all are."""
+    def holds(self, *values: str | Sql) -> Sql | None:
+        """The condition that a row with these values is in the part; None if all are.
+
+        A text is the name of a column.
+        """
         if self.of == 1:
             return None
-        mixed = call("HASH", *values, "part")
+        mixed = call("HASH", *(col(one) if isinstance(one, str) else one for one in values), "part")
         return (mixed % self.of).equals(self.index)
 
 
@@ -82,7 +85,7 @@ def rows_of_units(
     if unit is not None:
         return build(replace(fields, relation=fields.relation.only(part.holds(unit))))
     rows = build(fields)
-    return replace(rows, relation=rows.relation.only(part.holds(col("u"))))
+    return replace(rows, relation=rows.relation.only(part.holds("u")))
 
 
 def first_parts(
