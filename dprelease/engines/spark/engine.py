@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dprelease.engines.base import cluster_failed, lost, out_of_memory
+from dprelease.engines.base import OUT_OF_MEMORY, cluster_failed, lost, out_of_memory
 from dprelease.engines.common.files import Layout, lay_out
 from dprelease.engines.common.request_content import distinct_places, held_at_once
 from dprelease.engines.duckdb.errors import after_charge
@@ -93,7 +93,6 @@ class Spark:
 
 
 ENGINE = Spark()
-OUT_OF_MEMORY = out_of_memory().complaints[0].code
 
 
 def failure_of(codes: set[str]) -> Failure:
