@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -21,7 +23,7 @@ from dprelease.engines.base import bad_data
 from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.messages import FAILED, Message
 from dprelease.engines.spark.workers import begun, continued, probe
-from dprelease.errors import InternalError, kind_of
+from dprelease.errors import Failure, InternalError, kind_of
 
 if TYPE_CHECKING:
     from dprelease.engines.base import Share
@@ -31,6 +33,7 @@ T = TypeVar("T")
 SCHEMA = "bucket bigint, kind int, body binary"
 AT_ONCE = 32  # messages, of up to 8 MiB, that a task is handed at once
 PATIENCE = 50.0  # seconds for a session to begin, or for the first tasks
+DESERTED = 120.0  # seconds without any executor
 PROBES = 16
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 ENCRYPTION = "spark.io.encryption.enabled"
@@ -145,8 +148,8 @@ class SparkCluster:
     def answers(self) -> bool:
         """See ``Cluster``."""
         try:
-            return self._spark.range(1).count() == 1  # type: ignore[no-any-return]
-        except Exception:
+            return bool(_in_time(lambda: self._spark.range(1).count() == 1))
+        except Failure:
             return False
 
     def run(
@@ -154,7 +157,7 @@ class SparkCluster:
         tasks: int,
         first: Callable[[int], Iterator[Message]],
         later: Sequence[Stage],
-        share: Share | None = None,
+        share: Share,
     ) -> Sequence[Message]:
         """See ``Cluster``."""
         total = tasks + sum(stage.partitions for stage in later)
@@ -188,34 +191,45 @@ class SparkCluster:
             self._spark.conf.set(BATCH_ROWS, before)
 
     @contextmanager
-    def _watched(self, tasks: int, share: Share | None) -> Iterator[None]:
-        """Tell the share of tasks that are done, each second, where Spark tells of them."""
+    def _watched(self, tasks: int, share: Share) -> Iterator[None]:
+        """Tell the share of tasks that are done, each second; give up where nobody does them.
+
+        Spark itself would wait for executors without end. Spark Connect tells of neither.
+        """
         context = getattr(self._spark, "_sc", None)
-        if share is None or context is None:
+        if context is None:
             yield
             return
-        group, done = f"dprelease {id(share)}", threading.Event()
-        context.setJobGroup(group, "dprelease")
-
-        def watch() -> None:
-            tracker, finished = context.statusTracker(), {}
-            with suppress(Exception):  # a session that is gone; Python would print all of it
-                while not done.wait(1):
-                    for job in tracker.getJobIdsForGroup(group):
-                        info = tracker.getJobInfo(job)
-                        for stage in info.stageIds if info else ():
-                            state = tracker.getStageInfo(stage)
-                            finished[stage] = state.numCompletedTasks if state else 0
-                    share(min(sum(finished.values()) / tasks, 0.99))
-
-        thread = threading.Thread(target=watch, daemon=True)
+        group, done = f"dprelease {id(self)} {time.monotonic_ns()}", threading.Event()
+        context.setJobGroup(group, "dprelease", interruptOnCancel=True)
+        thread = threading.Thread(
+            target=_watch, args=(context, group, done, tasks, share), daemon=True
+        )
         thread.start()
         try:
             yield
         finally:
             done.set()
             thread.join()
-        share(1.0)
+
+
+def _watch(context: Any, group: str, done: threading.Event, tasks: int, share: Share) -> None:
+    tracker = context.statusTracker()
+    elsewhere = not re.match(r"local(\[|$)", context.master)
+    finished: dict[int, int] = {}
+    seen = time.monotonic()
+    while not done.wait(1):
+        with suppress(Exception):  # a session that is gone: Python would print all of it
+            if not elsewhere or context._jsc.sc().getExecutorMemoryStatus().size() > 1:
+                seen = time.monotonic()  # besides the driver there is one
+            elif time.monotonic() > seen + DESERTED:
+                context.cancelJobGroup(group)
+            for job in tracker.getJobIdsForGroup(group):
+                info = tracker.getJobInfo(job)
+                for stage in info.stageIds if info else ():
+                    state = tracker.getStageInfo(stage)
+                    finished[stage] = state.numCompletedTasks if state else 0
+            share(sum(finished.values()) / tasks)
 
 
 def check_settings(get: Callable[[str], str]) -> None:
