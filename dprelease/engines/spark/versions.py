@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import version
 
 PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy")
 
 
+@cache
 def versions() -> dict[str, str]:
     """The versions of Python and of the packages that read and count."""
     python = ".".join(platform.python_version_tuple()[:2])
