@@ -16,6 +16,7 @@ def versions() -> dict[str, str]:
     return {"Python": python, **{name: version(name) for name in PACKAGES}}
 
 
+@cache
 def hash_of_text() -> int:
     """A number by which rows are dealt to tasks: it must be the same everywhere."""
     import duckdb
