@@ -64,9 +64,10 @@ class Spark:
         with after_charge(request.source):
             layout, cluster = _lay_out(request.source, request.inputs), self._ready()
             problem: Failure = out_of_memory()
+            rising = _rising(share)
             for attempt in range(ATTEMPTS):
                 try:
-                    messages = messages_of(cluster, request, layout, 1 << attempt, share)
+                    messages = messages_of(cluster, request, layout, 1 << attempt, rising)
                 except ClusterError:
                     problem = cluster_failed()
                     if not cluster.answers():
@@ -74,7 +75,10 @@ class Spark:
                     continue
                 codes = {word.body.decode() for word in messages if word.kind == FAILED}
                 if not codes:
-                    return exact_table(request, messages)
+                    table = exact_table(request, messages)
+                    if share is not None:
+                        share(1.0)
+                    return table
                 problem = failure_of(codes)
                 if problem.complaints[0].code != OUT_OF_MEMORY:
                     break
@@ -85,15 +89,30 @@ class Spark:
         raise InternalError("records")
 
     def _ready(self) -> Cluster:
-        if self._cluster is None:
-            from dprelease.engines.spark.session import SparkCluster, session_of_machine
+        if self._cluster is not None:
+            return self._cluster
+        # Not kept: whoever has begun the machine's session may have stopped it since.
+        from dprelease.engines.spark.session import SparkCluster, session_of_machine
 
-            self._cluster = SparkCluster(session_of_machine())
-        return self._cluster
+        return SparkCluster(session_of_machine())
 
 
 ENGINE = Spark()
 OUT_OF_MEMORY = out_of_memory().complaints[0].code
+
+
+def _rising(share: Share | None) -> Share | None:
+    """Tells no share that is below one told before, as of tasks that are done again."""
+    if share is None:
+        return None
+    highest = 0.0
+
+    def rise(part: float) -> None:
+        nonlocal highest
+        highest = max(highest, part)
+        share(highest)
+
+    return rise
 
 
 def failure_of(codes: set[str]) -> Failure:

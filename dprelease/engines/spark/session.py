@@ -7,13 +7,15 @@ Only the data's place stands in a spec. What is the machine's comes from an acti
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +24,7 @@ from dprelease.engines.common.locations import open_binary
 from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.messages import Message
 from dprelease.engines.spark.versions import hash_of_text, versions
+from dprelease.errors import Failure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +40,7 @@ PROBES = 16
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 ENCRYPTION = "spark.io.encryption.enabled"
 PLAIN_SHUFFLE = "DPRELEASE_SPARK_PLAIN_SHUFFLE"
+OF_JOBS = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 OWN_SETTINGS = {
     ENCRYPTION: "true",
@@ -44,12 +48,15 @@ OWN_SETTINGS = {
     "spark.log.level": "OFF",
     "spark.app.name": "dprelease",
 }
-"""Of a session that we begin. Those of the machine come first, but for the first one."""
+"""Of a session that we begin, whatever the machine's settings are."""
+
+_NUMBERS = itertools.count(1)  # of what is asked of a session: its jobs are stopped by their name
 
 
 def session_of_machine() -> Any:
     """The active session, or a new one by what the machine says; raises Failure(DATA)."""
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
         raise bad_data(
@@ -57,7 +64,9 @@ def session_of_machine() -> Any:
         ) from None
     active = SparkSession.getActiveSession()
     if active is not None:
-        return active
+        if not _is_over(active):
+            return active
+        active.stop()
     remote = os.environ.get("SPARK_REMOTE")
     if not remote and not _has_java():
         raise bad_data(
@@ -69,10 +78,20 @@ def session_of_machine() -> Any:
     if not os.environ.get("PYSPARK_PYTHON"):
         os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder
-    if not remote:
+    # A session that another thread has begun would take them for its own, without heeding them.
+    if not remote and SparkContext._active_spark_context is None:
         for key, value in OWN_SETTINGS.items():
             builder = builder.config(key, value)
     return _in_time(builder.getOrCreate)
+
+
+def _is_over(session: Any) -> bool:
+    """Whether Spark has ended a session by itself, such as for want of a master."""
+    try:
+        session.range(1)
+    except Exception:
+        return True
+    return False
 
 
 def _has_java() -> bool:
@@ -107,6 +126,11 @@ def _in_time(call: Callable[[], T]) -> T:
     )
 
 
+def _new_name() -> str:
+    """The name of jobs of one purpose, that no others have in this session."""
+    return f"dprelease-{os.getpid()}-{next(_NUMBERS)}"
+
+
 class SparkCluster:
     """See ``Cluster``. Only the DataFrame API is used, so that Spark Connect does."""
 
@@ -115,9 +139,10 @@ class SparkCluster:
 
     def check(self, paths: Sequence[str]) -> None:
         """See ``Cluster``. A session that would write down what it moves is refused."""
-        check_settings(lambda key: self._spark.conf.get(key, None) or "")
+        settings = _in_time(self._settings)
+        check_settings(lambda key: settings.get(key) or "")
         ends = [*paths[:1], *paths[1:][-1:]]
-        probes = _in_time(lambda: self._collect(PROBES, partial(_probe, ends), []))
+        probes = self._in_time(lambda: self._collect(PROBES, partial(_probe, ends), []))
         own = json.loads(_probe(ends, 0)[0].body)
         for probe in probes:
             there = json.loads(probe.body)
@@ -140,8 +165,8 @@ class SparkCluster:
     def answers(self) -> bool:
         """See ``Cluster``."""
         try:
-            return self._spark.range(1).count() == 1  # type: ignore[no-any-return]
-        except Exception:
+            return self._in_time(lambda: bool(self._spark.range(1).count() == 1))
+        except Failure:
             return False
 
     def run(
@@ -153,12 +178,75 @@ class SparkCluster:
     ) -> Sequence[Message]:
         """See ``Cluster``."""
         total = tasks + sum(stage.partitions for stage in later)
+        name = _new_name()
         try:
-            with self._watched(total, share), self._small_batches():
+            with self._named(name), self._watched(name, total, share), self._small_batches():
                 return self._collect(tasks, first, later)
         except Exception as problem:
             # its text has that of Java's exceptions, and logs of tasks
             raise ClusterError(type(problem).__name__) from None
+        except BaseException:
+            self._stop(name)
+            raise
+
+    def _settings(self) -> dict[str, str | None]:
+        """What is set; what is not of SQL is as the session's context was begun with.
+
+        A builder that is told such a setting of a session that is there notes it, and no more.
+        """
+        settings = {key: self._spark.conf.get(key, None) for key in (ENCRYPTION, *WRITES_VALUES)}
+        context = getattr(self._spark, "_sc", None)
+        if context is not None:
+            begun = context.getConf()
+            settings |= {key: begun.get(key) for key in settings if key[:10] != "spark.sql."}
+        return settings
+
+    def _in_time(self, call: Callable[[], T]) -> T:
+        """See ``_in_time``; what is late, or is interrupted, is stopped."""
+        name = _new_name()
+
+        def named() -> T:
+            with self._named(name):
+                return call()
+
+        try:
+            return _in_time(named)
+        except BaseException:
+            self._stop(name)
+            raise
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Give jobs of this thread a name meanwhile, by which they can be stopped."""
+        context = getattr(self._spark, "_sc", None)
+        if context is None:
+            self._spark.addTag(name)
+        else:
+            before = {key: context.getLocalProperty(key) for key in OF_JOBS}
+            context.setJobGroup(name, "dprelease", interruptOnCancel=True)
+        try:
+            yield
+        finally:
+            if context is None:
+                self._spark.removeTag(name)
+            else:
+                for key, value in before.items():
+                    context.setLocalProperty(key, value)
+
+    def _stop(self, name: str) -> None:
+        """Stop the jobs of that name, if the cluster still heeds us; wait a little for it."""
+        context = getattr(self._spark, "_sc", None)
+
+        def stop() -> None:
+            with suppress(Exception):
+                if context is None:
+                    self._spark.interruptTag(name)
+                else:
+                    context.cancelJobGroup(name)
+
+        thread = threading.Thread(target=stop, daemon=True)
+        thread.start()
+        thread.join(5)
 
     def _collect(
         self,
@@ -183,33 +271,35 @@ class SparkCluster:
             self._spark.conf.set(BATCH_ROWS, before)
 
     @contextmanager
-    def _watched(self, tasks: int, share: Share | None) -> Iterator[None]:
+    def _watched(self, name: str, tasks: int, share: Share | None) -> Iterator[None]:
         """Tell the share of tasks that are done, each second, where Spark tells of them."""
         context = getattr(self._spark, "_sc", None)
         if share is None or context is None:
             yield
             return
-        group, done = f"dprelease {id(share)}", threading.Event()
-        context.setJobGroup(group, "dprelease")
+        ended = threading.Event()
 
         def watch() -> None:
-            tracker, finished = context.statusTracker(), {}
-            while not done.wait(1):
-                for job in tracker.getJobIdsForGroup(group):
+            tracker, completed = context.statusTracker(), Counter[int]()
+            while not ended.wait(1):
+                for job in tracker.getJobIdsForGroup(name):
                     info = tracker.getJobInfo(job)
                     for stage in info.stageIds if info else ():
                         state = tracker.getStageInfo(stage)
-                        finished[stage] = state.numCompletedTasks if state else 0
-                share(min(sum(finished.values()) / tasks, 0.99))
+                        completed[stage] = state.numCompletedTasks if state else 0
+                share(min(completed.total() / tasks, 0.99))
 
-        thread = threading.Thread(target=watch, daemon=True)
+        def watch_quietly() -> None:
+            with suppress(Exception):  # whoever waits for the tasks learns of it
+                watch()
+
+        thread = threading.Thread(target=watch_quietly, daemon=True)
         thread.start()
         try:
             yield
         finally:
-            done.set()
-            thread.join()
-        share(1.0)
+            ended.set()
+            thread.join(5)
 
 
 def check_settings(get: Callable[[str], str]) -> None:
