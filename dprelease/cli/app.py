@@ -19,9 +19,9 @@ Example:
   dprelease run release_specs/clinic_visits.toml
 
 \b
-Exit codes: 0 done (already done included), 1 findings, 2 usage or spec, 3 budget refused,
-4 data not as declared, 5 failed after the budget was reserved (retry is free),
-6 ledger busy or damaged, 70 internal error."""
+Exit codes: 0 done (already done included), 1 findings, 2 usage or spec,
+3 budget refused, 4 data not as declared, 5 failed after the budget was
+reserved (retry is free), 6 ledger busy or damaged, 70 internal error."""
 
 
 class LazyGroup(click.Group):
@@ -61,7 +61,7 @@ def _nearest(name: str) -> str:
 @click.group(
     cls=LazyGroup,
     epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="dprelease", message="dprelease %(version)s")
 def app() -> None:

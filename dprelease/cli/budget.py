@@ -15,7 +15,7 @@ DEFAULT = "dprelease-ledger.sqlite"
 EPILOG = """\b
 Example:
   dprelease budget show release_specs/clinic_visits.toml
-  dprelease budget verify ledger.sqlite --against out/clinic-visits/report.json
+  dprelease budget verify ledger.sqlite --against out/clinic/report.json
   dprelease budget export ledger.sqlite -o entries.jsonl"""
 
 
@@ -79,9 +79,7 @@ def show(
     return int(ExitCode.DONE)
 
 
-@budget.command(
-    epilog=_example("verify", "verify ledger.sqlite --against out/clinic-visits/report.json")
-)
+@budget.command(epilog=_example("verify", "verify ledger.sqlite --against out/clinic/report.json"))
 @PLACE
 @click.option(
     "--against",

@@ -9,7 +9,7 @@ from dprelease.errors import ExitCode
 
 EPILOG = """\b
 Example:
-  dprelease completion bash > ~/.local/share/bash-completion/completions/dprelease
+  echo 'eval "$(dprelease completion bash)"' >> ~/.bashrc
   dprelease completion fish > ~/.config/fish/completions/dprelease.fish
   echo 'eval "$(dprelease completion zsh)"' >> ~/.zshrc"""
 

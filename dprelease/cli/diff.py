@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from dprelease.diff.changes import Change, Value
     from dprelease.model import Plan
 
-EPILOG = """\b
-Weaker is any one of: a larger epsilon, delta or cap (rho, where the budget is
+EPILOG = """Weaker is any one of: a larger epsilon, delta or cap (rho, where the budget is
 one), in all or of a table of records; rows protected instead of persons, or
 other persons; other neighbours; private keys declared public; periods declared
 disjoint; another ledger or dataset. Nothing makes up for it.

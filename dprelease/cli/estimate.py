@@ -25,15 +25,14 @@ SHOWN_UNASKED = 3
 MOST_CELLS = 1_000_000
 _AGAIN = "running the release again, at no cost, restores it"
 
-EPILOG = """\b
-Every answer of the table is perturbed; what is shown is free of that on average,
+EPILOG = """Every answer of the table is perturbed; what is shown is free of that on average,
 with an interval of what the noise leaves open. Nothing of it costs any budget.
 
 \b
 Example:
   dprelease estimate out/survey/answers.parquet
   dprelease estimate out/survey/answers.csv --cross region,smoker
-  dprelease estimate --json out/survey/answers.csv | jq '.frequencies[].column'"""
+  dprelease estimate --json out/answers.csv | jq '.frequencies[].column'"""
 
 
 @click.command(epilog=EPILOG)

@@ -10,7 +10,8 @@ from dprelease.errors import ExitCode
 EPILOG = """\b
 Example:
   dprelease schema -o spec.schema.json
-then, as the first line of a spec, for editors with TOML support (taplo, Even Better TOML):
+then, as the first line of a spec, for editors with TOML support (taplo, Even
+Better TOML):
   #:schema ./spec.schema.json"""
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from dprelease.model import Noise, NoiseFamily
@@ -56,11 +56,12 @@ def _worst(normal: bool, draws: int, threshold: float, alpha: Fraction) -> float
     draw = np.arange(-_FAR, _FAR, _FINE)[None, :] + _FINE / 2
     mass = _mass(draw, normal)
     seen = missing + draw >= threshold
-    error = np.where(seen, draw, -missing)
     low, high = 0.0, threshold + _FAR
     for _ in range(24):
         middle = (low + high) / 2
-        outside = (mass * _outside(error, middle, draws, normal)).sum(axis=1)
+        # the error is the draw where it was seen, else what is missing
+        of_seen, of_rest = (_outside(error, middle, draws, normal) for error in (draw, -missing))
+        outside = (mass * np.where(seen, of_seen, of_rest)).sum(axis=1)
         low, high = (middle, high) if float(outside.max()) > target else (low, middle)
     return high
 
@@ -84,12 +85,19 @@ def _above(at: Floats, draws: int, normal: bool) -> Floats:
     import numpy as np
 
     if normal:
-        grid = np.linspace(-12.0, 12.0, 4801)
-        tails = np.array([math.erfc(point / math.sqrt(2)) / 2 for point in grid])
-        chance: Floats = np.interp(at / math.sqrt(draws), grid, tails)
+        chance: Floats = np.interp(at / math.sqrt(draws), *_normal_tails())
         return chance
     size = np.abs(at)
     shape = (2 + size) / 4 if draws == 2 else (8 + 5 * size + size * size) / 16
     tail = np.exp(-size) * shape
     both: Floats = np.where(at >= 0, tail, 1 - tail)
     return both
+
+
+@cache
+def _normal_tails() -> tuple[Floats, Floats]:
+    """Places, and the chance of a standard normal draw beyond each."""
+    import numpy as np
+
+    grid = np.linspace(-12.0, 12.0, 4801)
+    return grid, np.array([math.erfc(point / math.sqrt(2)) / 2 for point in grid])

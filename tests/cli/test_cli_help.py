@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,22 @@ def test_each_command_of_budget_has_an_example(cli, command):
     answer = cli("budget", command, "--help")
     assert answer.code == 0
     assert f"Example:\n    dprelease budget {command}" in answer.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (),
+        *((command,) for command in COMMANDS),
+        *(("budget", command) for command in ("show", "verify", "export", "witness")),
+    ],
+)
+def test_no_help_is_wider_than_80_columns(cli, command):
+    assert max(map(len, cli(*command, "--help").out.splitlines())) <= 80
+
+
+def test_help_is_no_wider_on_a_wide_terminal(cli):
+    assert max(map(len, cli("plan", "--help", COLUMNS="200").out.splitlines())) <= 80
 
 
 def test_a_group_without_its_command_shows_its_help(cli):
@@ -160,6 +177,40 @@ def test_help_loads_nothing_heavy(folder):
         "dprelease.report",
         "dprelease.report.formats",  # their names alone
     }
+
+
+# Modules of ours that a command may load for two figures of a CSV file.
+MOST_MODULES = {"check": 186, "plan": 213, "run": 295}
+FOR_OTHER_SPECS = {
+    "dprelease.engines.parquet",
+    "dprelease.engines.spark",
+    "dprelease.expressions.whitelist",
+    "dprelease.finishing.agreement",
+    "dprelease.kernel.noise.local",
+    "dprelease.kernel.noise.selection",
+    "dprelease.kernel.privatize.mixed_cells",
+    "dprelease.kernel.privatize.record_tables",
+    "dprelease.local.estimates",
+    "dprelease.privacy.loss_distributions",
+    "dprelease.report.opendp_registry",
+    "dprelease.kernel.verify.composition.search",
+    "pandas",
+    "pyarrow",
+    "sqlglot",
+}
+
+
+@pytest.mark.parametrize("command", MOST_MODULES)
+def test_a_command_loads_what_its_spec_needs(folder, command):
+    loaded = modules_after(folder, command, "small.toml")
+    assert loaded & FOR_OTHER_SPECS == set()
+    ours = {name for name in loaded if name.partition(".")[0] == "dprelease"}
+    assert len(ours) <= MOST_MODULES[command]
+
+
+def test_what_other_specs_need_is_there():
+    ours = {name for name in FOR_OTHER_SPECS if name.startswith("dprelease")}
+    assert {name for name in ours if find_spec(name) is None} == set()
 
 
 def test_check_loads_neither_an_engine_nor_arrays(folder):

@@ -11,6 +11,7 @@ import pytest
 from oracle.engine import get
 from tables import ENGINES, FORMS, OPAQUE, T, asked, inputs, keyed, written
 
+from dprelease.engines.duckdb import execute
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import AggregateRequest, Bound, Dialect, Measure, MeasureKind, Source
 
@@ -21,6 +22,12 @@ pytestmark = [
 
 COUNT, UNITS = Measure(MeasureKind.RECORDS), Measure(MeasureKind.UNITS)
 ONE_ROW = Bound("p", 1, 1, 1, leading=0)
+
+
+@pytest.fixture(params=[1, 5], autouse=True)
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units are the same in how many parts they may be read."""
+    monkeypatch.setattr(execute, "first_parts", lambda *_: request.param)
 
 
 @pytest.mark.parametrize("form", FORMS)

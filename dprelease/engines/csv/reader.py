@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, Split
 from dprelease.engines.common.locations import open_binary
+from dprelease.engines.csv.clean_blocks import clean_records
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 
@@ -102,23 +103,45 @@ class Splitter:
         self.encoding = layout.encoding
         self.wanted = wanted
 
-    def tables(self, lines: list[str], broken: int) -> Iterator[list[pyarrow.Array]]:
-        """The wanted fields of the lines, a list of columns at a time.
+    def tables(self, block: bytes, broken: int) -> Iterator[list[pyarrow.Array]]:
+        """The wanted fields of a block's lines, a list of columns at a time.
 
         ``broken`` more records are all null. The order of the records is not kept.
         """
         import pyarrow as pa
 
-        plain, odd = self._sort(lines)
-        if plain:
-            yield self._plain(plain)
         columns: list[list[str | None]] = [[None] * broken for _ in self.wanted]
-        for line in odd:
-            fields = split_line(line, self.dialect.delimiter, self.dialect.quote)
-            whole = fields is not None and len(fields) == self.width
-            for column, place in zip(columns, self.wanted, strict=True):
-                column.append(fields[place] if fields is not None and whole else None)
+        if whole := self._whole(block):
+            yield whole
+        else:
+            lines, overlong = self.lines(block)
+            plain, odd = self._sort(lines)
+            if plain:
+                yield self._plain(plain)
+            for column in columns:
+                column.extend([None] * overlong)
+            for line in odd:
+                fields = split_line(line, self.dialect.delimiter, self.dialect.quote)
+                complete = fields is not None and len(fields) == self.width
+                for column, place in zip(columns, self.wanted, strict=True):
+                    column.append(fields[place] if fields is not None and complete else None)
         yield [pa.array(column, pa.string()) for column in columns]
+
+    def _whole(self, block: bytes) -> list[pyarrow.Array] | None:
+        """The columns of a block that the Arrow reader may have as it is; None for any other."""
+        import pyarrow as pa
+
+        records = clean_records(block, self.dialect)
+        if not records or self.width == 1:
+            return None
+        data = block.replace(b"\r\n", b"\n")
+        if self.encoding != "utf-8":
+            data = data.decode(self.encoding, "replace").encode()
+        try:
+            columns = self._by_arrow(data, self.dialect.quote)
+        except pa.ArrowInvalid:
+            return None  # another number of fields somewhere, or bytes that are not UTF-8
+        return columns if len(columns[0]) == records else None
 
     def _sort(self, lines: list[str]) -> tuple[list[str], list[str]]:
         """Lines that are nothing but fields and delimiters, and the others."""
@@ -135,21 +158,24 @@ class Splitter:
         return plain, odd
 
     def _plain(self, lines: list[str]) -> list[pyarrow.Array]:
-        """Split by the Arrow reader, which does it right when there is nothing to misread."""
+        """The columns of lines in which there is nothing to misread."""
         import pyarrow as pa
-        from pyarrow import csv
 
         if self.width == 1:
             return [pa.array(lines, pa.string()) for _ in self.wanted]
-        data = "\n".join(lines).encode()
+        return self._by_arrow("\n".join(lines).encode(), "")
+
+    def _by_arrow(self, data: bytes, quote: str) -> list[pyarrow.Array]:
+        """The columns by the Arrow reader; raises ArrowInvalid."""
+        import pyarrow as pa
+        from pyarrow import csv
+
         names = [str(place) for place in range(self.width)]
         wanted = [str(place) for place in self.wanted]
         table = csv.read_csv(
             pa.BufferReader(data),
             csv.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1),
-            csv.ParseOptions(
-                delimiter=self.dialect.delimiter, quote_char=False, ignore_empty_lines=False
-            ),
+            csv.ParseOptions(delimiter=self.dialect.delimiter, quote_char=quote or False),
             csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
                 include_columns=wanted,
@@ -205,6 +231,5 @@ def _batches(
     for split in splits:
         for block, overlong in blocks(split, splitter.dialect.header):
             count(len(block))
-            lines, longer = splitter.lines(block)
-            for columns in splitter.tables(lines, overlong + longer):
+            for columns in splitter.tables(block, overlong):
                 yield pa.record_batch(columns, schema=schema)

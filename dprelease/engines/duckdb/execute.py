@@ -15,7 +15,7 @@ from dprelease.engines.duckdb.bounding.by_arrays import Packing, listed, packing
 from dprelease.engines.duckdb.bounding.by_windows import CountedBounding, windowed
 from dprelease.engines.duckdb.cells import Cells, locate
 from dprelease.engines.duckdb.group_keys import key_of, put_labels
-from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts
+from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units
 from dprelease.engines.duckdb.measures import (
     added_up,
     candidates_table,
@@ -243,11 +243,19 @@ class Execution:
         rows = replace(self.rows, relation=self.rows.relation.only(part.holds(*columns)))
         return locate(self.request, rows, self.reader.everything)
 
+    def _of_units(self, part: Part) -> Cells:
+        """The rows of a part's units."""
+        if self.cells is not None:
+            return self.cells.within(part.holds("u"))
+        request, reader = self.request, self.reader
+        rows = rows_of_units(part, request, reader.fields, lambda made: build_rows(request, made))
+        return locate(request, rows, reader.everything)
+
     def _cells(self, part: Part) -> Cells:
         """The rows of a part, no more of each unit than its bound."""
         if self.request.bound is None:
             return self._located(part, *self._grouped())
-        cells, effort = self._located(part, "u"), part.of // self.parts
+        cells, effort = self._of_units(part), part.of // self.parts
         return bounded_sample(self.request, self.reader, self.packing, cells, effort)
 
     def _grouped(self) -> tuple[str, ...]:

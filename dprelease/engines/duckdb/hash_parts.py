@@ -16,7 +16,7 @@ from dprelease.engines.duckdb.bounding.by_arrays import Packing
 from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.session import memory_of
 from dprelease.engines.duckdb.sources import FieldReader
-from dprelease.engines.duckdb.typed_rows import Rows
+from dprelease.engines.duckdb.typed_rows import Fields, Rows, unit_of_fields
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, col
 from dprelease.model import AggregateRequest
 
@@ -42,11 +42,14 @@ class Part:
         """Two parts that are this one together."""
         return Part(self.index, 2 * self.of), Part(self.index + self.of, 2 * self.of)
 
-    def holds(self, *columns: str) -> Sql | None:
-        """The condition that a row with these columns is in the part; None if all are."""
+    def holds(self, *values: str | Sql) -> Sql | None:
+        """The condition that a row with these values is in the part; None if all are.
+
+        A text is the name of a column.
+        """
         if self.of == 1:
             return None
-        mixed = call("HASH", *map(col, columns), "part")
+        mixed = call("HASH", *(col(one) if isinstance(one, str) else one for one in values), "part")
         return (mixed % self.of).equals(self.index)
 
 
@@ -55,7 +58,7 @@ def in_parts(
 ) -> Iterator[T]:
     """Run everything, in as many parts as there must be for each to fit into memory.
 
-    The number of them is ``first``, a power of two, or a larger one. Gives what each part gave,
+    The number of them is ``first`` or a larger one. Gives what each part gave,
     one after the other as it is run. ``begin`` is told before each how many are left.
     """
     import duckdb
@@ -74,10 +77,21 @@ def in_parts(
             yield outcome
 
 
+def rows_of_units(
+    part: Part, request: AggregateRequest, fields: Fields, build: Callable[[Fields], Rows]
+) -> Rows:
+    """The rows of a part's units; if it can be, those of others are left out of the fields."""
+    unit = unit_of_fields(request, fields)
+    if unit is not None:
+        return build(replace(fields, relation=fields.relation.only(part.holds(unit))))
+    rows = build(fields)
+    return replace(rows, relation=rows.relation.only(part.holds("u")))
+
+
 def first_parts(
     request: AggregateRequest, reader: FieldReader, rows: Rows, packing: Packing | None
 ) -> int:
-    """In how many parts to begin, so that each is likely to fit: a power of two.
+    """In how many parts to begin, so that each is likely to fit.
 
     By the number of records, if it is known, and the bytes of memory.
     """
@@ -92,7 +106,5 @@ def first_parts(
     cells = locate(request, replace(rows, relation=some), everything=True)
     counts = [COUNT_ALL, call("COUNT", col("c"))]
     ((seen, counted),) = reader.rows(cells.relation.select(counts))
-    parts = 1
-    while parts < MOST_FIRST and records * counted * size > parts * memory * seen:
-        parts *= 2
-    return parts
+    parts: int = -(-records * counted * size // (memory * max(seen, 1)))
+    return min(max(parts, 1), MOST_FIRST)

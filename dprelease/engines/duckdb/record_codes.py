@@ -28,7 +28,7 @@ from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
-from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts
+from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units
 from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.sources import (
     RECORDS,
@@ -213,13 +213,14 @@ class BoundedCodes:
 
     def _sampled(self) -> Iterator[None]:
         """Put the sample of one part after the other into the table."""
-        reader, rows = self._reader, coded(self._request, self._reader.fields)
+        reader, fields = self._reader, self._reader.fields
+        rows = coded(self._request, fields)
         request = replace(aggregate_of(self._request), groups=(), measures=())
         packing = packing_for(request, rows)
         first = first_parts(request, reader, rows, packing)
 
         def store(part: Part) -> None:
-            some = replace(rows, relation=rows.relation.only(part.holds("u")))
+            some = rows_of_units(part, request, fields, lambda made: coded(self._request, made))
             cells = locate(request, some, everything=False)
             reader.connection.execute(str(drop(BOUNDED))).fetchall()
             sample = bounded_sample(request, reader, packing, cells, part.of // first).relation

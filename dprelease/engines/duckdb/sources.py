@@ -66,8 +66,8 @@ class RecordStream:
     ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
     read. It takes what is told of each piece that is read; together these have the ``size``.
     ``cheap`` ones may be read twice to save time; ``record_count`` is how many there are, if the
-    footers tell. Columns ``coded``, by the names that they have in the
-    batches, are places in dictionaries.
+    footers tell. Columns ``coded``, by the names that they have in the batches, are places in
+    dictionaries.
     """
 
     fields: Fields

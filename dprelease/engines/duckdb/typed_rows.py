@@ -258,6 +258,47 @@ def _private_key(group: Group, place: int) -> Sql:
     return value if null is None else call("COALESCE", value, null)
 
 
+def unit_of_fields(request: AggregateRequest, fields: Fields) -> Sql | None:
+    """The unit of a record by its field alone, the same as ``u``; None if it is computed."""
+    if request.bound is None:
+        raise ValueError("units are bounded")
+    unit = request.bound.column
+    (declared,) = (column for column in request.inputs if column.name == unit)
+    if declared.expression is not None:
+        return None
+    raw, physical = _raw(declared, fields), fields.types.get(unit)
+    number = _number(raw, physical) if _has_number(declared) else NULL
+    return one_zero(_value(declared, raw, number, physical), declared.type)
+
+
+def _raw(declared: InputColumn, fields: Fields) -> Sql:
+    """The raw value of a column: of a file of text the text that it means, or null."""
+    column = fields.columns[declared.name]
+    if declared.name in fields.types:
+        return column
+    kind = ColumnType.STRING if declared.opaque else declared.type
+    return field_text(column, fields.dialect, kind)
+
+
+def _has_number(declared: InputColumn) -> bool:
+    """Whether a number is read of a raw value."""
+    numeric = declared.type in NUMERIC_TYPES and declared.type is not ColumnType.BOOLEAN
+    return numeric and not declared.opaque
+
+
+def _number(raw: Sql, physical: str | None) -> Sql:
+    return number_of_typed(raw) if physical else number_of_text(raw)
+
+
+def _value(declared: InputColumn, raw: Sql, number: Sql, physical: str | None) -> Sql:
+    """The typed value of a raw one that has this number, if it has any."""
+    if declared.opaque:
+        return value_of_opaque(raw, physical or "VARCHAR")
+    if physical is not None:
+        return value_of_typed(raw, declared.type, physical)
+    return value_of_text(raw, declared.type, number if _has_number(declared) else None)
+
+
 def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Fields) -> Sql:
     """Typed values ``v`` and numbers ``n`` of the columns that the file holds."""
     raw: dict[str, Sql] = {}
@@ -265,27 +306,14 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
     typed: dict[str, Sql] = {}
     for declared in read:
         place = places[declared.name]
-        column, raw_value = fields.columns[declared.name], col(f"t{place}")
-        physical = fields.types.get(declared.name)
-        if physical is None:
-            kind = ColumnType.STRING if declared.opaque else declared.type
-            column = field_text(column, fields.dialect, kind)
-        raw[f"t{place}"] = column
-        if declared.opaque:
-            typed[f"v{place}"] = value_of_opaque(raw_value, physical or "VARCHAR")
-            continue
-        as_number = None
-        if declared.type in NUMERIC_TYPES and declared.type is not ColumnType.BOOLEAN:
-            made = number_of_typed if physical else number_of_text
-            numbers[f"n{place}"] = made(raw_value)
-            as_number = col(f"n{place}")
+        raw_value, physical = col(f"t{place}"), fields.types.get(declared.name)
+        raw[f"t{place}"] = _raw(declared, fields)
+        if _has_number(declared):
+            numbers[f"n{place}"] = _number(raw_value, physical)
             # the raw number may be NaN; what is put on a grid sorts that out by itself
             double = raw_value.cast("DOUBLE") if physical else double_of_text(raw_value)
             numbers[f"r{place}"] = double
-        if physical is None:
-            typed[f"v{place}"] = value_of_text(raw_value, declared.type, as_number)
-        else:
-            typed[f"v{place}"] = value_of_typed(raw_value, declared.type, physical)
+        typed[f"v{place}"] = _value(declared, raw_value, col(f"n{place}"), physical)
     query = fields.relation.layer(raw or {"nothing": 0}, keep=False)
     query = query.layer(numbers).layer(typed)
     truths = {

@@ -43,15 +43,15 @@ def privatize(
     """
     if job.request.private:
         return _privatize_keys(exact, job, entropy, keys)
-    # Imported here for start-up: it needs arrays, and what is sealed is published without.
-    from dprelease.kernel.privatize.mixed_cells import added_up
-
     measures = exact.reveal()
     sizes = [len(group.labels) for group in job.request.groups]
     values = {}
     for step, where, places in zip(job.steps, job.positions, job.places, strict=True):
         own = _asked(measures, where)
         if places is not None:
+            # Imported here for start-up: a single table does without its arrays.
+            from dprelease.kernel.privatize.mixed_cells import added_up
+
             labels = [len(group.labels) for group in step.query.groups]
             own = [added_up(measure, sizes, places, labels) for measure in own]
         values[step.query.name] = _released(step, own, range(step.query.cells), entropy)

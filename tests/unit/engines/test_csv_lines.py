@@ -1,6 +1,7 @@
 """One line into fields: the two splitters, written apart, agree; blocks and scans are right."""
 
 import re
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from thorough import examples
 from dprelease.engines.common.files import Layout, Split
 from dprelease.engines.csv import line_check as csv_scan
 from dprelease.engines.csv import reader as csv_records
+from dprelease.engines.csv.clean_blocks import clean_records
 from dprelease.engines.csv.line_check import LineScan
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
@@ -185,3 +187,59 @@ def test_an_empty_file_has_no_line(tmp_path: Path) -> None:
         scan = LineScan(layout, Dialect(header=False, names=("n",)), lambda: None)
         scan.run()
         assert scan.confirms(records)
+
+
+MARKS = [
+    b'"',
+    b'""',
+    b",",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b" ",
+    b"a",
+    b"\xc3\xa9",
+    b"\xff",
+    b'"a,b"',
+    b'"a"',
+]
+
+
+@given(st.lists(st.sampled_from(MARKS), max_size=14).map(b"".join), st.sampled_from(['"', "", "'"]))
+@settings(max_examples=examples(3000), deadline=None, derandomize=True)
+def test_a_clean_block_means_the_same_to_any_reader(block: bytes, quote: str) -> None:
+    dialect = Dialect(quote=quote)
+    splitter = csv_records.Splitter(dialect, Layout((), 2, {}, "utf-8"), [0, 1])
+    lines, _ = splitter.lines(block)
+    fields = [split_line(line, ",", quote) or [] for line in lines]
+    expected = [line if len(line) == 2 else [None, None] for line in fields]
+    columns = [
+        [value for table in splitter.tables(block, 0) for value in table[place].to_pylist()]
+        for place in (0, 1)
+    ]
+    assert Counter(zip(*columns, strict=True)) == Counter(map(tuple, expected))
+    records = clean_records(block, dialect)
+    assert records in (None, len(lines))
+    quoted = quote and quote.encode() in block
+    if not quoted and b"\r" not in block:
+        assert records == len(lines)
+
+
+@pytest.mark.parametrize(
+    ("block", "records"),
+    [
+        (b'"a","b"\n"c,d",e\n', 2),
+        (b'"a",b\r\n\r\n"c",d\r\n', 2),
+        (b"\n\na,b", 1),
+        (b'"a""b",c\n', None),
+        (b'"a" ,c\n', None),
+        (b' "a",c\n', None),
+        (b'a"b",c"d\n', None),
+        (b'"a,b\nc",d\n', None),
+        (b"a\0,b\n", None),
+        (b"a,b\xef\xbb\xbf\n", None),
+        (b"a\r,b\n", None),
+    ],
+)
+def test_a_block_is_clean_if_quotes_are_about_fields(block: bytes, records: int | None) -> None:
+    assert clean_records(block, Dialect()) == records
