@@ -31,7 +31,7 @@ class InProcess:
         tasks: int,
         first: Callable[[int], Iterator[Message]],
         later: Sequence[Stage],
-        share: Callable[[float], None] | None = None,
+        share: Callable[[float], None],
     ) -> Sequence[Message]:
         """See ``Cluster``."""
         messages = [message for number in range(tasks) for message in first(number)]
@@ -40,8 +40,7 @@ class InProcess:
             for message in reversed(messages):
                 dealt[7 * message.bucket % stage.partitions].append(message)
             messages = [message for part in dealt for message in stage.task(iter(part))]
-            if share is not None:
-                share(done / (len(later) + 1))
+            share(done / (len(later) + 1))
         return messages
 
 

@@ -6,7 +6,7 @@ their answers are added up in ``results``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from dprelease.engines.duckdb.measures import (
 from dprelease.engines.duckdb.results import tallies_of
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.text_numbers import TextNumbers, only_grouped_by
-from dprelease.engines.duckdb.typed_rows import Rows, build_rows
+from dprelease.engines.duckdb.typed_rows import Rows, build_rows, text_of_field
 from dprelease.expressions.sqltext import Sql, col
 from dprelease.model import AggregateRequest, ColumnType, ExactTable
 
@@ -144,11 +144,7 @@ class Execution:
         request = self.request
         self.reader.share.begin(1)
         try:
-            partial = self._by_numbers()
-            if partial is None:
-                query = grouped_by_keys(request, self.rows, self.reader.everything)
-                partial = query.subquery("p")
-            answer = cells_of_keys(request, partial)
+            answer = cells_of_keys(request, self._by_keys())
             self.counts.add(self.take(answer, range(len(request.measures))))
         except duckdb.OutOfMemoryException:
             if not self.reader.cheap:
@@ -157,40 +153,50 @@ class Execution:
             return False
         return True
 
-    def _by_numbers(self) -> Sql | None:
-        """Partial answers by numbers of texts, which are then put back; None where there are none.
+    def _by_keys(self) -> Sql:
+        """Partial answers by the values of keys. Texts become keys when they have been gathered."""
+        request, reader = self.request, self.reader
+        texts = only_grouped_by(request)
+        numbers = {name: TextNumbers() for name in reader.coded & texts}
+        partial = self._by_numbers(numbers, texts) if numbers else None
+        if partial is None:
+            numbers = {}
+            partial = self._gathered(texts).subquery("p")
+        for place, group in enumerate(request.groups):
+            if group.column not in texts:
+                continue
+            key = text = f"g{place}"
+            if group.column in numbers:
+                number, text = f"number{place}", f"text{place}"
+                table = numbers[group.column].table(number, text)
+                reader.connection.register(f"texts{place}", table)
+                match = col(number).equals(col(key))
+                partial = partial.join("LEFT JOIN", col(f"texts{place}"), match).layer({})
+            value = text_of_field(col(text), group.column, reader.fields)
+            partial = partial.replaced(key, key_of(group, value))
+        return partial
+
+    def _gathered(self, texts: frozenset[str]) -> Sql:
+        """SQL of partial answers by texts as they stand in their fields, and by other keys."""
+        rows = build_rows(self.request, replace(self.reader.fields, as_they_stand=texts))
+        return grouped_by_keys(self.request, rows, self.reader.everything)
+
+    def _by_numbers(self, numbers: Mapping[str, TextNumbers], texts: frozenset[str]) -> Sql | None:
+        """Partial answers by numbers of texts; None where there are too many.
 
         They are kept in a table: what a number means is known when all records have been read.
         """
         import duckdb
 
-        request, reader = self.request, self.reader
-        columns = reader.coded & only_grouped_by(request)
-        if reader.numbering is None or not columns:
-            return None
-        numbers = {name: TextNumbers() for name in columns}
-        numbered = reader.numbering(numbers)
-        rows = build_rows(request, numbered.fields)
         try:
-            numbered.run(grouped_by_keys(request, rows, reader.everything).create(PARTIAL))
+            self.reader.run(self._gathered(texts).create(PARTIAL), numbers)
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error:
-            if any(texts.exceeded for texts in numbers.values()):
+            if any(one.exceeded for one in numbers.values()):
                 return None
             raise
-        partial = col(PARTIAL)
-        for place, group in enumerate(request.groups):
-            if group.column in numbers:
-                key, number, text = f"g{place}", f"number{place}", f"text{place}"
-                reader.connection.register(
-                    f"texts{place}", numbers[group.column].table(number, text)
-                )
-                partial = partial.join(
-                    "LEFT JOIN", col(f"texts{place}"), col(number).equals(col(key))
-                )
-                partial = partial.layer({}).replaced(key, key_of(group, col(text)))
-        return partial
+        return col(PARTIAL)
 
     def distinct(self, places: Sequence[int], made: Callable[[Cells, int], Sql]) -> None:
         """Take what is ``made`` for numbers of distinct values.

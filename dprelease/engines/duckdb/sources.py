@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,8 @@ class FieldReader:
 
     With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
     can be read twice, and there are ``record_count`` records, if the footers tell. ``renew`` is
-    called before a reading, and ``share`` told of how far it is. Of the columns ``coded``, which
-    are places in dictionaries, ``numbering`` gives the same reader with numbers of texts.
+    called before a reading, and ``share`` told of how far it is. Texts of the columns ``coded`` are
+    places in dictionaries, and may be read as numbers.
     """
 
     connection: DuckDBPyConnection
@@ -42,14 +42,18 @@ class FieldReader:
     everything: bool = False
     cheap: bool = False
     record_count: int | None = None
-    renew: Callable[[], None] = lambda: None
+    renew: Callable[[Mapping[str, TextNumbers]], None] = lambda _numbers: None
     share: ReadShare = UNTOLD
     coded: frozenset[str] = frozenset()
-    numbering: Callable[[Mapping[str, TextNumbers]], FieldReader] | None = None
 
-    def run(self, sql: Sql) -> DuckDBPyConnection:
-        """The answer to a statement; raises duckdb.Error."""
-        self.renew()
+    def run(
+        self, sql: Sql, numbers: Mapping[str, TextNumbers] = MappingProxyType({})
+    ) -> DuckDBPyConnection:
+        """The answer to a statement; raises duckdb.Error.
+
+        Columns of ``numbers`` have these in place of texts.
+        """
+        self.renew(numbers)
         answer = self.connection.execute(str(sql))
         self.share.read(1)
         return answer
@@ -82,34 +86,25 @@ class RecordStream:
         return self.opened(share.counter(self.size))
 
     def read_by(
-        self,
-        connection: DuckDBPyConnection,
-        stream: Stream,
-        share: ReadShare = UNTOLD,
-        numbers: Mapping[str, TextNumbers] = MappingProxyType({}),
+        self, connection: DuckDBPyConnection, stream: Stream, share: ReadShare = UNTOLD
     ) -> FieldReader:
-        """Have the connection read the records, from their beginning for each statement.
-
-        Some columns have ``numbers`` in place of their texts.
-        """
+        """Have the connection read the records, from their beginning for each statement."""
         import pyarrow as pa
 
-        by_field = {self.coded[name]: made for name, made in numbers.items()}
-
-        def renew() -> None:
+        def renew(numbers: Mapping[str, TextNumbers]) -> None:
+            by_field = {self.coded[name]: made for name, made in numbers.items()}
             schema, records = self.batches(share)
             schema, records = numbered(schema, stream.watch(records), by_field)
             connection.register(RECORDS, pa.RecordBatchReader.from_batches(schema, records))
 
         return FieldReader(
             connection,
-            replace(self.fields, numbered=frozenset(numbers)),
+            self.fields,
             cheap=self.cheap,
             record_count=self.record_count,
             renew=renew,
             share=share,
             coded=frozenset(self.coded),
-            numbering=lambda numbers: self.read_by(connection, stream, share, numbers),
         )
 
 

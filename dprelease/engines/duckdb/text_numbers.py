@@ -81,7 +81,7 @@ def numbered(
     return schema, made()
 
 
-def only_grouped_by(request: AggregateRequest) -> set[str]:
+def only_grouped_by(request: AggregateRequest) -> frozenset[str]:
     """The columns of texts that nothing reads but groups of declared keys."""
     content = content_of(request)
     computed = (column.expression for column in request.inputs)
@@ -93,4 +93,4 @@ def only_grouped_by(request: AggregateRequest) -> set[str]:
         if column.type is ColumnType.STRING and not column.opaque
     }
     grouped = {group.column for group in request.groups if not group.private}
-    return (texts & grouped) - read - set(content.values)
+    return frozenset((texts & grouped) - read - set(content.values))

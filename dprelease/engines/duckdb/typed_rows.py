@@ -173,15 +173,15 @@ def bits_of(value: Sql) -> Sql:
 class Fields:
     """A table of raw columns: what to select from, the SQL of each column, and its DuckDB type.
 
-    Columns without a type are texts of a CSV file in the ``dialect``. Those ``numbered`` have
-    numbers of texts in them, by which may be grouped and which mean nothing before.
+    Columns without a type are texts of a CSV file in the ``dialect``. By those of texts that are
+    wanted ``as_they_stand`` rows are grouped before they become keys.
     """
 
     relation: Sql
     columns: Mapping[str, Sql]
     types: Mapping[str, str]
     dialect: Dialect = field(default_factory=Dialect)
-    numbered: frozenset[str] = frozenset()
+    as_they_stand: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
         if group.edges is not None:
             query = binned(query, index, group, place)
             columns[f"g{index}"] = col(f"b{index}")
-        elif group.column in fields.numbered:
+        elif group.column in fields.as_they_stand:
             columns[f"g{index}"] = col(f"t{place}")
         elif group.private:
             columns[f"g{index}"] = _private_key(group, place)
@@ -274,10 +274,15 @@ def unit_of_fields(request: AggregateRequest, fields: Fields) -> Sql | None:
 def _raw(declared: InputColumn, fields: Fields) -> Sql:
     """The raw value of a column: of a file of text the text that it means, or null."""
     column = fields.columns[declared.name]
-    if declared.name in fields.types:
+    if declared.name in fields.types or declared.name in fields.as_they_stand:
         return column
     kind = ColumnType.STRING if declared.opaque else declared.type
     return field_text(column, fields.dialect, kind)
+
+
+def text_of_field(field: Sql, name: str, fields: Fields) -> Sql:
+    """The text that the field of a column of texts means, or null."""
+    return field if name in fields.types else field_text(field, fields.dialect, ColumnType.STRING)
 
 
 def _has_number(declared: InputColumn) -> bool:

@@ -39,7 +39,7 @@ class Cluster(Protocol):
         tasks: int,
         first: Callable[[int], Iterator[Message]],
         later: Sequence[Stage],
-        share: Share | None = None,
+        share: Share,
     ) -> Sequence[Message]:
         """The messages of the last stage; ``first`` gets numbers from 0. Raises ClusterError."""
         ...

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
-from dprelease.engines.base import cluster_failed, lost, out_of_memory
+from dprelease.engines.base import Share, cluster_failed, lost, out_of_memory
 from dprelease.engines.common.files import Layout, lay_out
+from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.common.request_content import distinct_places, held_at_once
 from dprelease.engines.duckdb.errors import after_charge
 from dprelease.engines.duckdb.session import check_memory
@@ -30,9 +30,6 @@ from dprelease.model import (
     Source,
 )
 
-if TYPE_CHECKING:
-    from dprelease.engines.base import Share
-
 PARTITION = 1 << 26  # bytes of the table for each partition of a shuffle
 BUCKETS = 4  # for each partition: a hash deals them, and would deal few unevenly
 FEW = 1 << 18  # integers that one task adds up
@@ -45,7 +42,7 @@ class Spark:
     name = "spark"
 
     def __init__(self, cluster: Cluster | None = None) -> None:
-        self._cluster = cluster
+        self._cluster = self._given = cluster
 
     def on(self, session: object) -> Spark:
         """The engine in a Spark session of the caller's."""
@@ -64,20 +61,21 @@ class Spark:
         with after_charge(request.source):
             layout, cluster = _lay_out(request.source, request.inputs), self._ready()
             problem: Failure = out_of_memory()
-            rising = _rising(share)
+            done = ReadShare(share)
             for attempt in range(ATTEMPTS):
+                done.begin(1)
                 try:
-                    messages = messages_of(cluster, request, layout, 1 << attempt, rising)
+                    messages = messages_of(cluster, request, layout, 1 << attempt, done.read)
                 except ClusterError:
                     problem = cluster_failed()
                     if not cluster.answers():
+                        self._cluster = self._given  # another run looks for another session
                         break
                     continue
                 codes = {word.body.decode() for word in messages if word.kind == FAILED}
                 if not codes:
                     table = exact_table(request, messages)
-                    if share is not None:
-                        share(1.0)
+                    done.finish()
                     return table
                 problem = failure_of(codes)
                 if problem.complaints[0].code != OUT_OF_MEMORY:
@@ -101,20 +99,6 @@ ENGINE = Spark()
 OUT_OF_MEMORY = out_of_memory().complaints[0].code
 
 
-def _rising(share: Share | None) -> Share | None:
-    """Tells no share that is below one told before, as of tasks that are done again."""
-    if share is None:
-        return None
-    highest = 0.0
-
-    def rise(part: float) -> None:
-        nonlocal highest
-        highest = max(highest, part)
-        share(highest)
-
-    return rise
-
-
 def failure_of(codes: set[str]) -> Failure:
     """What to raise for the codes of tasks that failed; raises InternalError for a bug of ours."""
     failures = {failure.complaints[0].code: failure for failure in (out_of_memory(), lost())}
@@ -127,8 +111,8 @@ def messages_of(
     cluster: Cluster,
     request: AggregateRequest,
     layout: Layout | ParquetLayout,
-    finer: int = 1,
-    share: Share | None = None,
+    finer: int,
+    share: Share,
 ) -> Sequence[Message]:
     """The messages of the last stage; with a larger ``finer`` there are more and smaller tasks.
 

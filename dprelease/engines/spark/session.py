@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 import sys
 import threading
-from collections import Counter
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -36,6 +37,7 @@ T = TypeVar("T")
 SCHEMA = "bucket bigint, kind int, body binary"
 AT_ONCE = 32  # messages, of up to 8 MiB, that a task is handed at once
 PATIENCE = 50.0  # seconds for a session to begin, or for the first tasks
+DESERTED = 120.0  # seconds without any executor
 PROBES = 16
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 ENCRYPTION = "spark.io.encryption.enabled"
@@ -174,7 +176,7 @@ class SparkCluster:
         tasks: int,
         first: Callable[[int], Iterator[Message]],
         later: Sequence[Stage],
-        share: Share | None = None,
+        share: Share,
     ) -> Sequence[Message]:
         """See ``Cluster``."""
         total = tasks + sum(stage.partitions for stage in later)
@@ -271,35 +273,46 @@ class SparkCluster:
             self._spark.conf.set(BATCH_ROWS, before)
 
     @contextmanager
-    def _watched(self, name: str, tasks: int, share: Share | None) -> Iterator[None]:
-        """Tell the share of tasks that are done, each second, where Spark tells of them."""
+    def _watched(self, name: str, tasks: int, share: Share) -> Iterator[None]:
+        """Tell the share of tasks that are done, each second; give up where nobody does them.
+
+        Spark itself would wait for executors without end. Spark Connect tells of neither.
+        """
         context = getattr(self._spark, "_sc", None)
-        if share is None or context is None:
+        if context is None:
             yield
             return
         ended = threading.Event()
 
         def watch() -> None:
-            tracker, completed = context.statusTracker(), Counter[int]()
-            while not ended.wait(1):
-                for job in tracker.getJobIdsForGroup(name):
-                    info = tracker.getJobInfo(job)
-                    for stage in info.stageIds if info else ():
-                        state = tracker.getStageInfo(stage)
-                        completed[stage] = state.numCompletedTasks if state else 0
-                share(min(completed.total() / tasks, 0.99))
-
-        def watch_quietly() -> None:
             with suppress(Exception):  # whoever waits for the tasks learns of it
-                watch()
+                _watch(context, name, ended, tasks, share)
 
-        thread = threading.Thread(target=watch_quietly, daemon=True)
+        thread = threading.Thread(target=watch, daemon=True)
         thread.start()
         try:
             yield
         finally:
             ended.set()
             thread.join(5)
+
+
+def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: Share) -> None:
+    tracker = context.statusTracker()
+    elsewhere = not re.match(r"local(\[|$)", context.master)
+    finished: dict[int, int] = {}
+    seen = time.monotonic()
+    while not ended.wait(1):
+        if not elsewhere or context._jsc.sc().getExecutorMemoryStatus().size() > 1:
+            seen = time.monotonic()  # besides the driver there is one
+        elif time.monotonic() > seen + DESERTED:
+            context.cancelJobGroup(name)
+        for job in tracker.getJobIdsForGroup(name):
+            info = tracker.getJobInfo(job)
+            for stage in info.stageIds if info else ():
+                state = tracker.getStageInfo(stage)
+                finished[stage] = state.numCompletedTasks if state else 0
+        share(sum(finished.values()) / tasks)
 
 
 def check_settings(get: Callable[[str], str]) -> None:

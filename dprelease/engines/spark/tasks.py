@@ -274,7 +274,7 @@ def _batches(reader: FieldReader, query: Sql) -> Iterator[Any]:
     """The rows of a query as Arrow tables."""
     import pyarrow as pa
 
-    reader.renew()
+    reader.renew({})
     with reader.connection.sql(str(query)).to_arrow_reader(BATCH) as batches:
         for batch in batches:
             yield pa.Table.from_batches([batch])
