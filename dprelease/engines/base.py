@@ -15,6 +15,8 @@ from dprelease.model import (
     Source,
 )
 
+OUT_OF_MEMORY = "E510"
+
 Share = Callable[[float], None]
 """Told how much of what a request reads was read, from 0 to 1."""
 
@@ -77,7 +79,8 @@ def out_of_memory() -> Failure:
     """Memory ran out after the charge; a retry with more of it is free."""
     hint = "give it more, such as DPRELEASE_MEMORY=2GB, and run the same spec again: it is free"
     message = "the memory that may be used did not suffice to read the data"
-    return Failure(ExitCode.AFTER_CHARGE, Complaint("E510", message, hint, key="data.path"))
+    complaint = Complaint(OUT_OF_MEMORY, message, hint, key="data.path")
+    return Failure(ExitCode.AFTER_CHARGE, complaint)
 
 
 def columns_read(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from dprelease.engines.base import Share, cluster_failed, lost, out_of_memory
+from dprelease.engines.base import OUT_OF_MEMORY, Share, cluster_failed, lost, out_of_memory
 from dprelease.engines.common.files import Layout, lay_out
 from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.common.request_content import distinct_places, held_at_once
@@ -96,7 +96,6 @@ class Spark:
 
 
 ENGINE = Spark()
-OUT_OF_MEMORY = out_of_memory().complaints[0].code
 
 
 def failure_of(codes: set[str]) -> Failure:

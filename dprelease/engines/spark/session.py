@@ -21,15 +21,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dprelease.engines.base import bad_data
-from dprelease.engines.common.locations import open_binary
 from dprelease.engines.spark.cluster import ClusterError, Stage
-from dprelease.engines.spark.messages import Message
-from dprelease.engines.spark.versions import hash_of_text, versions
-from dprelease.errors import Failure
+from dprelease.engines.spark.messages import FAILED, Message
+from dprelease.engines.spark.workers import begun, continued, probe
+from dprelease.errors import Failure, InternalError, kind_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from dprelease.engines.base import Share
 
 T = TypeVar("T")
@@ -113,7 +110,7 @@ def _in_time(call: Callable[[], T]) -> T:
         try:
             given.append(call())
         except Exception as problem:
-            raised.append(type(problem).__name__)
+            raised.append(kind_of(problem))
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
@@ -144,10 +141,17 @@ class SparkCluster:
         settings = _in_time(self._settings)
         check_settings(lambda key: settings.get(key) or "")
         ends = [*paths[:1], *paths[1:][-1:]]
+<<<<<<< HEAD
         probes = self._in_time(lambda: self._collect(PROBES, partial(_probe, ends), []))
         own = json.loads(_probe(ends, 0)[0].body)
         for probe in probes:
             there = json.loads(probe.body)
+=======
+        probes = _in_time(lambda: self._probed(ends))
+        own = json.loads(probe(ends, 0)[0].body)
+        for answer in probes:
+            there = json.loads(answer.body)
+>>>>>>> main
             for name, version in own["versions"].items():
                 if there["versions"].get(name) != version:
                     raise bad_data(
@@ -163,6 +167,13 @@ class SparkCluster:
                     "executors can't read the data at its path",
                     "put it where all machines reach it, such as a URI or a mounted folder",
                 )
+
+    def _probed(self, paths: Sequence[str]) -> list[Message]:
+        probes = self._collect(PROBES, partial(probe, paths), [])
+        for answer in probes:
+            if answer.kind == FAILED:
+                raise InternalError(answer.body.decode())
+        return probes
 
     def answers(self) -> bool:
         """See ``Cluster``."""
@@ -256,10 +267,10 @@ class SparkCluster:
         first: Callable[[int], Iterable[Message]],
         later: Sequence[Stage],
     ) -> list[Message]:
-        frame = self._spark.range(0, tasks, 1, tasks).mapInArrow(partial(_begun, first), SCHEMA)
+        frame = self._spark.range(0, tasks, 1, tasks).mapInArrow(partial(begun, first), SCHEMA)
         for stage in later:
             frame = frame.repartition(stage.partitions, "bucket")
-            frame = frame.mapInArrow(partial(_continued, stage.task), SCHEMA)
+            frame = frame.mapInArrow(partial(continued, stage.task), SCHEMA)
         return [Message(row.bucket, row.kind, bytes(row.body)) for row in frame.collect()]
 
     @contextmanager
@@ -302,6 +313,7 @@ def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: S
     elsewhere = not re.match(r"local(\[|$)", context.master)
     finished: dict[int, int] = {}
     seen = time.monotonic()
+<<<<<<< HEAD
     while not ended.wait(1):
         if not elsewhere or context._jsc.sc().getExecutorMemoryStatus().size() > 1:
             seen = time.monotonic()  # besides the driver there is one
@@ -313,16 +325,46 @@ def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: S
                 state = tracker.getStageInfo(stage)
                 finished[stage] = state.numCompletedTasks if state else 0
         share(sum(finished.values()) / tasks)
+=======
+    while not done.wait(1):
+        with suppress(Exception):  # a session that is gone: Python would print all of it
+            if not elsewhere or context._jsc.sc().getExecutorMemoryStatus().size() > 1:
+                seen = time.monotonic()  # besides the driver there is one
+            elif time.monotonic() > seen + DESERTED:
+                context.cancelJobGroup(group)
+            for job in tracker.getJobIdsForGroup(group):
+                info = tracker.getJobInfo(job)
+                for stage in info.stageIds if info else ():
+                    state = tracker.getStageInfo(stage)
+                    finished[stage] = state.numCompletedTasks if state else 0
+            share(sum(finished.values()) / tasks)
+>>>>>>> main
 
 
 def check_settings(get: Callable[[str], str]) -> None:
     """Refuse a session that would write values of the data somewhere; raises Failure(DATA)."""
-    if get(ENCRYPTION) != "true" and os.environ.get(PLAIN_SHUFFLE) != "1":
-        raise bad_data(
-            "E417",
-            f"{ENCRYPTION} is not on: rows would lie readable on the disks of executors",
-            f"switch it on, or set {PLAIN_SHUFFLE}=1 if these disks may hold the data",
-        )
+    own_shuffle = get(SHUFFLE).lower() in _OWN_SHUFFLES
+    if get(ENCRYPTION) != "true" or not own_shuffle:
+        what = f"{ENCRYPTION} is not on" if own_shuffle else f"{SHUFFLE} is not Spark's own"
+        if os.environ.get(PLAIN_SHUFFLE) != "1":
+            raise bad_data(
+                "E417",
+                f"{what}: rows would lie readable where executors keep them",
+                f"change that, or set {PLAIN_SHUFFLE}=1 if the data may lie there",
+            )
+        if get(FALLBACK):
+            raise bad_data(
+                "E417",
+                f"{what}, and {FALLBACK} would copy rows to another place",
+                "leave that setting out",
+            )
+    for key, own in OWN_PROGRAMS.items():
+        if get(key) not in ("", own):
+            raise bad_data(
+                "E417",
+                f"{key} has tasks run by another program than Spark's, which may report values",
+                "leave that setting out",
+            )
     for key, words in WRITES_VALUES.items():
         if any(word in get(key).lower() for word in words):
             raise bad_data(
@@ -330,64 +372,32 @@ def check_settings(get: Callable[[str], str]) -> None:
             )
 
 
-_LOUD = ("all", "trace", "debug")
-_DUMPS = ("heapdumponoutofmemoryerror", "heapdumppath", "flightrecorder")
+SHUFFLE = "spark.shuffle.manager"
+_OWN_SHUFFLES = ("", "sort", "tungsten-sort", "org.apache.spark.shuffle.sort.sortshufflemanager")
+FALLBACK = "spark.storage.decommission.fallbackStorage.path"
+
+OWN_PROGRAMS = {
+    "spark.python.daemon.module": "pyspark.daemon",
+    "spark.python.worker.module": "pyspark.worker",
+}
+"""What runs tasks. Replaced ones report errors to services, with the variables of each frame."""
+
+_LOUD = ("all", "trace", "debug")  # a trace has the bytes of messages
+_DUMPS = ("+heapdump",)
+_JAVA_OPTIONS = (
+    *(f"spark.{which}.{kind}JavaOptions" for which in ("executor", "driver")
+      for kind in ("extra", "default")),
+    *(f"spark.executorEnv.{name}" for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")),
+)  # fmt: skip
 WRITES_VALUES = {
     "spark.log.level": _LOUD,
-    "spark.executor.extraJavaOptions": _DUMPS,
-    "spark.executor.defaultJavaOptions": _DUMPS,
-    "spark.driver.extraJavaOptions": _DUMPS,
-    "spark.driver.defaultJavaOptions": _DUMPS,
-    "spark.sql.execution.pyspark.udf.logging.enabled": ("true",),
-    "spark.sql.pyspark.udf.profiler": ("memory", "perf"),
-    "spark.python.profile": ("true",),
-    "spark.python.profile.memory": ("true",),
+    **dict.fromkeys(_JAVA_OPTIONS, _DUMPS),
+    "spark.connect.grpc.interceptor.classes": ("logginginterceptor",),  # of whole answers
+    "spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled": ("true",),
+    "spark.sql.pyspark.worker.logging.enabled": ("true",),
 }
-"""Settings, and what must not be in them: logs of messages, and dumps of memory."""
+"""Settings, and what must not be in them: logs of messages and variables, and dumps of memory.
 
-
-# --- in tasks ------------------------------------------------------------------------------------
-
-
-def _probe(paths: Sequence[str], number: int) -> list[Message]:
-    """What an executor has, and whether it can open the files."""
-    try:
-        for path in paths:
-            with open_binary(path) as stream:
-                stream.read(1)
-    except OSError:
-        opened = False
-    else:
-        opened = True
-    here = {"versions": versions(), "hash": hash_of_text(), "opened": opened}
-    return [Message(number, 0, json.dumps(here).encode())]
-
-
-def _begun(
-    task: Callable[[int], Iterable[Message]], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield from _as_batches(task(number))
-
-
-def _continued(
-    task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    messages = (
-        Message(*row)
-        for batch in batches
-        for row in zip(*(batch.column(place).to_pylist() for place in range(3)), strict=True)
-    )
-    yield from _as_batches(task(messages))
-
-
-def _as_batches(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
-    """One message a batch: they are large."""
-    import pyarrow as pa
-
-    types = (pa.int64(), pa.int32(), pa.binary())
-    names = Message._fields
-    for message in messages:
-        columns = [pa.array([value], kind) for value, kind in zip(message, types, strict=True)]
-        yield pa.record_batch(columns, names=list(names))
+Profiles, thread dumps, class histograms and Java's flight recorder hold names, numbers of calls and
+sizes only.
+"""

@@ -1,0 +1,91 @@
+"""What runs in a worker of Spark: batches are messages, and nothing is ever raised or printed.
+
+Nothing here imports Spark, nor what has noise.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dprelease.engines.base import OUT_OF_MEMORY
+from dprelease.engines.common.locations import open_binary
+from dprelease.engines.spark.messages import FAILED, Message
+from dprelease.engines.spark.versions import hash_of_text, versions
+from dprelease.errors import kind_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def probe(paths: Sequence[str], number: int) -> list[Message]:
+    """What an executor has, and whether it can open the files."""
+    try:
+        for path in paths:
+            with open_binary(path) as stream:
+                stream.read(1)
+    except OSError:
+        opened = False
+    else:
+        opened = True
+    here = {"versions": versions(), "hash": hash_of_text(), "opened": opened}
+    return [Message(number, 0, json.dumps(here).encode())]
+
+
+def begun(
+    task: Callable[[int], Iterable[Message]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What a first task gives for the numbers that it is handed."""
+    numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+    return _guarded(message for number in numbers for message in task(number))
+
+
+def continued(
+    task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """What a later task gives for the messages that it is handed."""
+    messages = (
+        Message(*row)
+        for batch in batches
+        for row in zip(*(batch.column(place).to_pylist() for place in range(3)), strict=True)
+    )
+    return _guarded(task(messages))
+
+
+def _guarded(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
+    """One message a batch, as they are large; at last a code, if anything was raised.
+
+    What a worker raises or warns of, and what Python's last resorts print, goes to logs, with its
+    text and that of all exceptions before it. So nothing is, an interruption included.
+    """
+    hooks = sys.unraisablehook, threading.excepthook
+    sys.unraisablehook = lambda _: None
+    threading.excepthook = lambda _: None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for message in messages:
+                yield _as_batch(message)
+            return
+    except GeneratorExit:
+        del messages  # so that it is closed while nothing is printed
+        return
+    except MemoryError:
+        code = OUT_OF_MEMORY
+    except BaseException as problem:
+        code = kind_of(problem)
+    finally:
+        sys.unraisablehook, threading.excepthook = hooks
+    yield _as_batch(Message(0, FAILED, code.encode()))
+
+
+def _as_batch(message: Message) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    types = (pa.int64(), pa.int32(), pa.binary())
+    columns = [pa.array([value], kind) for value, kind in zip(message, types, strict=True)]
+    return pa.record_batch(columns, names=list(Message._fields))

@@ -1,0 +1,169 @@
+"""What a Spark session must not be set to, and what workers must not say; without Spark."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from dprelease.engines.base import OUT_OF_MEMORY
+from dprelease.engines.spark import session, workers
+from dprelease.engines.spark.messages import FAILED, Message
+from dprelease.errors import ExitCode, Failure
+
+TEXT = "zqxcanary"
+ENCRYPTED = {session.ENCRYPTION: "true"}
+
+
+def refused(settings: dict[str, str]) -> str:
+    """The message with which settings are refused."""
+    with pytest.raises(Failure) as caught:
+        session.check_settings(lambda key: settings.get(key, ""))
+    assert caught.value.exit_code is ExitCode.DATA
+    (complaint,) = caught.value.complaints
+    assert complaint.code == "E417"
+    return complaint.message
+
+
+def accepted(settings: dict[str, str]) -> None:
+    """Check that no setting is refused."""
+    session.check_settings(lambda key: settings.get(key, ""))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.log.level", "TRACE"),
+        ("spark.log.level", "debug"),
+        ("spark.executor.extraJavaOptions", "-Xss1m -XX:+HeapDumpOnOutOfMemoryError"),
+        ("spark.executor.defaultJavaOptions", "-XX:+HeapDumpBeforeFullGC"),
+        ("spark.driver.extraJavaOptions", "-XX:+HeapDumpAfterFullGC"),
+        ("spark.driver.defaultJavaOptions", "-XX:+HeapDumpOnOutOfMemoryError"),
+        ("spark.executorEnv.JAVA_TOOL_OPTIONS", "-XX:+HeapDumpOnOutOfMemoryError"),
+        ("spark.executorEnv.JDK_JAVA_OPTIONS", "-XX:+HeapDumpOnOutOfMemoryError"),
+        ("spark.connect.grpc.interceptor.classes",
+         "org.apache.spark.sql.connect.service.LoggingInterceptor"),
+        ("spark.sql.execution.pyspark.udf.tracebackWithLocals.enabled", "true"),
+        ("spark.sql.pyspark.worker.logging.enabled", "true"),
+        ("spark.python.daemon.module", "sentry_daemon"),
+        ("spark.python.worker.module", "another_worker"),
+        ("spark.shuffle.manager", "org.apache.spark.shuffle.celeborn.SparkShuffleManager"),
+        (session.ENCRYPTION, "false"),
+        (session.ENCRYPTION, ""),
+    ],
+)  # fmt: skip
+def test_a_setting_that_writes_values_is_refused(key: str, value: str) -> None:
+    assert key in refused({**ENCRYPTED, key: value})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.log.level", "INFO"),
+        ("spark.executor.extraJavaOptions", "-XX:-HeapDumpOnOutOfMemoryError"),
+        ("spark.executor.extraJavaOptions", "-XX:HeapDumpPath=/tmp -XX:StartFlightRecording"),
+        ("spark.sql.pyspark.udf.profiler", "perf"),
+        ("spark.python.daemon.module", "pyspark.daemon"),
+        ("spark.python.worker.module", "pyspark.worker"),
+        ("spark.shuffle.manager", "sort"),
+        ("spark.storage.decommission.fallbackStorage.path", "s3a://bucket/"),
+        ("spark.eventLog.enabled", "true"),
+    ],
+)
+def test_a_setting_that_writes_none_is_not(key: str, value: str) -> None:
+    accepted({**ENCRYPTED, key: value})
+
+
+@pytest.mark.parametrize("settings", [{}, {**ENCRYPTED, session.SHUFFLE: "org.example.Remote"}])
+def test_readable_rows_may_lie_on_disks_if_that_is_said_but_are_not_copied_elsewhere(
+    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "readable" in refused(settings)
+    monkeypatch.setenv(session.PLAIN_SHUFFLE, "1")
+    accepted(settings)
+    assert session.FALLBACK in refused({**settings, session.FALLBACK: "s3a://bucket/"})
+
+
+class Unheard(BaseException):
+    """What no `except Exception` sees."""
+
+
+ERRORS: list[BaseException] = [
+    ValueError(TEXT), OSError(5, TEXT, TEXT), duckdb.InvalidInputException(TEXT),
+    UnicodeDecodeError("utf-8", TEXT.encode(), 0, 1, TEXT), pa.ArrowInvalid(TEXT),
+    ExceptionGroup(TEXT, [ValueError(TEXT)]), SystemExit(TEXT), KeyboardInterrupt(TEXT),
+    Unheard(TEXT), RuntimeError(TEXT), MemoryError(TEXT),
+]  # fmt: skip
+
+
+def numbered() -> pa.RecordBatch:
+    return pa.record_batch([pa.array([0])], names=["id"])
+
+
+def said(batches: Iterator[pa.RecordBatch]) -> list[Message]:
+    return [Message(*row.values()) for batch in batches for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("problem", ERRORS, ids=lambda problem: type(problem).__name__)
+def test_a_worker_raises_nothing(problem: BaseException) -> None:
+    """Neither a task, nor what hands it messages, nor what hands its messages on."""
+    code = OUT_OF_MEMORY if isinstance(problem, MemoryError) else type(problem).__name__
+
+    def fail(*_: object) -> Any:
+        raise problem from KeyError(TEXT)
+
+    def late(*_: object) -> Iterator[Message]:
+        yield Message(1, 2, b"a")
+        fail()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch(
+            [pa.array([3]), pa.array([4]), pa.array([b"b"])], names=["b", "k", "m"]
+        )
+        fail()
+
+    failed = Message(0, FAILED, code.encode())
+    batch = numbered()
+    assert said(workers.begun(fail, [batch])) == [failed]
+    assert said(workers.begun(late, [batch])) == [Message(1, 2, b"a"), failed]
+    assert said(workers.begun(late, batches())) == [Message(1, 2, b"a"), failed]
+    assert said(workers.continued(late, [])) == [Message(1, 2, b"a"), failed]
+    handed_on = workers.continued(iter, batches())
+    assert said(handed_on) == [Message(3, 4, b"b"), failed]
+
+
+def test_a_worker_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """Neither warnings, nor what a thread, the end of an object or an unused generator raises."""
+    hooks = sys.unraisablehook, threading.excepthook
+
+    def fail() -> None:
+        raise ValueError(TEXT)
+
+    class Last:
+        def __del__(self) -> None:
+            fail()
+
+    def loud(_: int) -> Iterator[Message]:
+        last = Last()
+        warnings.warn(TEXT, stacklevel=1)
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+        yield Message(1, 2, b"a")
+        del last
+        yield Message(3, 4, b"b")
+
+    assert len(said(workers.begun(loud, [numbered()]))) == 2
+    batches = workers.begun(loud, [numbered()])
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]
+    gc.collect()
+    assert (sys.unraisablehook, threading.excepthook) == hooks
+    assert capfd.readouterr() == ("", "")
