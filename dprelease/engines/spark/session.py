@@ -104,20 +104,23 @@ def _in_time(call: Callable[[], T]) -> T:
     The text of what it raises is not shown: it is long, and may name what is the machine's.
     """
     given: list[T] = []
-    raised: list[str] = []
+    raised: list[Exception] = []
 
     def answer() -> None:
         try:
             given.append(call())
         except Exception as problem:
-            raised.append(kind_of(problem))
+            raised.append(problem)
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
     thread.join(PATIENCE)
     if given:
         return given[0]
-    what = f"it failed ({raised[0]})" if raised else f"no answer in {PATIENCE:.0f} seconds"
+    for problem in raised:
+        if isinstance(problem, Failure | InternalError):
+            raise problem
+    what = f"it failed ({kind_of(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
     raise bad_data(
         "E415",
         f"Spark can't be used: {what}",
@@ -138,20 +141,12 @@ class SparkCluster:
 
     def check(self, paths: Sequence[str]) -> None:
         """See ``Cluster``. A session that would write down what it moves is refused."""
-        settings = _in_time(self._settings)
-        check_settings(lambda key: settings.get(key) or "")
+        self._in_time(lambda: check_settings(self._setting_of()))
         ends = [*paths[:1], *paths[1:][-1:]]
-<<<<<<< HEAD
-        probes = self._in_time(lambda: self._collect(PROBES, partial(_probe, ends), []))
-        own = json.loads(_probe(ends, 0)[0].body)
-        for probe in probes:
-            there = json.loads(probe.body)
-=======
-        probes = _in_time(lambda: self._probed(ends))
+        probes = self._in_time(lambda: self._probed(ends))
         own = json.loads(probe(ends, 0)[0].body)
         for answer in probes:
             there = json.loads(answer.body)
->>>>>>> main
             for name, version in own["versions"].items():
                 if there["versions"].get(name) != version:
                     raise bad_data(
@@ -202,17 +197,20 @@ class SparkCluster:
             self._stop(name)
             raise
 
-    def _settings(self) -> dict[str, str | None]:
-        """What is set; what is not of SQL is as the session's context was begun with.
+    def _setting_of(self) -> Callable[[str], str]:
+        """What each setting is; one that is not of SQL is as the context was begun with.
 
         A builder that is told such a setting of a session that is there notes it, and no more.
         """
-        settings = {key: self._spark.conf.get(key, None) for key in (ENCRYPTION, *WRITES_VALUES)}
         context = getattr(self._spark, "_sc", None)
-        if context is not None:
-            begun = context.getConf()
-            settings |= {key: begun.get(key) for key in settings if key[:10] != "spark.sql."}
-        return settings
+        begun_with = None if context is None else dict(context.getConf().getAll())
+
+        def setting(key: str) -> str:
+            if begun_with is None or key.startswith("spark.sql."):
+                return str(self._spark.conf.get(key, None) or "")
+            return begun_with.get(key, "")
+
+        return setting
 
     def _in_time(self, call: Callable[[], T]) -> T:
         """See ``_in_time``; what is late, or is interrupted, is stopped."""
@@ -295,11 +293,9 @@ class SparkCluster:
             return
         ended = threading.Event()
 
-        def watch() -> None:
-            with suppress(Exception):  # whoever waits for the tasks learns of it
-                _watch(context, name, ended, tasks, share)
-
-        thread = threading.Thread(target=watch, daemon=True)
+        thread = threading.Thread(
+            target=_watch, args=(context, name, ended, tasks, share), daemon=True
+        )
         thread.start()
         try:
             yield
@@ -313,32 +309,18 @@ def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: S
     elsewhere = not re.match(r"local(\[|$)", context.master)
     finished: dict[int, int] = {}
     seen = time.monotonic()
-<<<<<<< HEAD
     while not ended.wait(1):
-        if not elsewhere or context._jsc.sc().getExecutorMemoryStatus().size() > 1:
-            seen = time.monotonic()  # besides the driver there is one
-        elif time.monotonic() > seen + DESERTED:
-            context.cancelJobGroup(name)
-        for job in tracker.getJobIdsForGroup(name):
-            info = tracker.getJobInfo(job)
-            for stage in info.stageIds if info else ():
-                state = tracker.getStageInfo(stage)
-                finished[stage] = state.numCompletedTasks if state else 0
-        share(sum(finished.values()) / tasks)
-=======
-    while not done.wait(1):
         with suppress(Exception):  # a session that is gone: Python would print all of it
             if not elsewhere or context._jsc.sc().getExecutorMemoryStatus().size() > 1:
                 seen = time.monotonic()  # besides the driver there is one
             elif time.monotonic() > seen + DESERTED:
-                context.cancelJobGroup(group)
-            for job in tracker.getJobIdsForGroup(group):
+                context.cancelJobGroup(name)
+            for job in tracker.getJobIdsForGroup(name):
                 info = tracker.getJobInfo(job)
                 for stage in info.stageIds if info else ():
                     state = tracker.getStageInfo(stage)
                     finished[stage] = state.numCompletedTasks if state else 0
             share(sum(finished.values()) / tasks)
->>>>>>> main
 
 
 def check_settings(get: Callable[[str], str]) -> None:
