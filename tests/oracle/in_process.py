@@ -45,20 +45,20 @@ class InProcess:
 
 
 class SmallSplits(Spark):
-    """Spark's engine without Spark, with few small splits and three partitions of a shuffle."""
+    """Spark's engine without Spark, with few small splits and two partitions of a shuffle."""
 
-    def __init__(self) -> None:
-        super().__init__(InProcess())
+    def __init__(self, cluster: InProcess | None = None) -> None:
+        super().__init__(cluster or InProcess())
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """See ``Engine``."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(splits, "SMALLEST", 41)
-            patch.setattr(splits, "WANTED", 4)
+            patch.setattr(splits, "WANTED", 2)
             patch.setattr(engine, "splits_of", _as_if_large)
             patch.setattr(engine, "FEW", 50)
             return super().aggregate(request, share)
 
 
 def _as_if_large(layout: Layout | ParquetLayout, finer: int) -> tuple[tuple[Split, ...], int]:
-    return splits.splits_of(layout, finer)[0], 3 * engine.PARTITION
+    return splits.splits_of(layout, finer)[0], 2 * engine.PARTITION

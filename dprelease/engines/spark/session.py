@@ -35,7 +35,7 @@ SCHEMA = "bucket bigint, kind int, body binary"
 AT_ONCE = 32  # messages, of up to 8 MiB, that a task is handed at once
 PATIENCE = 50.0  # seconds for a session to begin, or for the first tasks
 DESERTED = 120.0  # seconds without any executor
-PROBES = 16
+FEWEST_PROBES, MOST_PROBES = 4, 64
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 ENCRYPTION = "spark.io.encryption.enabled"
 PLAIN_SHUFFLE = "DPRELEASE_SPARK_PLAIN_SHUFFLE"
@@ -164,7 +164,10 @@ class SparkCluster:
                 )
 
     def _probed(self, paths: Sequence[str]) -> list[Message]:
-        probes = self._collect(PROBES, partial(probe, paths), [])
+        context = getattr(self._spark, "_sc", None)
+        cores = 0 if context is None else context.defaultParallelism
+        tasks = max(FEWEST_PROBES, min(cores, MOST_PROBES))
+        probes = self._collect(tasks, partial(probe, paths), [])
         for answer in probes:
             if answer.kind == FAILED:
                 raise InternalError(answer.body.decode())

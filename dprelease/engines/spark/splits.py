@@ -8,7 +8,7 @@ from dprelease.engines.common.files import Layout, Split
 from dprelease.engines.common.locations import size_of
 from dprelease.engines.parquet.schema import ParquetLayout
 
-SMALLEST, LARGEST = 1 << 23, 1 << 27  # bytes of a split
+SMALLEST, LARGEST = 1 << 25, 1 << 27  # bytes of a split; a task costs some 60 ms by itself
 WANTED = 64  # splits of a table that is neither small nor large
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import version
 
 PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy")
 
 
+@cache
 def versions() -> dict[str, str]:
     """The versions of Python and of the packages that read and count."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"Python": python, **{name: version(name) for name in PACKAGES}}
 
 
+@cache
 def hash_of_text() -> int:
     """A number by which rows are dealt to tasks: it must be the same everywhere."""
     import duckdb
