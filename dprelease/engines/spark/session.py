@@ -211,7 +211,7 @@ class SparkCluster:
         def setting(key: str) -> str:
             if begun_with is None or key.startswith("spark.sql."):
                 return str(self._spark.conf.get(key, None) or "")
-            return begun_with.get(key, "")
+            return str(begun_with.get(key, ""))
 
         return setting
 
