@@ -88,11 +88,12 @@ class Spark:
         raise InternalError("records")
 
     def _ready(self) -> Cluster:
-        if self._cluster is None:
-            from dprelease.engines.spark.session import SparkCluster, session_of_machine
+        if self._cluster is not None:
+            return self._cluster
+        # Not kept: whoever has begun the machine's session may have stopped it since.
+        from dprelease.engines.spark.session import SparkCluster, session_of_machine
 
-            self._cluster = SparkCluster(session_of_machine())
-        return self._cluster
+        return SparkCluster(session_of_machine())
 
 
 ENGINE = Spark()
