@@ -24,7 +24,7 @@ import os
 import resource
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -44,7 +44,7 @@ from dprelease.engines.common.files import lay_out
 from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.parquet.schema import lay_out_parquet
 from dprelease.engines.spark.answers import exact_table
-from dprelease.engines.spark.engine import Spark, messages_of
+from dprelease.engines.spark.engine import PARTITION, Spark, messages_of
 from dprelease.engines.spark.session import OWN_SETTINGS, SparkCluster
 from dprelease.engines.spark.splits import LARGEST, splits_of
 from dprelease.model import AggregateRequest, Source
@@ -199,6 +199,10 @@ def compare(folder: Path, rows: int, rounds: int) -> None:
         )
 
 
+Point = tuple[int, int, float, float, int]
+"""Rows, tasks, seconds of all cores, those of the driver, and bytes shuffled."""
+
+
 # --- the model ------------------------------------------------------------------------------------
 
 
@@ -253,48 +257,49 @@ def fit(folder: Path, rows: int, rounds: int) -> None:
     print(f"seconds of all cores: a session {session:.1f}, its first request {first:.1f} in all")
     print(f"{'':22} {'rows':>11} {'tasks':>6} {'CPU':>7} {'driver':>7} {'shuffled':>12}")
     for case in CASES:
-        points = []
+        points: list[Point] = []
         measured(spark, request(all_files[PARTS[0]], case), 1, 2)  # Java gets warm
         for part, finer in product(PARTS, FINER):
             own = measured(spark, request(all_files[part], case), finer, rounds)
             points.append((rows // part, *own))
             tell(case, points[-1])
-        law = nonnegative(
-            np.array([(count, tasks, 1.0) for count, tasks, *_ in points]),
-            np.array([cpu for _, _, cpu, *_ in points]),
-        )
-        share = points[-len(FINER)][4] / rows
+        law = law_of(points)
+        asked = request(large, case)
+        points.append((4 * rows, *measured(spark, asked, 1, max(1, rounds - 1))))
+        tell(case, points[-1])
+        said = float(np.dot(law, (*points[-1][:2], 1.0)))
+        print(f"  = said {said:.1f}, error {said / points[-1][2] - 1:+.0%}")
+        law, share = law_of(points), points[-1][4] / (4 * rows)
         print(
             f"  = {law[0] * 1e6:.3f} us a row, {law[1] * 1e3:.0f} ms a task, {law[2]:.2f} s a"
             f" request; {share:.2f} bytes shuffled a row"
         )
-        asked = request(large, case)
-        largest = (4 * rows, *measured(spark, asked, 1, max(1, rounds - 1)))
-        tell(case, largest)
-        said = float(np.dot(law, (largest[0], largest[1], 1.0)))
-        print(f"  = said {said:.1f}, error {said / largest[2] - 1:+.0%}")
         width = large[asked.source.format].stat().st_size / (4 * rows)
-        for name, count in (
-            ("10^10 rows", 1e10),
-            (f"1 TB of {width:.1f} bytes a row", 1e12 / width),
-        ):
-            tasks = largest[1] * max(1.0, count * read_a_row(asked, rows) / LARGEST / largest[1])
+        wide = read_a_row(asked, 4 * rows)
+        for name, count in (("", 1e10), (f"1 TB of {width:.1f} bytes a row: ", 1e12 / width)):
+            tasks = count * wide / LARGEST + (count * wide / PARTITION if asked.bound else 1)
             total = float(np.dot(law, (count, tasks, 1.0)))
             print(
-                f"  {name}: {count:.2g} rows, {tasks:,.0f} tasks, {total / 3600:.1f} hours of a"
+                f"  {name}{count:.2g} rows, {tasks:,.0f} tasks, {total / 3600:.1f} hours of a"
                 f" core, {total / CORES / 60:.1f} minutes of {CORES}; {count * share / 1e9:.0f} GB"
                 " shuffled",
                 flush=True,
             )
 
 
+def law_of(points: Sequence[Point]) -> Any:
+    """Seconds a row, a task and a request that fit what was measured."""
+    design = np.array([(rows, tasks, 1.0) for rows, tasks, *_ in points])
+    return nonnegative(design, np.array([point[2] for point in points]))
+
+
 def read_a_row(asked: AggregateRequest, rows: int) -> float:
-    """Bytes a row by which splits are made, of a table of four times the rows."""
+    """Bytes a row by which splits are made."""
     inspected = lay_out_parquet if asked.source.format == "parquet" else lay_out
-    return splits_of(inspected(asked.source, asked.inputs))[1] / (4 * rows)
+    return splits_of(inspected(asked.source, asked.inputs))[1] / rows
 
 
-def tell(case: str, point: tuple[int, int, float, float, int]) -> None:
+def tell(case: str, point: Point) -> None:
     """A line of what was measured."""
     rows, tasks, cpu, driver, moved = point
     print(f"{case:22} {rows:11,} {tasks:6} {cpu:7.2f} {driver:7.2f} {moved:12,}", flush=True)
@@ -323,8 +328,8 @@ def powerset(places: range) -> Iterator[tuple[int, ...]]:
 
 
 def driver(folder: Path, rows: int) -> None:
-    """A line for each number of cells, of a process of its own."""
-    print(f"{rows:,} rows: seconds of all cores, of the driver's Python, and its peak")
+    """What a process of its own says for each number of cells."""
+    print(f"{rows:,} rows: memory of the driver's Python, and seconds of all cores")
     for cells in CELLS:
         table = folder / f"cells-{rows}-{cells}.parquet"
         if not table.exists():
@@ -338,8 +343,8 @@ def driver(folder: Path, rows: int) -> None:
                 for name, size in (("a", cells // KEYS), ("b", KEYS))}  # fmt: skip
         spec = folder / f"cells-{cells}.toml"
         spec.write_text(_RELEASE.format(path=table, cells=cells, **keys), encoding="utf-8")
-        cost = measure([sys.executable, __file__, str(spec), "--release"], folder, quiet=False)
-        print(f"{cells:10,} cells: {cost.seconds:.1f} s, cpu {cost.cpu:.1f}", flush=True)
+        print(f"{cells:,} cells", flush=True)
+        measure([sys.executable, __file__, str(spec), "--release"], folder, quiet=False)
 
 
 def release(spec: Path) -> None:
