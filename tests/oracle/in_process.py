@@ -47,8 +47,8 @@ class InProcess:
 class SmallSplits(Spark):
     """Spark's engine without Spark, with few small splits and two partitions of a shuffle."""
 
-    def __init__(self) -> None:
-        super().__init__(InProcess())
+    def __init__(self, cluster: InProcess | None = None) -> None:
+        super().__init__(cluster or InProcess())
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """See ``Engine``."""

@@ -20,6 +20,7 @@ from dprelease.engines.spark.cluster import Cluster, ClusterError, Stage
 from dprelease.engines.spark.messages import DONE, FAILED, Message
 from dprelease.engines.spark.splits import splits_of
 from dprelease.engines.spark.tasks import Work, bound, merge, read
+from dprelease.engines.spark.versions import versions
 from dprelease.errors import Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -87,11 +88,12 @@ class Spark:
         raise InternalError("records")
 
     def _ready(self) -> Cluster:
-        if self._cluster is None:
-            from dprelease.engines.spark.session import SparkCluster, session_of_machine
+        if self._cluster is not None:
+            return self._cluster
+        # Not kept: whoever has begun the machine's session may have stopped it since.
+        from dprelease.engines.spark.session import SparkCluster, session_of_machine
 
-            self._cluster = SparkCluster(session_of_machine())
-        return self._cluster
+        return SparkCluster(session_of_machine())
 
 
 ENGINE = Spark()
@@ -100,6 +102,7 @@ ENGINE = Spark()
 def failure_of(codes: set[str]) -> Failure:
     """What to raise for the codes of tasks that failed; raises InternalError for a bug of ours."""
     failures = {failure.complaints[0].code: failure for failure in (out_of_memory(), lost())}
+    failures["E416"] = cluster_failed()
     for code in sorted(codes - set(failures)):
         raise InternalError(code)
     return failures[max(codes)]
@@ -123,7 +126,7 @@ def messages_of(
     integers = held_at_once(request) * (len(splits) if request.bound is None else partitions)
     few = request.points is None and not request.private and not distinct_places(request)
     adding = 1 if few and integers <= FEW else partitions
-    work = Work(request, layout, splits, BUCKETS * partitions)
+    work = Work(request, layout, splits, BUCKETS * partitions, versions())
     answering = replace(work, buckets=1 if adding == 1 else BUCKETS * adding)
     later = [Stage(adding, partial(merge, answering))]
     if request.bound is not None:

@@ -7,6 +7,7 @@ Only the data's place stands in a spec. What is the machine's comes from an acti
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -38,6 +39,7 @@ FEWEST_PROBES, MOST_PROBES = 4, 64
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 ENCRYPTION = "spark.io.encryption.enabled"
 PLAIN_SHUFFLE = "DPRELEASE_SPARK_PLAIN_SHUFFLE"
+OF_JOBS = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 OWN_SETTINGS = {
     ENCRYPTION: "true",
@@ -45,12 +47,15 @@ OWN_SETTINGS = {
     "spark.log.level": "OFF",
     "spark.app.name": "dprelease",
 }
-"""Of a session that we begin. Those of the machine come first, but for the first one."""
+"""Of a session that we begin, whatever the machine's settings are."""
+
+_NUMBERS = itertools.count(1)  # of what is asked of a session: its jobs are stopped by their name
 
 
 def session_of_machine() -> Any:
     """The active session, or a new one by what the machine says; raises Failure(DATA)."""
     try:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
         raise bad_data(
@@ -58,7 +63,9 @@ def session_of_machine() -> Any:
         ) from None
     active = SparkSession.getActiveSession()
     if active is not None:
-        return active
+        if not _is_over(active):
+            return active
+        active.stop()
     remote = os.environ.get("SPARK_REMOTE")
     if not remote and not _has_java():
         raise bad_data(
@@ -70,10 +77,20 @@ def session_of_machine() -> Any:
     if not os.environ.get("PYSPARK_PYTHON"):
         os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder
-    if not remote:
+    # A session that another thread has begun would take them for its own, without heeding them.
+    if not remote and SparkContext._active_spark_context is None:
         for key, value in OWN_SETTINGS.items():
             builder = builder.config(key, value)
     return _in_time(builder.getOrCreate)
+
+
+def _is_over(session: Any) -> bool:
+    """Whether Spark has ended a session by itself, such as for want of a master."""
+    try:
+        session.range(1)
+    except Exception:
+        return True
+    return False
 
 
 def _has_java() -> bool:
@@ -87,25 +104,33 @@ def _in_time(call: Callable[[], T]) -> T:
     The text of what it raises is not shown: it is long, and may name what is the machine's.
     """
     given: list[T] = []
-    raised: list[str] = []
+    raised: list[Exception] = []
 
     def answer() -> None:
         try:
             given.append(call())
         except Exception as problem:
-            raised.append(kind_of(problem))
+            raised.append(problem)
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
     thread.join(PATIENCE)
     if given:
         return given[0]
-    what = f"it failed ({raised[0]})" if raised else f"no answer in {PATIENCE:.0f} seconds"
+    for problem in raised:
+        if isinstance(problem, Failure | InternalError):
+            raise problem
+    what = f"it failed ({kind_of(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
     raise bad_data(
         "E415",
         f"Spark can't be used: {what}",
         "check its master, its workers and the versions of Java and Python there",
     )
+
+
+def _new_name() -> str:
+    """The name of jobs of one purpose, that no others have in this session."""
+    return f"dprelease-{os.getpid()}-{next(_NUMBERS)}"
 
 
 class SparkCluster:
@@ -116,9 +141,9 @@ class SparkCluster:
 
     def check(self, paths: Sequence[str]) -> None:
         """See ``Cluster``. A session that would write down what it moves is refused."""
-        check_settings(lambda key: self._spark.conf.get(key, None) or "")
+        self._in_time(lambda: check_settings(self._setting_of()))
         ends = [*paths[:1], *paths[1:][-1:]]
-        probes = _in_time(lambda: self._probed(ends))
+        probes = self._in_time(lambda: self._probed(ends))
         own = json.loads(probe(ends, 0)[0].body)
         for answer in probes:
             there = json.loads(answer.body)
@@ -151,7 +176,7 @@ class SparkCluster:
     def answers(self) -> bool:
         """See ``Cluster``."""
         try:
-            return bool(_in_time(lambda: self._spark.range(1).count() == 1))
+            return self._in_time(lambda: bool(self._spark.range(1).count() == 1))
         except Failure:
             return False
 
@@ -164,12 +189,78 @@ class SparkCluster:
     ) -> Sequence[Message]:
         """See ``Cluster``."""
         total = tasks + sum(stage.partitions for stage in later)
+        name = _new_name()
         try:
-            with self._watched(total, share), self._small_batches():
+            with self._named(name), self._watched(name, total, share), self._small_batches():
                 return self._collect(tasks, first, later)
         except Exception as problem:
             # its text has that of Java's exceptions, and logs of tasks
             raise ClusterError(type(problem).__name__) from None
+        except BaseException:
+            self._stop(name)
+            raise
+
+    def _setting_of(self) -> Callable[[str], str]:
+        """What each setting is; one that is not of SQL is as the context was begun with.
+
+        A builder that is told such a setting of a session that is there notes it, and no more.
+        """
+        context = getattr(self._spark, "_sc", None)
+        begun_with = None if context is None else dict(context.getConf().getAll())
+
+        def setting(key: str) -> str:
+            if begun_with is None or key.startswith("spark.sql."):
+                return str(self._spark.conf.get(key, None) or "")
+            return str(begun_with.get(key, ""))
+
+        return setting
+
+    def _in_time(self, call: Callable[[], T]) -> T:
+        """See ``_in_time``; what is late, or is interrupted, is stopped."""
+        name = _new_name()
+
+        def named() -> T:
+            with self._named(name):
+                return call()
+
+        try:
+            return _in_time(named)
+        except BaseException:
+            self._stop(name)
+            raise
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Give jobs of this thread a name meanwhile, by which they can be stopped."""
+        context = getattr(self._spark, "_sc", None)
+        if context is None:
+            self._spark.addTag(name)
+        else:
+            before = {key: context.getLocalProperty(key) for key in OF_JOBS}
+            context.setJobGroup(name, "dprelease", interruptOnCancel=True)
+        try:
+            yield
+        finally:
+            if context is None:
+                self._spark.removeTag(name)
+            else:
+                for key, value in before.items():
+                    context.setLocalProperty(key, value)
+
+    def _stop(self, name: str) -> None:
+        """Stop the jobs of that name, if the cluster still heeds us; wait a little for it."""
+        context = getattr(self._spark, "_sc", None)
+
+        def stop() -> None:
+            with suppress(Exception):
+                if context is None:
+                    self._spark.interruptTag(name)
+                else:
+                    context.cancelJobGroup(name)
+
+        thread = threading.Thread(target=stop, daemon=True)
+        thread.start()
+        thread.join(5)
 
     def _collect(
         self,
@@ -194,7 +285,7 @@ class SparkCluster:
             self._spark.conf.set(BATCH_ROWS, before)
 
     @contextmanager
-    def _watched(self, tasks: int, share: Share) -> Iterator[None]:
+    def _watched(self, name: str, tasks: int, share: Share) -> Iterator[None]:
         """Tell the share of tasks that are done, each second; give up where nobody does them.
 
         Spark itself would wait for executors without end. Spark Connect tells of neither.
@@ -203,31 +294,31 @@ class SparkCluster:
         if context is None:
             yield
             return
-        group, done = f"dprelease {id(self)} {time.monotonic_ns()}", threading.Event()
-        context.setJobGroup(group, "dprelease", interruptOnCancel=True)
+        ended = threading.Event()
+
         thread = threading.Thread(
-            target=_watch, args=(context, group, done, tasks, share), daemon=True
+            target=_watch, args=(context, name, ended, tasks, share), daemon=True
         )
         thread.start()
         try:
             yield
         finally:
-            done.set()
-            thread.join()
+            ended.set()
+            thread.join(5)
 
 
-def _watch(context: Any, group: str, done: threading.Event, tasks: int, share: Share) -> None:
+def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: Share) -> None:
     tracker = context.statusTracker()
     elsewhere = not re.match(r"local(\[|$)", context.master)
     finished: dict[int, int] = {}
     seen = time.monotonic()
-    while not done.wait(1):
+    while not ended.wait(1):
         with suppress(Exception):  # a session that is gone: Python would print all of it
             if not elsewhere or context._jsc.sc().getExecutorMemoryStatus().size() > 1:
                 seen = time.monotonic()  # besides the driver there is one
             elif time.monotonic() > seen + DESERTED:
-                context.cancelJobGroup(group)
-            for job in tracker.getJobIdsForGroup(group):
+                context.cancelJobGroup(name)
+            for job in tracker.getJobIdsForGroup(name):
                 info = tracker.getJobInfo(job)
                 for stage in info.stageIds if info else ():
                     state = tracker.getStageInfo(stage)

@@ -15,13 +15,13 @@ text of an exception to logs. A code goes to the driver instead. Nothing here im
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from dprelease.engines.base import out_of_memory
+from dprelease.engines.base import bad_data, out_of_memory
 from dprelease.engines.common.files import Layout, Split
 from dprelease.engines.common.request_content import (
     additive_places,
@@ -55,6 +55,7 @@ from dprelease.engines.spark.messages import (
     dealt,
     rows_in,
 )
+from dprelease.engines.spark.versions import versions
 from dprelease.errors import Failure, kind_of
 from dprelease.expressions.sqltext import STAR, Sql, call, col, literal
 from dprelease.model import AggregateRequest, Measure
@@ -66,13 +67,20 @@ LARGEST = 1 << 30  # bytes of rows that a task holds; with more there must be mo
 class Work:
     """What every task of a request knows.
 
-    ``buckets`` is how many there are to deal rows to.
+    ``buckets`` is how many there are to deal rows to. ``versions`` are those of the driver: with
+    others a unit's rows could have other hashes, and be dealt to two tasks.
     """
 
     request: AggregateRequest
     layout: Layout | ParquetLayout
     splits: tuple[Split, ...]
     buckets: int
+    versions: Mapping[str, str]
+
+    def check_versions(self) -> None:
+        """Refuse to work on a machine that is not like the driver's; raises Failure(DATA)."""
+        if versions() != self.versions:
+            raise bad_data("E416", "executors have other versions", "install the same ones")
 
     def records(self, splits: Sequence[Split] = ()) -> RecordStream:
         """The records of splits, as the careful readers read them."""
@@ -114,6 +122,7 @@ class Told:
     def around(self, work: Work, make: Callable[[], Iterable[Message]]) -> Iterator[Message]:
         """The messages that are made, and at last that they were, or a code that says why not."""
         try:
+            work.check_versions()
             with after_charge(work.request.source):
                 for message in make():
                     self.sent += 1

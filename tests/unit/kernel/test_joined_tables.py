@@ -111,6 +111,16 @@ def test_what_does_not_add_up_asks_for_itself_and_for_what_has_its_cells() -> No
     assert set(joined) == {by_k.query.name, total.query.name}
 
 
+def test_private_keys_and_values_to_choose_from_are_asked_for_by_themselves() -> None:
+    by_g, total = counts(("g",), ())
+    (group,) = by_g.query.groups
+    private = replace(group, labels=(), keys=None, private=True)
+    changes: list[dict[str, Any]] = [{"groups": (private,)}, {"groups": (), "axis": group}]
+    for change in changes:
+        other = replace(by_g, query=replace(by_g.query, **change))
+        assert set(joined_groups([other, total], people=False)) == {total.query.name}
+
+
 def test_a_condition_of_a_ratio_that_is_a_filter_asks_for_itself() -> None:
     by_g, total = counts(("g",), ())
     where = plans.by_filters().steps[1].query.where
