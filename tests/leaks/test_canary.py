@@ -15,44 +15,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from canary import CELLS, FILES, NUMBER, ROW, TEXT, found_in
 from oracle.engine import get
 from small import GOOD, HEADER, RECORDS, SPEC, Answer, command, files_below, lines
 
 from dprelease.release.progress import Stages
 
-TEXT = "zqxcanary"
-NUMBER = "86420975"
-DATE = "1987-06-05"
-TOKENS = [TEXT, NUMBER, DATE, "06/05/1987"]
-
-CELLS = [f"{TEXT}who", f"{TEXT}region", f"{TEXT}town", DATE, f"{DATE} 04:05:06", f"{NUMBER}.25",
-         NUMBER, TEXT, f"{TEXT}unread"]  # fmt: skip
-
-
-def cell(**cells: str) -> list[str]:
-    return [cells.get(name, value) for name, value in zip(HEADER, CELLS, strict=True)]
-
-
-ROW = ",".join(CELLS).encode()
-FILES: dict[str, bytes] = {
-    "good": lines([GOOD, CELLS] * 5),
-    "one record": lines([CELLS]),
-    "wrong types": lines([cell(paid=TEXT, age=TEXT, day=NUMBER, born=TEXT, ok=NUMBER)] * 3),
-    "quotes and fields": lines(
-        [GOOD, cell(who=f'"{TEXT}'), CELLS, cell(who=f'"{TEXT}"{TEXT}'), CELLS[:3], CELLS * 2]
-    ),
-    "odd bytes": b"\n".join(
-        [lines([GOOD, cell(town=TEXT * 200_000)])]
-        + [ROW.replace(b"who", odd) for odd in (b"\xff\xfe", b"\0", b"\r", b"\r\r")]
-    ),
-    "code": lines(
-        [
-            cell(town=f"'; DROP TABLE t; -- {TEXT}", region=f'="{TEXT}"', who=f"{{0}}%s{TEXT}"),
-            cell(town=f"\x1b[31m{TEXT}", who=f"$(touch {TEXT})", region=f"../../{TEXT}"),
-            cell(paid=f"1e{NUMBER}", age=f"-{NUMBER}{NUMBER}{NUMBER}", day="06/05/1987"),
-        ]
-    ),
-}
 # What is refused before anything is charged: exit code 4 and no ledger entry.
 WRONG: dict[str, bytes] = {
     "no header": ROW + b"\n" + ROW + b"\n",
@@ -76,10 +44,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "here")
     (tmp_path / "work" / "spec.toml").write_text(SPEC, encoding="utf-8")
     return tmp_path
-
-
-def found_in(content: bytes) -> list[str]:
-    return [token for token in TOKENS if token.encode() in content]
 
 
 def found_on_disk(folder: Path) -> list[str]:
