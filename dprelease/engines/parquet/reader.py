@@ -61,9 +61,16 @@ def _stored(layout: ParquetLayout, splits: Iterable[Split]) -> Iterator[Any]:
             with open_file(split.path, sorted(layout.coded)) as file:
                 many = _at_once(layout, file.schema_arrow)
                 groups = range(file.num_row_groups)[split.start : split.end]
-                # no threads: they would wait for each other, beside those that take the batches
-                batches = file.iter_batches(many, groups, list(layout.types), use_threads=False)
-                yield from _gathered(batches, layout.batch)
+                # One by one: the reader of several holds on to some of each. No threads: they would
+                # wait for each other, beside those that take the batches.
+                batches = (
+                    batch
+                    for group in groups
+                    for batch in file.iter_batches(
+                        many, [group], list(layout.types), use_threads=False
+                    )
+                )
+                yield from _gathered(batches, layout.batch // 2)
     except MemoryError:
         raise
     except pa.ArrowException:
@@ -73,7 +80,8 @@ def _stored(layout: ParquetLayout, splits: Iterable[Split]) -> Iterator[Any]:
 def _gathered(batches: Iterable[Any], records: int) -> Iterator[Any]:
     """The batches of a file, put together until they have so many records or ``ENOUGH``.
 
-    To look through a batch takes nearly as long for few records as for many.
+    To look through a batch takes nearly as long for few records as for many; to put dictionaries of
+    several row groups together takes longer.
     """
     waiting: list[Any] = []
     rows = size = 0
