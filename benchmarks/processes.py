@@ -43,6 +43,32 @@ def measure(command: Sequence[str], folder: Path, quiet: bool = True) -> Cost:
     return Cost(seconds, usage.ru_maxrss * unit / MIB, usage.ru_utime + usage.ru_stime)
 
 
+def processor_times() -> dict[str, float]:
+    """Seconds of all cores so far of this process and all below it, by command. Linux only.
+
+    Those of processes that have ended are in their parents'.
+    """
+    below: dict[int, list[int]] = {}
+    times: dict[int, tuple[str, float]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
+        except OSError:
+            continue  # it has just ended
+        fields = rest.split()
+        below.setdefault(int(fields[1]), []).append(int(folder.name))
+        times[int(folder.name)] = command, sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    spent: dict[str, float] = {}
+    waiting = [os.getpid()]
+    while waiting:
+        place = waiting.pop()
+        command, seconds = times[place]
+        name = "driver" if place == os.getpid() else command
+        spent[name] = spent.get(name, 0.0) + seconds
+        waiting += below.get(place, [])
+    return spent
+
+
 def middle(costs: Sequence[Cost]) -> Cost:
     """The median times, and the largest peak."""
     return Cost(

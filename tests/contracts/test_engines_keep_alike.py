@@ -197,19 +197,38 @@ def answers(engine: str, request: AggregateRequest) -> Any:
     return dict(zip(keys, cut, strict=True))
 
 
-@given(data=st.data())
-@settings(SETTINGS, max_examples=examples(150, 25))
-def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) -> None:
+def drawn(folder: Path, data: st.DataObject) -> AggregateRequest:
+    """Any bounded request of any table."""
     unit = data.draw(st.sampled_from(list(UNITS)))
     form = data.draw(st.sampled_from(["csv", "parquet", "parquet files"]))
     rows = data.draw(tables(unit))
     request = data.draw(asked())
     types = {"p": unit, **TYPES}
-    source = written(tmp_path / "t", types, rows, form)
+    source = written(folder / "t", types, rows, form)
     half = InputColumn("h2", T.FLOAT, sql("x / 2 + i", "x", "i"))
-    request = replace(request, source=source, inputs=(*inputs(types), half))
+    return replace(request, source=source, inputs=(*inputs(types), half))
+
+
+@given(data=st.data())
+@settings(SETTINGS, max_examples=examples(150, 25))
+def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) -> None:
+    request = drawn(tmp_path, data)
     with data.draw(st.sampled_from(WAYS)).taken():
         assert answers("duckdb", request) == answers("reference", request)
+
+
+@given(data=st.data(), bounded=st.booleans())
+@settings(SETTINGS, max_examples=examples(100, 25))
+def test_tasks_of_a_cluster_keep_the_same_rows(
+    tmp_path: Path, data: st.DataObject, bounded: bool
+) -> None:
+    """By its double in this process; also where nothing is left out."""
+    request = drawn(tmp_path, data)
+    if not bounded:
+        summed = [measure for measure in request.measures if measure.kind is not M.UNITS]
+        asked_for = tuple(summed or (request.measures and ADDED[:1]))
+        request = replace(request, bound=None, measures=asked_for)
+    assert answers("spark", request) == answers("reference", request)
 
 
 @pytest.mark.one_in(12)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,10 @@ from oracle.engine import ENGINE
 from oracle.in_process import InProcess, SmallSplits
 
 from dprelease.engines.spark import engine, tasks
-from dprelease.engines.spark.cluster import ClusterError
+from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.engine import check_complete
-from dprelease.engines.spark.messages import DONE, ROWS, Message
-from dprelease.errors import Failure
+from dprelease.engines.spark.messages import DONE, FAILED, ROWS, Message
+from dprelease.errors import Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -131,3 +132,101 @@ def test_completeness_wants_every_split() -> None:
     ):
         with pytest.raises(ClusterError):
             check_complete(messages, 2)
+
+
+First = Callable[[int], Iterator[Message]]
+
+
+def split_twice(first: First, number: int) -> list[Message]:
+    return [*first(number), *(first(number) if number == 1 else ())]
+
+
+def rows_twice(first: First, number: int) -> list[Message]:
+    messages = list(first(number))
+    return [*messages, *(message for message in messages if message.kind >= ROWS and number == 1)]
+
+
+def rows_lost(first: First, number: int) -> list[Message]:
+    return [message for message in first(number) if number != 1 or message.kind == DONE]
+
+
+def split_lost(first: First, number: int) -> list[Message]:
+    return list(first(number)) if number != 1 else []
+
+
+def word_lost(first: First, number: int) -> list[Message]:
+    return [message for message in first(number) if number != 1 or message.kind != DONE]
+
+
+def failing(code: str) -> Callable[[First, int], list[Message]]:
+    def fail(first: First, number: int) -> list[Message]:
+        messages = list(first(number))
+        return messages if number != 1 else [*messages[:1], Message(0, FAILED, code.encode())]
+
+    return fail
+
+
+class Unreliable(InProcess):
+    """Changes what the tasks of the first stage give, in the first ``times`` runs."""
+
+    def __init__(self, change: Callable[[First, int], list[Message]], times: int = 99) -> None:
+        self.change, self.times, self.runs = change, times, 0
+
+    def run(self, tasks: int, first: First, *others: object) -> Sequence[Message]:
+        """See ``Cluster``."""
+        self.runs += 1
+        if self.runs <= self.times:
+            honest = first
+            first = lambda number: iter(self.change(honest, number))  # noqa: E731
+        return super().run(tasks, first, *others)  # type: ignore[arg-type]
+
+
+class RoundRobin(InProcess):
+    """Deals messages as they come, whatever their buckets are."""
+
+    def run(self, tasks: int, first: First, later: Sequence[Stage], *_: object) -> list[Message]:
+        """See ``Cluster``."""
+        messages = [message for number in range(tasks) for message in first(number)]
+        for stage in later:
+            dealt = [messages[place :: stage.partitions] for place in range(stage.partitions)]
+            messages = [message for part in dealt for message in stage.task(iter(part))]
+        return messages
+
+
+@pytest.fixture(params=["rows", "people", "values"])
+def any_request(request: pytest.FixtureRequest, request_: AggregateRequest) -> AggregateRequest:
+    distinct = (Measure(MeasureKind.DISTINCT, column="u"),)
+    asked = {"values": replace(request_, measures=distinct, bound=None), "people": request_}
+    rows = replace(request_, measures=request_.measures[:1], bound=None)
+    return asked.get(request.param, rows)
+
+
+def revealed(cluster: InProcess, request: AggregateRequest) -> list[list[int]]:
+    return [list(column) for column in SmallSplits(cluster).aggregate(request).reveal()]
+
+
+@pytest.mark.parametrize("change", [split_twice, rows_twice, rows_lost, split_lost, word_lost])
+def test_what_is_lost_or_doubled_on_the_way_is_not_counted(
+    any_request: AggregateRequest, change: Callable[[First, int], list[Message]]
+) -> None:
+    cluster = Unreliable(change)
+    with pytest.raises(Failure) as caught:
+        SmallSplits(cluster).aggregate(any_request)
+    assert caught.value.complaints[0].code == "E511"
+    assert cluster.runs == engine.ATTEMPTS
+    sound = [list(column) for column in ENGINE.aggregate(any_request).reveal()]
+    assert revealed(Unreliable(change, times=1), any_request) == sound
+
+
+def test_units_that_two_tasks_have_are_not_counted(request_: AggregateRequest) -> None:
+    with pytest.raises(Failure) as caught:
+        SmallSplits(RoundRobin()).aggregate(request_)
+    assert caught.value.complaints[0].code == "E511"
+
+
+@pytest.mark.parametrize(("code", "runs"), [("E510", 4), ("E501", 1), ("ZeroDivisionError", 1)])
+def test_one_task_that_fails_is_heard(any_request: AggregateRequest, code: str, runs: int) -> None:
+    cluster = Unreliable(failing(code))
+    with pytest.raises((Failure, InternalError), match=code):
+        SmallSplits(cluster).aggregate(any_request)
+    assert cluster.runs == runs
