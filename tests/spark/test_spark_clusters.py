@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sessions import Sessions
+from sessions import Sessions, environment, spark_class
 
 import dprelease
 from dprelease import ExitCode, Failure
@@ -87,6 +91,54 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "PARTITION", 30_000)
 
 
+@dataclass
+class Standalone:
+    """A master and workers on this machine."""
+
+    folder: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    master: str = ""
+
+    def start(self, workers: int = 2) -> str:
+        """Returns the URL of the master, which may take a while to answer."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        self.master = f"spark://127.0.0.1:{port}"
+        self._run("master.Master", "--port", port)
+        for _ in range(workers):
+            self._run("worker.Worker", "--cores", "1", "--memory", "1g", self.master)
+        return self.master
+
+    def _run(self, name: str, *arguments: str) -> None:
+        with open(self.folder / f"{len(self.processes)}.log", "wb") as log:
+            process = subprocess.Popen(
+                [
+                    spark_class("spark-class"), f"org.apache.spark.deploy.{name}",
+                    "--host", "127.0.0.1", "--webui-port", "0", *arguments,
+                ],
+                env=environment(SPARK_WORKER_DIR=str(self.folder)),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        self.processes.append(process)
+
+    def kill(self) -> None:
+        """All of them at once, and the executors that they have started."""
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture
+def standalone(tmp_path: Path) -> Iterator[Standalone]:
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    cluster = Standalone(folder)
+    yield cluster
+    cluster.kill()
+
+
 def only_once(flag: Path) -> Callable[[], bool]:
     """A function that is true where it is first called, of all places on all machines."""
     path = str(flag)
@@ -153,13 +205,17 @@ def deadly(monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[Path]:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("tiny", "patient")
+@pytest.mark.parametrize("kind", ["local", "standalone"])
 def test_executors_that_are_killed_change_no_integer(
     sessions: Sessions,
+    standalone: Standalone,
     request_of_people: AggregateRequest,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    kind: str,
 ) -> None:
-    spark = in_session("spark", sessions.get(spark__master=LOCAL, spark__executor__memory="1g"))
+    master = LOCAL if kind == "local" else standalone.start()
+    spark = in_session("spark", sessions.get(spark__master=master, spark__executor__memory="1g"))
     spark.inspect(request_of_people.source, request_of_people.inputs)
     expected = get("duckdb").aggregate(request_of_people).reveal()
     flags = deadly(monkeypatch, tmp_path)
@@ -167,6 +223,50 @@ def test_executors_that_are_killed_change_no_integer(
     sessions.stop()
     assert list(map(list, found)) == list(map(list, expected))
     assert [flag.exists() for flag in flags] == [True] * 3
+
+
+@pytest.mark.thorough
+def test_a_cluster_that_dies_costs_one_charge(
+    sessions: Sessions,
+    standalone: Standalone,
+    spec: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    begun = tmp_path / "begun"
+    flag = str(begun)
+
+    def read(_work: Work, _place: int) -> Iterator[Message]:
+        Path(flag).touch()
+        time.sleep(600)
+        return iter(())
+
+    def kill() -> None:
+        while not begun.exists():
+            time.sleep(0.1)
+        standalone.kill()
+
+    spark = sessions.get(spark__master=standalone.start(), spark__executor__memory="1g")
+    threading.Thread(target=kill, daemon=True).start()
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "read", read)
+        patch.setattr(session, "DESERTED", 5.0)
+        with pytest.raises(Failure) as failed:
+            dprelease.run(spec, spark=spark)
+    sessions.stop()
+    assert failed.value.exit_code is ExitCode.AFTER_CHARGE
+    assert [complaint.code for complaint in failed.value.complaints] == ["E511"]
+    assert not (tmp_path / "out").exists()
+
+    retried = dprelease.run(spec, spark=sessions.get())
+    assert not retried.charged
+    assert not retried.already_released
+    again = dprelease.run(spec, spark=sessions.get())
+    assert again.already_released
+    assert again.report == retried.report
+    with Ledger.read(str(tmp_path / "ledger.sqlite")) as book:
+        book.verify()
+        assert len(list(book.entries())) == 1
 
 
 @pytest.mark.parametrize("when", ["before tasks", "in a task"])

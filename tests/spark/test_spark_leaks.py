@@ -20,6 +20,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "leaks"))
 
 from canary import NUMBER, TOKENS
 from sessions import environment
+from world import HEADER, ROWS, World
+
+from dprelease import engines
+from dprelease.engines.spark.engine import ENGINE
 
 PROGRAM = Path(__file__).with_name("leaks_program.py")
 SEARCHED = [*(token.encode() for token in TOKENS), struct.pack("<q", int(NUMBER))]
@@ -141,3 +145,27 @@ def test_the_search_finds_tokens_where_they_are(tmp_path: Path) -> None:
     said = cluster(tmp_path, ["mixed", "loud"], {"spark.io.encryption.enabled": "false"}, **plain)
     assert said["mixed"]["code"] == 0
     assert holding_tokens(tmp_path) == {"shuffle", "spark", "events", "driver.err"}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["every_statistic_rows", "every_statistic_people"])
+def test_the_same_noised_figures_leave_the_same_traces(
+    name: str, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of neighbouring tables, as on one machine: files, streams, exit code and ledger."""
+    monkeypatch.setattr("world.get", lambda _: ENGINE.on(spark))
+    world = World(tmp_path, name, engine="spark")
+    world.write_spec()
+    world.write(ROWS)
+    expected = world.run()
+    assert expected.code == 0
+    world.replayed = world.drawn
+    changed = [list(row) for row in ROWS[1:]]
+    changed[3][HEADER.index("cost")] = "a lot"
+    world.write(changed)
+    assert world.run() == expected
+    world.engine = "duckdb"
+    monkeypatch.setattr("world.get", engines.get)
+    world.plans.clear()
+    alike = world.run()
+    assert (alike.out, alike.err, alike.entries) == (expected.out, expected.err, expected.entries)
