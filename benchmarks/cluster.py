@@ -31,6 +31,7 @@ from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import bounding
@@ -110,7 +111,7 @@ statistic = "sum"
 column = "x"
 by = ["a", "b"]
 [output]
-path = "out-{cells}"
+path = "out"
 """
 
 
@@ -341,10 +342,11 @@ def driver(folder: Path, rows: int) -> None:
                 )
         keys = {name: [f"{name}{number}" for number in range(size)]
                 for name, size in (("a", cells // KEYS), ("b", KEYS))}  # fmt: skip
-        spec = folder / f"cells-{cells}.toml"
-        spec.write_text(_RELEASE.format(path=table, cells=cells, **keys), encoding="utf-8")
-        print(f"{cells:,} cells", flush=True)
-        measure([sys.executable, __file__, str(spec), "--release"], folder, quiet=False)
+        with TemporaryDirectory(dir=folder) as fresh:  # in the same ledger it would be free
+            spec = Path(fresh, "cells.toml")
+            spec.write_text(_RELEASE.format(path=table, **keys), encoding="utf-8")
+            print(f"{cells:,} cells", flush=True)
+            measure([sys.executable, __file__, str(spec), "--release"], spec.parent, quiet=False)
 
 
 def release(spec: Path) -> None:

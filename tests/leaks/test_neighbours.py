@@ -193,10 +193,11 @@ def test_the_same_noised_figures_leave_the_same_traces(name: str, tmp_path: Path
         ("every_statistic_people", "csv", "parquet", "out of range"),
     ],
 )
-def test_the_same_of_the_engine_that_people_use(
-    name: str, reads: str, writes: str, what: str, tmp_path: Path
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_the_same_of_the_engines_that_people_use(
+    engine: str, name: str, reads: str, writes: str, what: str, tmp_path: Path
 ) -> None:
-    world = World(tmp_path, name, reads=reads, writes=writes)
+    world = World(tmp_path, name, engine, reads=reads, writes=writes)
     world.write_spec()
     world.write(ROWS)
     expected = world.run()

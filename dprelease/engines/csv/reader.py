@@ -81,10 +81,15 @@ def _skip_line(stream: BinaryIO) -> None:
 
 
 def _chunks(stream: BinaryIO, at: int, end: int | None) -> Iterator[bytes]:
-    """The bytes from ``at`` to the end of the line that holds the last byte before ``end``."""
+    """The bytes from ``at`` to the end of the line that holds the last byte before ``end``.
+
+    Raises OSError where the file is shorter than it was when it was split.
+    """
     while end is None or at < end - 1:
         chunk = stream.read(CHUNK if end is None else min(CHUNK, end - 1 - at))
         if not chunk:
+            if end is not None:
+                raise OSError("the file is shorter than it was")
             return
         at += len(chunk)
         yield chunk

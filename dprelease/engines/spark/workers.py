@@ -71,7 +71,7 @@ def _guarded(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for message in messages:
-                yield _as_batch(message)
+                yield as_batch(message)
             return
     except GeneratorExit:
         del messages  # so that it is closed while nothing is printed
@@ -83,7 +83,7 @@ def _guarded(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
     finally:
         sys.unraisablehook, threading.excepthook = hooks
         _spare_imports()
-    yield _as_batch(Message(0, FAILED, code.encode()))
+    yield as_batch(Message(0, FAILED, code.encode()))
 
 
 @cache
@@ -95,7 +95,8 @@ def _spare_imports() -> None:
     gc.freeze()
 
 
-def _as_batch(message: Message) -> pa.RecordBatch:
+def as_batch(message: Message) -> pa.RecordBatch:
+    """A message as Spark moves it."""
     import pyarrow as pa
 
     types = (pa.int64(), pa.int32(), pa.binary())

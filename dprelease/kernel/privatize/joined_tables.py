@@ -24,10 +24,11 @@ Cells = NDArray[np.object_]
 def joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, Groups]:
     """Give for each step that adds up over cells, by name, the groups of the table it is a part of.
 
-    Larger tables take in smaller ones while they hold at most ``MOST_CELLS``; a table that takes in
-    none has the groups of its steps. Of ``people`` which rows are kept depends on the filter and
-    the cells. So only steps of strategies are joined there, and all of them that have one filter
-    are parts of one table, so that they count the same rows.
+    Larger tables take in smaller ones while they hold at most ``MOST_CELLS``, or if they need no
+    more integers for it; a table that takes in none has the groups of its steps. Of ``people``
+    which rows are kept depends on the filter and the cells. So only steps of strategies are joined
+    there, and all of them that have one filter are parts of one table, so that they count the same
+    rows.
     """
     alike: dict[Expression | None, list[Step]] = {}
     for step in _joinable(list(steps), people=people):
@@ -39,7 +40,8 @@ def joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, Groups
         for step in members:
             own = set(_completed(step))
             parts[next(table for table in tables if own <= set(table))].append(step)
-        for table, inside in parts.items():
+        for table, fitting in parts.items():
+            inside = fitting if people else _added_to(table, fitting)
             whole = len({step.query.groups for step in inside}) == 1
             made |= {step.query.name: step.query.groups if whole else table for step in inside}
     return made
@@ -67,8 +69,27 @@ def _joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
     for step in steps:
         plain = step.form is Form.NUMBERS and not (step.query.private or step.query.axis)
         filtered = step.query.numerator is not None and step.query.where is not None
-        if plain and not filtered and step.query.groups not in distinct:
+        if plain and not filtered and step.query.groups not in distinct and _stays_small(step):
             yield step
+
+
+def _stays_small(step: Step) -> bool:
+    """Whether its table, completed, is not much larger than it is.
+
+    Of twenty groups of two labels each, it would have three thousand times as many cells.
+    """
+    return _cells(_completed(step)) <= max(MOST_CELLS, _cells(step.query.groups) * 5 // 4)
+
+
+def _added_to(table: Groups, steps: Sequence[Step]) -> Sequence[Step]:
+    """The steps that are to be parts of a table: a large one counts nothing just for smaller ones.
+
+    Each cell of it would have an integer more for each condition of a total.
+    """
+    if _cells(table) <= MOST_CELLS:
+        return steps
+    measures = {measure for step in steps if _completed(step) == table for measure in step.measures}
+    return [step for step in steps if measures.issuperset(step.measures)]
 
 
 def _adds_up(step: Step) -> bool:

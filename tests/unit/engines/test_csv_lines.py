@@ -91,7 +91,8 @@ def test_splits_hold_every_line_once(
     path = tmp_path_factory.getbasetemp() / "splits.csv"
     body = b"".join(parts)
     path.write_bytes(b"\xef\xbb\xbf" * mark + b"he\n" * header + body)
-    edges = [0, *sorted(set(cuts)), None]
+    size = path.stat().st_size
+    edges = [0, *sorted({min(cut, size) for cut in cuts}), None]
     splits = [Split(str(path), start or 0, end) for start, end in pairwise(edges)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_records, "CHUNK", 3)
@@ -175,6 +176,14 @@ def test_the_scan_counts_what_it_sees_whatever_the_chunks(
         scan.run()
     assert scan._records == by_hand(body, width, header, 12)
     assert scan.refuted is (scan._records is None)
+
+
+@pytest.mark.parametrize("start", [0, 8])
+def test_a_file_that_is_shorter_than_its_splits_is_lost(start: int, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"a\n" * 3)
+    with pytest.raises(OSError, match="shorter"):
+        list(csv_records.blocks(Split(str(path), start, 12), header=False))
 
 
 def test_an_empty_file_has_no_line(tmp_path: Path) -> None:

@@ -99,6 +99,42 @@ def test_a_table_that_takes_in_no_other_has_the_groups_of_its_steps() -> None:
     assert joined_groups([step, other], people=False) == {step.query.name: own, "other": own}
 
 
+@pytest.mark.parametrize(("most", "joined"), [(9, True), (8, False)])
+def test_a_table_that_would_grow_when_it_is_completed_asks_for_itself(
+    most: int, joined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two labels become three: of many groups, there would be thousands of times as many cells."""
+    monkeypatch.setattr(joined_tables, "MOST_CELLS", most)
+    (cells,) = counts(("g",))
+    (group,) = cells.query.groups
+    names = tuple(replace(group, column=name, labels=("a", "b")) for name in "cd")
+    large = replace(cells, query=replace(cells.query, name="large", groups=names))
+    small = replace(cells, query=replace(cells.query, groups=names[:1]))
+    tables = joined_groups([large, small], people=False)
+    assert (tables.get("large") == tuple(name.completed() for name in names)) is joined
+    assert (tables[small.query.name] == names[:1]) is not joined
+
+
+@pytest.mark.parametrize(("most", "joined"), [(4, {"g", "k", "gk"}), (3, {"k", "gk"})])
+def test_a_large_table_counts_nothing_for_smaller_ones(
+    most: int, joined: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own,) = counts(("k",))
+    (group,) = own.query.groups
+    other = replace(group, column="other", labels=group.labels[-1:])
+    monkeypatch.setattr(joined_tables, "MOST_CELLS", len(group.labels) + most - 4)
+    asked = {
+        "gk": ((group, other), (Measure(MeasureKind.RECORDS),)),
+        "k": ((group,), (Measure(MeasureKind.RECORDS),)),
+        "g": ((other,), (Measure(MeasureKind.UNITS),)),
+    }
+    steps = [
+        replace(own, measures=measures, query=replace(own.query, name=name, groups=groups))
+        for name, (groups, measures) in asked.items()
+    ]
+    assert set(joined_groups(steps, people=False)) == joined
+
+
 def test_what_does_not_add_up_asks_for_itself_and_for_what_has_its_cells() -> None:
     by_g, by_k, total = counts(("g",), ("k",), ())
     distinct = replace(

@@ -1,0 +1,299 @@
+"""Machines that are lost: whatever dies, each row is counted once, and a budget is charged once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sessions import Sessions, environment, spark_class
+
+import dprelease
+from dprelease import ExitCode, Failure
+from dprelease.engines import get, in_session
+from dprelease.engines.spark import engine, session, splits
+from dprelease.engines.spark.messages import Message
+from dprelease.engines.spark.tasks import Work
+from dprelease.ledger.store import Ledger
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    ColumnType,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Source,
+)
+
+SPEC = """\
+[release]
+name = "visits"
+[data]
+path = "visits.csv"
+engine = "spark"
+[privacy]
+unit = "column"
+unit_column = "person"
+adjacency = "add-remove"
+epsilon = 1
+bounding = { max_rows_per_unit = 3, max_groups_per_unit = 2 }
+[ledger]
+path = "ledger.sqlite"
+epsilon_cap = 5
+[columns.region]
+type = "string"
+keys = ["north", "south"]
+[[query]]
+name = "visits"
+statistic = "count"
+by = ["region"]
+[output]
+path = "out"
+"""
+REGIONS = ("north", "south", "elsewhere")
+LOCAL = "local-cluster[2,1,1024]"
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    rows = "".join(f"p{n * n % 997},{REGIONS[n % 3]}\n" for n in range(5000))
+    (tmp_path / "visits.csv").write_text("person,region\n" + rows)
+    (tmp_path / "spec.toml").write_text(SPEC)
+    return tmp_path / "spec.toml"
+
+
+@pytest.fixture
+def request_of_people(spec: Path) -> AggregateRequest:
+    inputs = tuple(InputColumn(name, ColumnType.STRING) for name in ("person", "region"))
+    return AggregateRequest(
+        Source(str(spec.parent / "visits.csv"), "csv"),
+        inputs,
+        (Group("region", ColumnType.STRING, REGIONS, REGIONS),),
+        (Measure(MeasureKind.RECORDS), Measure(MeasureKind.UNITS)),
+        bound=Bound("person", 3, 2, 2, leading=1, salt=5),
+    )
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten splits, and several partitions of each shuffle."""
+    monkeypatch.setattr(splits, "SMALLEST", 8000)
+    monkeypatch.setattr(splits, "WANTED", 10)
+    monkeypatch.setattr(engine, "PARTITION", 30_000)
+
+
+@dataclass
+class Standalone:
+    """A master and workers on this machine."""
+
+    folder: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    master: str = ""
+
+    def start(self, workers: int = 2) -> str:
+        """Returns the URL of the master, which may take a while to answer."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        self.master = f"spark://127.0.0.1:{port}"
+        self._run("master.Master", "--port", port)
+        for _ in range(workers):
+            self._run("worker.Worker", "--cores", "1", "--memory", "1g", self.master)
+        return self.master
+
+    def _run(self, name: str, *arguments: str) -> None:
+        with open(self.folder / f"{len(self.processes)}.log", "wb") as log:
+            process = subprocess.Popen(
+                [
+                    spark_class("spark-class"), f"org.apache.spark.deploy.{name}",
+                    "--host", "127.0.0.1", "--webui-port", "0", *arguments,
+                ],
+                env=environment(SPARK_WORKER_DIR=str(self.folder)),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        self.processes.append(process)
+
+    def kill(self) -> None:
+        """All of them at once, and the executors that they have started."""
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture
+def standalone(tmp_path: Path) -> Iterator[Standalone]:
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    cluster = Standalone(folder)
+    yield cluster
+    cluster.kill()
+
+
+def only_once(flag: Path) -> Callable[[], bool]:
+    """A function that is true where it is first called, of all places on all machines."""
+    path = str(flag)
+
+    def first() -> bool:
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+        return True
+
+    return first
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that does much else starts executors slowly."""
+    monkeypatch.setattr(session, "PATIENCE", 300.0)
+
+
+def deadly(monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[Path]:
+    """Have the executor killed in the middle of each stage, once; returns what tells of it."""
+    flags = [folder / f"killed in {stage}" for stage in ("read", "bound", "merge")]
+    firsts = [only_once(flag) for flag in flags]
+
+    def kill_once(first: Callable[[], bool]) -> None:
+        if first():
+            process = os.getpid()
+            while (
+                b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{process}/cmdline").read_bytes()
+            ):
+                status = Path(f"/proc/{process}/stat").read_text()
+                process = int(status.rpartition(")")[2].split()[1])
+            os.kill(process, signal.SIGKILL)
+            time.sleep(60)
+
+    def read(work: Work, place: int) -> Iterator[Message]:
+        from dprelease.engines.spark import tasks
+
+        for message in tasks.read(work, place):
+            yield message
+            if place == len(work.splits) // 2:
+                kill_once(firsts[0])
+
+    def bound(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
+        from dprelease.engines.spark import tasks
+
+        for message in tasks.bound(work, messages):
+            yield message
+            kill_once(firsts[1])
+
+    def merge(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
+        from dprelease.engines.spark import tasks
+
+        for message in tasks.merge(work, messages):
+            yield message
+            kill_once(firsts[2])
+
+    monkeypatch.setattr(engine, "read", read)
+    monkeypatch.setattr(engine, "bound", bound)
+    monkeypatch.setattr(engine, "merge", merge)
+    return flags
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("tiny", "patient")
+@pytest.mark.parametrize("kind", ["local", "standalone"])
+def test_executors_that_are_killed_change_no_integer(
+    sessions: Sessions,
+    standalone: Standalone,
+    request_of_people: AggregateRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kind: str,
+) -> None:
+    master = LOCAL if kind == "local" else standalone.start()
+    spark = in_session("spark", sessions.get(spark__master=master, spark__executor__memory="1g"))
+    spark.inspect(request_of_people.source, request_of_people.inputs)
+    expected = get("duckdb").aggregate(request_of_people).reveal()
+    flags = deadly(monkeypatch, tmp_path)
+    found = spark.aggregate(request_of_people).reveal()
+    sessions.stop()
+    assert list(map(list, found)) == list(map(list, expected))
+    assert [flag.exists() for flag in flags] == [True] * 3
+
+
+@pytest.mark.thorough
+def test_a_cluster_that_dies_costs_one_charge(
+    sessions: Sessions,
+    standalone: Standalone,
+    spec: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    begun = tmp_path / "begun"
+    flag = str(begun)
+
+    def read(_work: Work, _place: int) -> Iterator[Message]:
+        Path(flag).touch()
+        time.sleep(600)
+        return iter(())
+
+    def kill() -> None:
+        while not begun.exists():
+            time.sleep(0.1)
+        standalone.kill()
+
+    spark = sessions.get(spark__master=standalone.start(), spark__executor__memory="1g")
+    threading.Thread(target=kill, daemon=True).start()
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "read", read)
+        patch.setattr(session, "DESERTED", 5.0)
+        with pytest.raises(Failure) as failed:
+            dprelease.run(spec, spark=spark)
+    sessions.stop()
+    assert failed.value.exit_code is ExitCode.AFTER_CHARGE
+    assert [complaint.code for complaint in failed.value.complaints] == ["E511"]
+    assert not (tmp_path / "out").exists()
+
+    retried = dprelease.run(spec, spark=sessions.get())
+    assert not retried.charged
+    assert not retried.already_released
+    again = dprelease.run(spec, spark=sessions.get())
+    assert again.already_released
+    assert again.report == retried.report
+    with Ledger.read(str(tmp_path / "ledger.sqlite")) as book:
+        book.verify()
+        assert len(list(book.entries())) == 1
+
+
+@pytest.mark.parametrize("when", ["before tasks", "in a task"])
+def test_a_file_that_vanishes_costs_one_charge(
+    spark: Any, spec: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, when: str
+) -> None:
+    data = tmp_path / "visits.csv"
+    content, path = data.read_bytes(), str(data)
+
+    def read(work: Work, place: int) -> Iterator[Message]:
+        from dprelease.engines.spark import tasks
+
+        Path(path).unlink(missing_ok=True)
+        yield from tasks.read(work, place)
+
+    def progress(step: str) -> None:
+        if step.startswith("read the data") and when == "before tasks":
+            data.unlink()
+
+    with monkeypatch.context() as patch:
+        if when == "in a task":
+            patch.setattr(engine, "read", read)
+        with pytest.raises(Failure) as failed:
+            dprelease.run(spec, spark=spark, progress=progress)
+    assert failed.value.exit_code is ExitCode.AFTER_CHARGE
+    assert [complaint.code for complaint in failed.value.complaints] == ["E501"]
+    data.write_bytes(content)
+    assert not dprelease.run(spec, spark=spark).charged
+    with Ledger.read(str(tmp_path / "ledger.sqlite")) as book:
+        assert len(list(book.entries())) == 1

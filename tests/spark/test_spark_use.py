@@ -1,0 +1,189 @@
+"""How a session is come by, and what happens without one: each as a process of its own."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sessions import Sessions, environment, spark_class
+
+import dprelease
+from dprelease import ExitCode, Failure
+from dprelease.engines.spark.session import ENCRYPTION
+from dprelease.ledger.store import Ledger
+
+SECRET = "SECRET-8461"
+SPEC = """\
+[release]
+name = "visits"
+[data]
+path = "visits.csv"
+engine = "spark"
+[privacy]
+unit = "row"
+adjacency = "add-remove"
+epsilon = 1
+[ledger]
+path = "ledger.sqlite"
+epsilon_cap = 5
+[columns.region]
+type = "string"
+keys = ["north", "south"]
+[[query]]
+name = "visits"
+statistic = "count"
+by = ["region"]
+[output]
+path = "out"
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    rows = "".join(f"{('north', 'south', SECRET)[n % 3]}\n" for n in range(300))
+    (tmp_path / "visits.csv").write_text("region\n" + rows)
+    (tmp_path / "spec.toml").write_text(SPEC)
+    return tmp_path / "spec.toml"
+
+
+def command(
+    spec: Path, *program: str, **variables: str
+) -> tuple[subprocess.CompletedProcess[str], float]:
+    """``dprelease run`` with these variables; nothing of the data is said, nor a traceback."""
+    start = time.monotonic()
+    ended = subprocess.run(
+        [*(program or (sys.executable, "-m", "dprelease")), "run", str(spec)],
+        env=environment(**variables), cwd=spec.parent, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    said = ended.stdout + ended.stderr
+    assert SECRET not in said
+    assert "Traceback" not in said
+    return ended, time.monotonic() - start
+
+
+def charges(spec: Path) -> int:
+    book = spec.parent / "ledger.sqlite"
+    if not book.exists():
+        return 0
+    with Ledger.read(str(book)) as ledger:
+        return len(list(ledger.entries()))
+
+
+def without_java(folder: Path) -> str:
+    """A folder of programs, for PATH, with all that a shell script of Spark's wants but Java."""
+    folder.mkdir()
+    for name in ("bash", "sh", "env", "dirname", "basename", "uname", "ls", "tr", "cat", "nice"):
+        program = shutil.which(name)
+        if program:
+            (folder / name).symlink_to(program)
+    return str(folder)
+
+
+def test_without_java_nothing_is_charged(spec: Path, tmp_path: Path) -> None:
+    ended, _ = command(spec, PATH=without_java(tmp_path / "bin"), JAVA_HOME="")
+    assert ended.returncode == ExitCode.DATA
+    assert "E414" in ended.stderr
+    assert charges(spec) == 0
+
+
+def test_with_an_old_java_nothing_is_charged(spec: Path, tmp_path: Path) -> None:
+    path = without_java(tmp_path / "bin")
+    java = tmp_path / "bin" / "java"
+    text = "java.lang.UnsupportedClassVersionError: class file version 61.0"
+    java.write_text(f"#!/bin/sh\necho 'Exception in thread \"main\" {text}' >&2\nexit 1\n")
+    java.chmod(0o755)
+    ended, _ = command(spec, PATH=path, JAVA_HOME="")
+    assert ended.returncode == ExitCode.DATA
+    assert "E415" in ended.stderr
+    assert charges(spec) == 0
+
+
+@pytest.mark.thorough
+def test_a_master_that_is_not_there(spec: Path) -> None:
+    ended, seconds = command(spec, MASTER="spark://127.0.0.1:1")
+    assert ended.returncode == ExitCode.DATA
+    assert "E415" in ended.stderr
+    assert charges(spec) == 0
+    assert seconds < 500
+
+
+@pytest.mark.thorough
+def test_a_session_that_writes_rows_down_is_refused(sessions: Sessions, spec: Path) -> None:
+    """Also one that was told otherwise later, which changes nothing."""
+    from pyspark.sql import SparkSession
+
+    plain = sessions.get(spark__io__encryption__enabled="false")
+    for session in (plain, SparkSession.builder.config(ENCRYPTION, "true").getOrCreate(), None):
+        with pytest.raises(Failure) as refused:
+            dprelease.run(spec, spark=session)
+        assert [complaint.code for complaint in refused.value.complaints] == ["E417"]
+    assert charges(spec) == 0
+    sessions.stop()
+
+
+def test_a_session_that_was_stopped_is_refused(sessions: Sessions, spec: Path) -> None:
+    stopped = sessions.get()
+    sessions.stop()
+    with pytest.raises(Failure) as refused:
+        dprelease.run(spec, spark=stopped)
+    assert [complaint.code for complaint in refused.value.complaints] == ["E415"]
+    assert charges(spec) == 0
+
+
+def test_the_active_session_is_used(spark: Any, spec: Path) -> None:
+    begun = spark.sparkContext.applicationId
+    assert dprelease.run(spec).charged
+    assert spark.sparkContext.applicationId == begun
+
+
+@pytest.mark.thorough
+def test_submitted_to_spark(spec: Path, tmp_path: Path) -> None:
+    program = tmp_path / "release.py"
+    program.write_text("from dprelease.__main__ import main\nmain()\n")
+    ended, _ = command(spec, spark_class("spark-submit"), "--master", "local[2]", str(program))
+    assert ended.returncode == 0, ended.stderr
+    assert charges(spec) == 1
+    assert (spec.parent / "out" / "report.json").exists()
+
+
+@pytest.mark.thorough
+def test_by_spark_connect(spec: Path, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        ENCRYPTION: "true",
+        "spark.ui.enabled": "false",
+    }
+    with open(tmp_path / "server.log", "wb") as log:
+        server = subprocess.Popen(
+            [
+                spark_class("spark-submit"),
+                "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+                "--master", "local[2]",
+                *(word for key, value in settings.items() for word in ("--conf", f"{key}={value}")),
+                "spark-internal",
+            ],
+            env=environment(), cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+    try:
+        while server.poll() is None:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.2)
+        ended, _ = command(spec, SPARK_REMOTE=f"sc://127.0.0.1:{port}")
+        assert ended.returncode == 0, ended.stderr
+        assert charges(spec) == 1
+    finally:
+        server.kill()
+        server.wait()
