@@ -6,6 +6,7 @@ import fnmatch
 import io
 import re
 from typing import Any, BinaryIO, cast
+from urllib.parse import quote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WILD = re.compile(r"[*\[]")  # what follows a question mark is for the file system
@@ -60,13 +61,16 @@ def _parted(uri: str) -> tuple[str, str]:
 
 
 def _inside(folder: str, options: str) -> list[tuple[str, str]]:
-    """The files of a folder, each with its name, sorted."""
+    """The files of a folder, each with its name, sorted.
+
+    A name is quoted in its URI: one with ``%41`` in it would else be another file's.
+    """
     from pyarrow import fs
 
     system, inside = _system(folder + options)
     files = system.get_file_info(fs.FileSelector(inside))
     names = sorted(file.base_name for file in files if file.type == fs.FileType.File)
-    return [(f"{folder.rstrip('/')}/{name}{options}", name) for name in names]
+    return [(f"{folder.rstrip('/')}/{quote(name)}{options}", name) for name in names]
 
 
 def _system(uri: str) -> tuple[Any, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Literal
 
 from dprelease.engines.registry import ON_CLUSTERS
@@ -19,6 +20,8 @@ USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
 FORMATS: dict[str, Literal["csv", "parquet"]] = {
     ".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
+_LOCAL = ("file:", "local:")  # URIs of this machine's files, which have paths
+_CREDENTIALS = re.compile("@|[?&](client_secret|sig)=")  # Azure takes them as options
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
 _ENCODINGS = {
     "utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1",
@@ -64,12 +67,12 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
     if model.path is None:
         return None
     written = fill_period(model.path, period)
-    remote = "://" in written and not written.startswith("file:")
+    remote = "://" in written and not written.startswith(_LOCAL)
     if "://" in written and not (remote and model.engine in ON_CLUSTERS):
         hint = 'write a path, or a URI beside engine = "spark"'
         part.complain("E228", f"{show(written)} is not a local path", hint, "path")
         return None
-    if remote and "@" in written:
+    if remote and _CREDENTIALS.search(written):
         hint = "credentials belong to the machine: set them in its environment"
         part.complain("E228", "a URI of data must not hold credentials", hint, "path")
         return None

@@ -81,7 +81,10 @@ def test_no_spark(write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -
     ("path", "code"),
     [
         ("file:///tmp/visits.csv", ["E228"]),
+        ("local:///tmp/visits.csv", ["E228"]),
         ("s3://key:secret@bucket/visits.csv", ["E228"]),
+        ("abfs://a.blob.core.windows.net/c/visits.csv?client_secret=s", ["E228"]),
+        ("abfs://a.blob.core.windows.net/c/visits.csv?sv=2022&sig=s", ["E228"]),
         ("abacus://bucket/visits.csv", ["E402"]),
         ("https://127.0.0.1:9/visits.csv", ["E402"]),
         ("absent.csv", ["E401"]),

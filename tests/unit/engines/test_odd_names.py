@@ -10,6 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.engine import get
 
+from dprelease.engines.common.files import resolve
+from dprelease.engines.common.locations import open_binary
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -140,3 +142,13 @@ def test_a_spec_without_expressions_needs_no_parser(tmp_path: Path, file: str) -
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert (tmp_path / "out").is_dir()
+
+
+def test_files_of_odd_names_at_a_uri_are_each_read_once(tmp_path: Path) -> None:
+    """One whose name is another's when percents in it are taken for marks of a URI too."""
+    names = {"x%41.csv", "xA.csv", "a b.csv", "a#b.csv", "a?b.csv", "a[1].csv", "\u00e9.csv"}
+    for name in names:
+        (tmp_path / name).write_text(f"g\n{name}\n", encoding="utf-8")
+    for pattern in (tmp_path.as_uri(), f"{tmp_path.as_uri()}/*.csv"):
+        found = [open_binary(uri).read().decode() for uri in resolve(Source(pattern, "csv"))]
+        assert sorted(found) == sorted(f"g\n{name}\n" for name in names)
