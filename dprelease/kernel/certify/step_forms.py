@@ -1,12 +1,12 @@
-"""The three forms of a step: what each must have, and must not, so that it means what it says.
+"""The forms of a step: what each must have, and must not, so that it means what it says.
 
-Groups, grids and measures must also mean to engines what they mean to certification.
+Groups, grids and measures must also mean to engines what they mean to certification. Of quantiles
+see ``quantile_forms``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.strategy_steps import is_of_strategy
@@ -20,8 +20,6 @@ from dprelease.model import (
     MeasureKind,
     NoiseFamily,
     Part,
-    QuantileScheme,
-    QuantileStep,
     Quantity,
     Query,
     Step,
@@ -29,9 +27,6 @@ from dprelease.model import (
 
 EXACT = 2**53 - 1
 """Grid integers up to here are exact in a double, in which the engines clamp."""
-
-FINEST = 10**6
-"""Targets of quantiles with larger denominators would not fit the integers they are drawn with."""
 
 ADDITIVE = {
     NoiseFamily.NONE, NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN
@@ -44,10 +39,7 @@ OF_SETS = {MeasureKind.UNITS, MeasureKind.DISTINCT}
 
 
 def form_breaches(step: Step, name: str) -> Iterator[Breach]:
-    """Give what a step has or lacks against its form."""
-    if step.form is Form.QUANTILES:
-        yield from breaches(QUANTILES, step, name)
-        return
+    """Give what a step of numbers or choices has or lacks against its form."""
     yield from breaches(NO_SCHEME, step, name)
     if step.form is Form.NUMBERS:
         yield from breaches(NUMBERS, step, name)
@@ -103,7 +95,8 @@ def is_quantity(quantity: Quantity) -> bool:
 # --- measures ------------------------------------------------------------------------------------
 
 
-def _parts(query: Query) -> list[Part]:
+def parts_of(query: Query) -> list[Part]:
+    """Give the parts of a ratio; of another query there are none."""
     return [part for part in (query.numerator, query.denominator) if part is not None]
 
 
@@ -117,7 +110,7 @@ def _is_measure(measure: Measure) -> bool:
 
 def _of_few_quantities(step: Step) -> bool:
     quantities = {measure.quantity for measure in step.measures if measure.quantity is not None}
-    return len(quantities) <= max(1, len(_parts(step.query)))
+    return len(quantities) <= max(1, len(parts_of(step.query)))
 
 
 def _filtered_as_asked(step: Step) -> bool:
@@ -128,7 +121,7 @@ def _filtered_as_asked(step: Step) -> bool:
     if is_of_strategy(step):
         return True
     where = step.query.where
-    filters = {where, *(_within(where, part) for part in _parts(step.query))}
+    filters = {where, *(_within(where, part) for part in parts_of(step.query))}
     return all(measure.where in filters for measure in step.measures)
 
 
@@ -152,7 +145,7 @@ MEASURES: Rules[Step] = (
             is_quantity(measure.quantity) for measure in step.measures if measure.quantity
         ),
     ),
-    Rule("a query has two parts of a ratio, or none", lambda s: len(_parts(s.query)) in {0, 2}),
+    Rule("a query has two parts of a ratio, or none", lambda s: len(parts_of(s.query)) in {0, 2}),
     Rule("measures are of one quantity, or of two in a ratio", _of_few_quantities),
     Rule("rows are counted by the filters of the query and its parts", _filtered_as_asked),
     Rule(
@@ -224,7 +217,7 @@ SCORED: Rules[Step] = (
 )
 CANDIDATES: Rules[Step] = (
     Rule("a query has candidates or an axis, not both", lambda step: step.query.axis is None),
-    Rule("a query with candidates is no ratio", lambda step: not _parts(step.query)),
+    Rule("a query with candidates is no ratio", lambda step: not parts_of(step.query)),
     Rule("candidates have scores and no measures", lambda step: not step.measures),
 )
 CANDIDATE_TEXTS: Rules[tuple[Candidates, int]] = (
@@ -234,85 +227,4 @@ CANDIDATE_TEXTS: Rules[tuple[Candidates, int]] = (
         "scores of candidates lie on a grid of exact integers from 0 on",
         lambda it: is_grid(it[0].grid) and it[0].grid.lower == 0,
     ),
-)
-
-# --- quantiles -----------------------------------------------------------------------------------
-
-
-def _selections(step: Step) -> tuple[QuantileStep, ...]:
-    return step.scheme.steps if step.scheme is not None else ()
-
-
-def _is_tree(scheme: QuantileScheme | None) -> bool:
-    """Each step cuts a part that earlier ones left; in the end every quantile is selected once."""
-    if scheme is None:
-        return False
-    parts = {(0, len(scheme.quantiles) + 1)}
-    for step in scheme.steps:
-        if (step.lower, step.upper) not in parts or not step.lower < step.index < step.upper:
-            return False
-        parts.remove((step.lower, step.upper))
-        parts |= {(step.lower, step.index), (step.index, step.upper)}
-    return all(upper - lower == 1 for lower, upper in parts)
-
-
-def _quantiles_rise(step: Step) -> bool:
-    quantiles = step.query.quantiles
-    inside = all(0 < quantile < 1 for quantile in quantiles)
-    return inside and all(low < high for low, high in pairwise(quantiles))
-
-
-def _outputs_rise(step: Step) -> bool:
-    """Whether the outputs that are allowed, if they are listed, rise within the bounds."""
-    outputs = step.query.points
-    if outputs is None or step.points is None:
-        return outputs is None
-    grid = step.points.grid
-    rises = all(low < high for low, high in pairwise(outputs))
-    return len(outputs) > 0 and rises and grid.lower <= outputs[0] and outputs[-1] <= grid.upper
-
-
-QUANTILES: Rules[Step] = (
-    Rule(
-        "the scheme of quantiles is of those that are asked for",
-        lambda step: step.scheme is not None and step.scheme.quantiles == step.query.quantiles,
-    ),
-    Rule(
-        "quantiles have points on a grid of exact integers, with what stands for a null",
-        lambda step: step.points is not None and is_quantity(step.points),
-    ),
-    Rule("quantiles have no axis", lambda step: step.query.axis is None),
-    Rule("quantiles have no candidates", lambda step: step.query.candidates is None),
-    Rule("quantiles are no ratio", lambda step: not _parts(step.query)),
-    Rule("quantiles have no measures", lambda step: not step.measures),
-    Rule("quantiles select no keys", lambda step: step.threshold is None),
-    Rule(
-        "one integer is released for each quantile",
-        lambda step: len(step.transform) == len(step.query.quantiles),
-    ),
-    Rule("quantiles rise, between 0 and 1", _quantiles_rise),
-    Rule(
-        "each selection is within a part that earlier ones left, until all quantiles are selected",
-        lambda step: _is_tree(step.scheme),
-    ),
-    Rule(
-        "the target of each selection is between 0 and 1, with a denominator of at most 10^6",
-        lambda step: all(
-            0 < selection.target < 1 and selection.target.denominator <= FINEST
-            for selection in _selections(step)
-        ),
-    ),
-    Rule(
-        "the rate of each selection is above 0",
-        lambda step: all(selection.rate > 0 for selection in _selections(step)),
-    ),
-    Rule(
-        "quantiles are selected by the exponential mechanism",
-        lambda step: step.noise.family is NoiseFamily.EXPONENTIAL,
-    ),
-    Rule(
-        "the stated rate is that of the first selection",
-        lambda step: step.noise.parameter == _selections(step)[0].rate,
-    ),
-    Rule("outputs that may be selected rise within the bounds", _outputs_rise),
 )

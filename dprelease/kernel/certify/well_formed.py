@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.kernel.certify.quantile_forms import quantile_breaches
 from dprelease.kernel.certify.reads import read_breaches
 from dprelease.kernel.certify.record_tables import table_meaning_breaches
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
@@ -46,7 +47,10 @@ def meaning_breaches(plan: Plan) -> Iterator[Breach]:
         name = name_of(step, number)
         yield from breaches(STEP, step, name)
         yield from breaches(MEASURED, (step, plan.release), name)
-        yield from form_breaches(step, name)
+        if step.form is Form.QUANTILES:
+            yield from quantile_breaches(step, name)
+        else:
+            yield from form_breaches(step, name)
         yield from strategy_breaches(step, stated, name)
         yield from breaches(LOSS, step.loss, name)
         yield from breaches(STAIRS, step, name)

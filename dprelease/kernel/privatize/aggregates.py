@@ -19,8 +19,9 @@ from operator import add, mul
 from dprelease.kernel.noise.additive.sample import prepare_sample, sample
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.privatize.engine_requests import Job
+from dprelease.kernel.privatize.joined_tables import added_up
 from dprelease.kernel.privatize.partition_selection import Key, laid_out, selected
-from dprelease.model import ExactTable, Form, NoiseFamily, Step
+from dprelease.model import ExactTable, Form, Step
 
 Integers = Sequence[int]
 Values = tuple[tuple[int, ...], ...]
@@ -49,9 +50,6 @@ def privatize(
     for step, where, places in zip(job.steps, job.positions, job.places, strict=True):
         own = _asked(measures, where)
         if places is not None:
-            # Imported here for start-up: a single table does without its arrays.
-            from dprelease.kernel.privatize.mixed_cells import added_up
-
             labels = [len(group.labels) for group in step.query.groups]
             own = [added_up(measure, sizes, places, labels) for measure in own]
         values[step.query.name] = _released(step, own, range(step.query.cells), entropy)
@@ -77,8 +75,11 @@ def _released(
 
     Points are looked up by ``cells``: the number of each in the answer, -1 where it has none.
     """
+    # Imported here for start-up: most releases have none of these.
     if step.form is Form.QUANTILES:
-        return _quantiles(step, measures, cells, entropy)
+        from dprelease.kernel.privatize.choices import quantiles
+
+        return quantiles(step, measures, cells, entropy)
     axis, candidates = step.query.axis, step.query.candidates
     width = len(axis.labels) if axis is not None else 1
     if candidates is None:
@@ -88,8 +89,10 @@ def _released(
     if any(len(row) != len(cells) * width for row in rows):
         raise ValueError("a table with a missing or spare cell is not released")
     if step.form is Form.CHOICE:
+        from dprelease.kernel.privatize.choices import choices
+
         (scores,) = rows
-        return _choices(step, scores, width, entropy)
+        return choices(step, scores, width, entropy)
     if step.axes:
         from dprelease.kernel.privatize.mixed_cells import mixed
 
@@ -115,51 +118,6 @@ def _noisy(exact: Integers, step: Step, entropy: Entropy) -> tuple[int, ...]:
     """Add a fresh draw to each integer."""
     draws: list[int] = sample(step.noise, len(exact), entropy).tolist()
     return tuple(map(add, draws, exact))
-
-
-def _choices(step: Step, scores: Integers, width: int, entropy: Entropy) -> Values:
-    """For each cell the positions of the candidates chosen, first pick first."""
-    from dprelease.kernel.noise.selection.exponential import (
-        draw_exponential,
-        draw_permute_and_flip,
-        select_in_turn,
-    )
-
-    flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
-    if not flips and step.noise.family is not NoiseFamily.EXPONENTIAL:
-        raise ValueError("a choice is made by a mechanism for choices")
-    draw = draw_permute_and_flip if flips else draw_exponential
-    picks, rate = step.query.picks, step.noise.parameter
-    picked = [
-        [place for place, _ in select_in_turn(scores[at : at + width], picks, rate, draw, entropy)]
-        for at in range(0, len(scores), width)
-    ]
-    return _by_rank(picked, min(picks, width))
-
-
-def _quantiles(
-    step: Step, measures: Sequence[Integers], cells: Sequence[int], entropy: Entropy
-) -> Values:
-    """For each cell and quantile a grid integer; ``measures`` are cells, points and counts."""
-    from bisect import bisect_left
-
-    from dprelease.kernel.noise.selection.quantiles import release
-
-    if step.scheme is None or step.points is None:
-        raise ValueError("quantiles need a scheme and a quantity")
-    places, points, counts = measures
-    grid, public = step.points.grid, step.query.points
-    choices = []
-    for cell in cells:
-        start, end = bisect_left(places, cell), bisect_left(places, cell + 1)
-        inside = points[start:end], counts[start:end]
-        choices.append(release(*inside, grid.lower, grid.upper, step.scheme, entropy, public))
-    return _by_rank(choices, len(step.scheme.quantiles))
-
-
-def _by_rank(choices: Sequence[Sequence[int]], ranks: int) -> Values:
-    """From ``[cell][rank]`` to ``[rank][cell]``; of no cells too, which private keys may leave."""
-    return tuple(tuple(of_cell[rank] for of_cell in choices) for rank in range(ranks))
 
 
 # --- private keys -------------------------------------------------------------------------------

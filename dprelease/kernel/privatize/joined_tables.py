@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dprelease.model import Expression, Form, Group, MeasureKind, Step
 
 MOST_CELLS = 1 << 15
 """Of a table with the groups of several steps."""
 
 Groups = tuple[Group, ...]
+Cells = NDArray[np.object_]
 
 
 def joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, Groups]:
@@ -120,3 +124,26 @@ def _union(groups: Groups, more: Groups) -> Groups:
 
 def _cells(groups: Groups) -> int:
     return prod(len(group.labels) for group in groups)
+
+
+def added_up(
+    exact: Sequence[int], sizes: Sequence[int], places: Sequence[int], labels: Sequence[int]
+) -> list[int]:
+    """Add up exact cells, row-major over axes of these sizes, over all axes but ``places``.
+
+    These become the axes of the sums, in their order, each with its first ``labels`` alone. Raises
+    ValueError where cells are missing or spare.
+    """
+    cells = as_table(exact, sizes)
+    others = [place for place in range(len(sizes)) if place not in places]
+    ordered = np.transpose(cells, (*places, *others))[tuple(map(slice, labels))]
+    rows = np.reshape(ordered, (prod(labels), -1))
+    return [int(cell) for cell in rows.sum(axis=1)]
+
+
+def as_table(exact: Sequence[int], sizes: Sequence[int]) -> Cells:
+    """Give exact cells as an array; raises ValueError where cells are missing or spare."""
+    if len(exact) != prod(sizes):
+        raise ValueError("a table with a missing or spare cell is not released")
+    cells: Cells = np.array(list(map(int, exact)), dtype=object).reshape(sizes)
+    return cells

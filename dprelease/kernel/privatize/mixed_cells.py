@@ -1,4 +1,4 @@
-"""Cells added up over axes, or mixed along them by integer matrices, before noise is added.
+"""Cells mixed along axes by integer matrices, before noise is added.
 
 All of it is exact: Python integers in NumPy's arrays of objects, of any size.
 """
@@ -6,29 +6,11 @@ All of it is exact: Python integers in NumPy's arrays of objects, of any size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dprelease.kernel.privatize.joined_tables import Cells, as_table
 from dprelease.model import AxisKind, AxisMatrix
-
-Cells = NDArray[np.object_]
-
-
-def added_up(
-    exact: Sequence[int], sizes: Sequence[int], places: Sequence[int], labels: Sequence[int]
-) -> list[int]:
-    """Add up exact cells, row-major over axes of these sizes, over all axes but ``places``.
-
-    These become the axes of the sums, in their order, each with its first ``labels`` alone. Raises
-    ValueError where cells are missing or spare.
-    """
-    cells = _table(exact, sizes)
-    others = [place for place in range(len(sizes)) if place not in places]
-    ordered = np.transpose(cells, (*places, *others))[tuple(map(slice, labels))]
-    rows = np.reshape(ordered, (prod(labels), -1))
-    return [int(cell) for cell in rows.sum(axis=1)]
 
 
 def mixed(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMatrix]) -> list[int]:
@@ -37,18 +19,11 @@ def mixed(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMatrix]
     ``axes`` has one matrix for each size. Raises ValueError where cells are missing or spare, or
     a matrix does not fit its axis.
     """
-    cells = _table(exact, sizes)
+    cells = as_table(exact, sizes)
     for place, (size, axis) in enumerate(zip(sizes, axes, strict=True)):
         front = np.moveaxis(cells, place, 0)
         cells = np.moveaxis(_along(front, size, axis), 0, place)
     return [int(cell) for cell in cells.reshape(-1)]
-
-
-def _table(exact: Sequence[int], sizes: Sequence[int]) -> Cells:
-    if len(exact) != prod(sizes):
-        raise ValueError("a table with a missing or spare cell is not released")
-    cells: Cells = np.array(list(map(int, exact)), dtype=object).reshape(sizes)
-    return cells
 
 
 def _along(cells: Cells, size: int, axis: AxisMatrix) -> Cells:

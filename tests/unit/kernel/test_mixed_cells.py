@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.kernel.privatize.mixed_cells import added_up, mixed
+from dprelease.kernel.privatize.joined_tables import added_up
+from dprelease.kernel.privatize.mixed_cells import mixed
 from dprelease.model import CENTRED, EACH, AxisKind, AxisMatrix
 
 LARGE = 10**30
