@@ -7,6 +7,7 @@ Only the data's place stands in a spec. What is the machine's comes from an acti
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import json
 import os
@@ -33,6 +34,7 @@ T = TypeVar("T")
 
 SCHEMA = "bucket bigint, kind int, body binary"
 AT_ONCE = 32  # messages, of up to 8 MiB, that a task is handed at once
+HEEDED = 5.0  # seconds for jobs to be stopped
 PATIENCE = 50.0  # seconds for a session to begin, or for the first tasks
 DESERTED = 120.0  # seconds without any executor
 FEWEST_PROBES, MOST_PROBES = 4, 64
@@ -268,7 +270,11 @@ class SparkCluster:
 
         thread = threading.Thread(target=stop, daemon=True)
         thread.start()
-        thread.join(5)
+        thread.join(HEEDED)
+        if context is None and thread.is_alive():
+            # When this process ends, the client would try for ten minutes more to tidy up there.
+            for last in ("_on_exit", "_cleanup_ml_cache"):  # of Spark 4.3, and of 4.0
+                atexit.unregister(getattr(self._spark.client, last, None))
 
     def _collect(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 import threading
@@ -167,3 +168,31 @@ def test_a_worker_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     gc.collect()
     assert (sys.unraisablehook, threading.excepthook) == hooks
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_server_that_does_not_answer_keeps_no_process_from_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The client of Spark Connect would try again for minutes when the process ends."""
+    ended = threading.Event()
+    spared: list[object] = []
+
+    class Client:
+        def _on_exit(self) -> None: ...
+
+    class Session:
+        client = Client()
+
+        def addTag(self, _name: str) -> None:
+            ended.wait()
+
+        interruptTag = addTag
+
+    monkeypatch.setattr(session, "PATIENCE", 0.05)
+    monkeypatch.setattr(session, "HEEDED", 0.05)
+    monkeypatch.setattr(atexit, "unregister", spared.append)
+    with pytest.raises(Failure) as caught:
+        session.SparkCluster(Session()).check(["visits.csv"])
+    ended.set()
+    assert caught.value.complaints[0].code == "E415"
+    assert Session.client._on_exit in spared
