@@ -58,9 +58,7 @@ def session_of_machine() -> Any:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
-        raise bad_data(
-            "E414", "the Spark engine is not installed", "pip install 'dprelease[spark]'"
-        ) from None
+        raise _not_installed() from None
     active = SparkSession.getActiveSession()
     if active is not None:
         if not _is_over(active):
@@ -82,6 +80,14 @@ def session_of_machine() -> Any:
         for key, value in OWN_SETTINGS.items():
             builder = builder.config(key, value)
     return _in_time(builder.getOrCreate)
+
+
+def _not_installed() -> Failure:
+    return bad_data(
+        "E414",
+        "the Spark engine is not installed, or not all of it",
+        "pip install 'dprelease[spark]'",
+    )
 
 
 def _is_over(session: Any) -> bool:
@@ -120,6 +126,8 @@ def _in_time(call: Callable[[], T]) -> T:
     for problem in raised:
         if isinstance(problem, Failure | InternalError):
             raise problem
+        if isinstance(problem, ImportError):  # Spark Connect needs more packages
+            raise _not_installed()
     what = f"it failed ({kind_of(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
     raise bad_data(
         "E415",

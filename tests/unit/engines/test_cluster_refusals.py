@@ -77,6 +77,14 @@ def test_no_spark(write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -
     assert refused(write()) == (ExitCode.DATA, ["E414"])
 
 
+def test_a_package_that_spark_connect_needs_is_missing(write: Callable[..., Path]) -> None:
+    class Session:
+        def addTag(self, _name: str) -> None:
+            raise ImportError
+
+    assert refused(write(), spark=Session()) == (ExitCode.DATA, ["E414"])
+
+
 @pytest.mark.parametrize(
     ("path", "code"),
     [
