@@ -297,3 +297,39 @@ def test_a_file_that_vanishes_costs_one_charge(
     assert not dprelease.run(spec, spark=spark).charged
     with Ledger.read(str(tmp_path / "ledger.sqlite")) as book:
         assert len(list(book.entries())) == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, sessions: Sessions) -> Iterator[Path]:
+    """A disk of one megabyte, where this user may mount one."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("no small disk can be mounted here")
+    sessions.get()  # what Java begins with stays the default of all later sessions
+    yield place
+    sessions.stop()
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.mark.thorough
+def test_a_disk_that_is_full_costs_one_charge(
+    sessions: Sessions,
+    spec: Path,
+    small_disk: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """What tasks hand on does not fit where Spark writes it."""
+    rows = "".join(f"secret{n * n % 99991},{REGIONS[n % 3]}\n" for n in range(300_000))
+    (tmp_path / "visits.csv").write_text("person,region\n" + rows)
+    with pytest.raises(Failure) as failed:
+        dprelease.run(spec, spark=sessions.get(spark__local__dir=str(small_disk)))
+    assert failed.value.exit_code is ExitCode.AFTER_CHARGE
+    assert [complaint.code for complaint in failed.value.complaints] == ["E511"]
+    assert "secret" not in "".join([str(failed.value), *capfd.readouterr()])
+    assert not (tmp_path / "out").exists()
+    assert not dprelease.run(spec, spark=sessions.get()).charged
+    with Ledger.read(str(tmp_path / "ledger.sqlite")) as book:
+        assert len(list(book.entries())) == 1

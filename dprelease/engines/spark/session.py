@@ -274,7 +274,7 @@ class SparkCluster:
         if context is None and thread.is_alive():
             # When this process ends, the client would try for ten minutes more to tidy up there.
             for last in ("_on_exit", "_cleanup_ml_cache"):  # of Spark 4.3, and of 4.0
-                atexit.unregister(getattr(self._spark.client, last, None))
+                atexit.unregister(getattr(self._spark.client, last, stop))
 
     def _collect(
         self,

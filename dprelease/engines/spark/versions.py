@@ -6,6 +6,8 @@ import platform
 from functools import cache
 from importlib.metadata import version
 
+from dprelease.engines.duckdb.session import session
+
 PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy")
 
 
@@ -19,8 +21,6 @@ def versions() -> dict[str, str]:
 @cache
 def hash_of_text() -> int:
     """A number by which rows are dealt to tasks: it must be the same everywhere."""
-    import duckdb
-
-    with duckdb.connect(":memory:") as connection:
+    with session((), threads=1) as connection:
         ((number,),) = connection.execute("SELECT HASH('dprelease', 1, NULL)").fetchall()
     return int(number)
