@@ -12,6 +12,7 @@ import io
 import json
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -236,7 +237,7 @@ def main(folder: Path, settings: dict[str, str], cases: list[str]) -> None:
     from pyspark.sql import SparkSession
 
     splits.SMALLEST, splits.WANTED, engine.FEW = 4096, 4, 50
-    session.PROBES, session.PATIENCE = 2, 300
+    session.FEWEST_PROBES, session.MOST_PROBES, session.PATIENCE = 2, 2, 300
     engine.PARTITION, engine.ATTEMPTS = 1 << 18, 2
     builder = SparkSession.builder
     for key, value in settings.items():
@@ -250,6 +251,7 @@ def main(folder: Path, settings: dict[str, str], cases: list[str]) -> None:
         else:
             said[case] = release(folder, case)
     (folder / "said.json").write_text(json.dumps(said))
+    time.sleep(5)  # what executors write to logs comes late, and not at all once they are stopped
     # What Spark has on its disks goes when it stops.
     shutil.copytree(folder / "local", folder / "kept", ignore_dangling_symlinks=True)
     spark.stop()

@@ -32,9 +32,7 @@ AFTER_CHARGE, INTERNAL = 5, 70
 RELEASED = ["mixed", "unbounded", "parquet"]
 FAILING = {  # and the exit code
     "read ValueError": INTERNAL,
-    "read UnicodeDecodeError": INTERNAL,
     "read SystemExit": INTERNAL,
-    "bound ConversionException": INTERNAL,
     "merge quoted": INTERNAL,
     "read decoding": INTERNAL,
     "merge encoding": INTERNAL,
@@ -54,7 +52,8 @@ def cluster(
     for name in ("work", "tmp", "home", "here", "local", "events", "spark"):
         (folder / name).mkdir()
     for each in Path(pyspark.__file__).parent.iterdir():  # so that what it writes is in our folder
-        (folder / "spark" / each.name).symlink_to(each)
+        if each.name != "work":  # of another cluster's executors
+            (folder / "spark" / each.name).symlink_to(each)
     java = f"-Djava.io.tmpdir={folder / 'tmp'} -XX:-UsePerfData"
     ours = {
         "spark.master": "local-cluster[2,1,1024]",
@@ -130,8 +129,8 @@ def test_nothing_is_left_whatever_fails(tmp_path: Path) -> None:
     assert holding_tokens(tmp_path) == set()
     for name in ("home", "here"):
         assert list((tmp_path / name).iterdir()) == []
-    tasks = [json.loads(path.read_text()) for path in tmp_path.glob("modules-*.json")]
-    assert len(tasks) == 3
+    stages = ("probe", "read", "bound", "merge")
+    tasks = [json.loads((tmp_path / f"modules-{stage}.json").read_text()) for stage in stages]
     for task in tasks:  # no noise is in reach, and no more of Spark than its worker has
         assert not any(name.startswith("dprelease.kernel") for name in task["after"])
         new = set(task["after"]) - set(task["before"])
