@@ -251,7 +251,6 @@ def test_a_cluster_that_dies_costs_one_charge(
     with monkeypatch.context() as patch:
         patch.setattr(engine, "read", read)
         patch.setattr(session, "DESERTED", 5.0)
-        patch.setattr(session, "PATIENCE", 15.0)
         with pytest.raises(Failure) as failed:
             dprelease.run(spec, spark=spark)
     sessions.stop()
