@@ -82,6 +82,8 @@ def _output(pair: Pair) -> Iterator[Change]:
     if set(before.report_formats) != set(after.report_formats):
         formats = listed(before.report_formats), listed(after.report_formats)
         yield Change(Kind.OTHER, "formats of the report", *formats, "", "report.formats")
+    languages = before.report_language, after.report_language
+    yield from changed("language of the report", *languages, "", "report.language")
     for field in fields(before.about):
         was, now = (getattr(release.about, field.name) for release in pair.releases)
         yield from changed(field.name, was, now, "", f"release.{field.name}")

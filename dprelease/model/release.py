@@ -130,6 +130,7 @@ class Release:
     queries: tuple[Query, ...]
     output: Output
     report_formats: tuple[str, ...] = ()
+    report_language: str = "en"
     period: str | None = None
     warnings: tuple[Complaint, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, repr=False, compare=False)

@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from dprelease.finishing.tables import finished, noisy_figures
+from dprelease.language import speaking
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import Reservation
@@ -103,6 +104,17 @@ def assemble(
     runs: Iterable[Run] = (),
 ) -> Publication:
     """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
+    with speaking(plan.release.report_language):
+        return _assembled(plan, reservation, sealed, released_at, runs)
+
+
+def _assembled(
+    plan: Plan,
+    reservation: Reservation,
+    sealed: Sealed,
+    released_at: str,
+    runs: Iterable[Run],
+) -> Publication:
     release = plan.release
     noisy = tuple(tables_of(plan, sealed.noisy))
     finish = finished(noisy, noisy_figures(plan, plan.reads))

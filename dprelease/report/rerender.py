@@ -7,6 +7,7 @@ import json
 import os
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.language import speaking
 from dprelease.model import OutputTable
 from dprelease.output.read_back import read_table
 from dprelease.output.released_tables import open_plain
@@ -30,7 +31,8 @@ def rendered_again(directory: str, form: str) -> bytes:
             _check_records(directory, records, facts)
         if file_of(form) == REPORT:  # of whatever version it is
             return content
-        (report,) = rendered(facts, tables, [form]).values()
+        with speaking(facts.language):
+            (report,) = rendered(facts, tables, [form]).values()
     except (Failure, MemoryError):
         raise
     except Exception:  # anybody may have written the file, with its hash: what it holds decides

@@ -102,6 +102,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         queries,
         _sure(output),
         formats,
+        parts.report.model.language,
         period,
         tuple(reporter.warnings),
         reporter.places(),

@@ -58,6 +58,7 @@ def column(**changes: Any) -> Change:
 
 HELD: dict[tuple[type, str], Change] = {
     (Release, "report_formats"): whole(report_formats=("md",)),
+    (Release, "report_language"): whole(report_language="de"),
     (Release, "lists"): whole(lists=(ListFile("keys_file", "days", "days.txt", "0" * 64),)),
     **{
         (About, name): part("about", **{name: "else"})

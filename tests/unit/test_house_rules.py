@@ -267,6 +267,7 @@ def test_variables_are_named_by_what_they_hold() -> None:
 REACHED_OTHERWISE = {
     *(f"report.{form.module}.render" for form in FORMATS.values()),
     "report.html.page.prepare",
+    "language._InLanguage.format_field",  # of Formatter
     "cli.app.LazyGroup.get_command", "cli.app.LazyGroup.list_commands",
     "cli.app.LazyGroup.resolve_command", "cli.budget.export", "cli.budget.show",
     "cli.budget.verify", "cli.check.check", "cli.completion.completion", "cli.estimate.estimate",

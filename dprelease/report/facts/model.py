@@ -445,6 +445,7 @@ class ReportFacts(PlanFacts):
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     provenance: Provenance
+    language: str = "en"
 
 
 class Approval(Fact):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from dprelease.language import ENGLISH
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
     AS_RELEASED,
@@ -93,6 +94,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
             files=dict(outcome.files),
             interval=text(release.output.interval),
         ),
+        language=release.report_language,
     )
 
 
@@ -375,6 +377,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
     witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
     caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
     texts = ("title", "curator", "contact", "purpose", "region", "sector")
+    language = release.report_language
     return {
         "ledger.path": path,
         "ledger.witness": f"{path}.witness" if witness is None else witness,
@@ -389,6 +392,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "output.format": output.format,
         "output.interval": text(output.interval),
         "report.formats": tuple(release.report_formats),
+        **({"report.language": language} if language != ENGLISH else {}),
         "privacy.unit_description": privacy.unit_description,
         **{f"release.{name}": getattr(about, name) for name in texts},
         **_finishes(release),

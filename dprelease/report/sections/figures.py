@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dprelease.language import counted
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
 from dprelease.report.charts.figures import figure_chart, figures_of
@@ -49,7 +50,16 @@ def figures_section(tables: Mapping[str, OutputTable], level: float) -> Section:
             *_laid_out(_figure_table(file, table, number), file, table, charts),
         ]
     if undrawn:
-        parts.append(Paragraph(f"{undrawn} more figures have no chart here.", "small"))
+        parts.append(
+            Paragraph(
+                counted(
+                    undrawn,
+                    "{n} more figure has no chart here.",
+                    "{n} more figures have no chart here.",
+                ),
+                "small",
+            )
+        )
     return Section("tables", "The figures", "Figures", tuple(parts))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from dprelease.engines.registry import ENGINES
+from dprelease.language import ENGLISH, LANGUAGES
 from dprelease.report.formats import DEFAULT_FORMATS
 from dprelease.spec.schema.fields import (
     flag,
@@ -478,6 +479,7 @@ class ReportSection(Section, header="[report]"):
         "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
         '["' + '", "'.join(DEFAULT_FORMATS) + '"]',
     )
+    language = Choice[str](LANGUAGES, ENGLISH, "language of the report's sentences")
 
 
 SECTIONS: tuple[type[Section], ...] = (

@@ -125,7 +125,9 @@ def test_report_json_fits_its_schema(made):
     checked = jsonschema.Draft202012Validator(schema)
     assert list(checked.iter_errors(made.report)) == []
     assert set(schema["required"]) == set(made.report)
-    assert set(schema["properties"]) - set(made.report) == {"perturb", "lists", "strategies"}
+    assert set(schema["properties"]) - set(made.report) == {
+        "language", "lists", "perturb", "strategies",
+    }  # fmt: skip
     assert list(checked.iter_errors({**made.report, "queries": [{}]}))
 
 
