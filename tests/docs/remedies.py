@@ -189,5 +189,6 @@ REMEDIES = {
     "W214": "Leave out what has no effect; write 1 for bounds that nothing reaches.",
     "W215": 'Write `adjacency = "replace-one"`.',
     "W216": "Leave it out.",
+    "W217": "Use a sector of the registry; else the entry has yours in a note.",
     "W220": "Declare `other` and `nulls` of the columns, or be sure that all values are declared.",
 }

@@ -225,5 +225,6 @@ SPEC_CODES: tuple[tuple[str, str], ...] = (
     ("W214", "bounds on a unit that no query is affected by"),
     ("W215", "neighbours that a record-level table takes as replace-one"),
     ("W216", "a bound on groups where there are none"),
+    ("W217", "a sector that the registry of deployments has no word for"),
     ("W220", "tables that are to agree, but may not have the same records"),
 )
