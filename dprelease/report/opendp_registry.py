@@ -130,18 +130,19 @@ def _timing(report: ReportFacts) -> dict[str, str]:
     """Say whether this is one release of many, and of data that come in over time."""
     period, ledger = report.provenance.period, report.ledger
     before = f"epsilon {written(ledger.before.epsilon)}"
-    told = f"The ledger of the dataset holds {before} of earlier releases."
+    earlier_releases = f"The ledger of the dataset holds {before} of earlier releases."
     if period:
+        details = f"One release for each period; this one is of {period}. {earlier_releases}"
         return {
             "release_type": "Many releases",
-            "release_type_details": f"One release for each period; this one is of {period}. {told}",
+            "release_type_details": details,
             "data_source_type": "Dynamic",
         }
     if not ledger.before.epsilon:
-        told = "The ledger of the dataset holds no earlier release."
+        earlier_releases = "The ledger of the dataset holds no earlier release."
     return {
         "release_type": "One release",
-        "release_type_details": told,
+        "release_type_details": earlier_releases,
         "data_source_type": "Static",
     }
 

@@ -329,8 +329,8 @@ class Statistic(ABC):
 
 def records_for_example(query: Query) -> int:
     """Give the records at which an error is stated: those of the query's target, if it has any."""
-    asked = None if query.accuracy is None else query.accuracy.records
-    return RECORDS_FOR_EXAMPLE if asked is None else asked
+    wanted = None if query.accuracy is None else query.accuracy.records
+    return RECORDS_FOR_EXAMPLE if wanted is None else wanted
 
 
 def quantity(column: Column | None) -> Quantity:
