@@ -146,9 +146,11 @@ def _beginning(text: str, most: int) -> str:
 
 def counted_errors(by_file: Mapping[str, Sequence[Complaint]]) -> str:
     """How many errors there are, and in how many of the files: ``11 errors in 1 file``."""
+    from dprelease.spec.complaints.reporter import MORE
+
     bad = {file: complaints for file, complaints in by_file.items() if complaints}
     number = sum(map(len, bad.values()))
-    more = any(complaint.code == "E108" for complaints in bad.values() for complaint in complaints)
+    more = any(complaint.code == MORE for complaints in bad.values() for complaint in complaints)
     errors = f"more than {number - 1} errors" if more else _counted(number, "error")
     of = f" of {len(by_file)}" if len(by_file) > 1 else ""
     return f"{errors} in {len(bad)}{of} file{'s' if len(by_file) > 1 else ''}"
