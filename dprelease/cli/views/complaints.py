@@ -61,11 +61,11 @@ def _told(group: Sequence[Complaint], style: str, lines: dict[str, list[str]]) -
     watched = width_of(sys.stderr) is not None
     hint = first.hint and f"hint: {first.hint}"
     source = list(_source(first, style, lines))
-    apart = watched and bool(source) and bool(hint)
-    head = _fold(str(replace(first, hint="") if apart else first))
+    below = watched and bool(source) and bool(hint)
+    head = _fold(str(replace(first, hint="") if below else first))
     yield head.replace(first.code, paint(first.code, style, sys.stderr), 1)
     yield from source
-    if apart:
+    if below:
         yield _fold(f"{'':{_INDENT}}{hint}")
     for other in others:
         if other.message == first.message:
