@@ -9,8 +9,10 @@ from dprelease.language import ENGLISH
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
     AS_RELEASED,
+    AS_WRITTEN,
     Adjacency,
     Column,
+    ColumnNames,
     Expression,
     OutputTable,
     Plan,
@@ -45,6 +47,7 @@ from dprelease.report.facts.model import (
     TableColumn,
 )
 from dprelease.report.facts.model import Column as ColumnFacts
+from dprelease.report.facts.model import ColumnNames as NamesFacts
 from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.facts.record_level.wording import record_words, table_words
@@ -176,9 +179,23 @@ def table_facts(
                 query=column.query,
                 description=column.description,
                 raw=_raw((raw or {}).get((table.name, column.name))),
+                names=_names(column.names),
             )
             for column in table.columns
         ),
+    )
+
+
+def _names(names: ColumnNames) -> NamesFacts | None:
+    """Names for people, None where there are none."""
+    if names == AS_WRITTEN:
+        return None
+    return NamesFacts(
+        title=names.title,
+        unit=names.unit,
+        decimals=names.decimals,
+        labels=names.labels or None,
+        bins=None if names.bins is None else str(names.bins),
     )
 
 
@@ -220,6 +237,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
             region=about.region,
             sector=about.sector,
             approved_by=about.approved_by,
+            licence=about.licence,
         ),
         privacy_unit=unit_facts(release),
         dp_variant="pure" if plan.loss.delta == 0 else "approximate",

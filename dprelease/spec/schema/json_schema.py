@@ -34,6 +34,11 @@ _NAMES: Fragment = {"type": "array", "items": {"type": "string"}}
 _WAY: Fragment = {"type": "integer", "minimum": 0, "maximum": fields.MAX_WAYS}
 _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 
+_LABEL: Fragment = {
+    "type": "string",
+    "pattern": r"^[^\n\t]*[^\s][^\n\t]*$",
+    "maxLength": fields.LONGEST_LABEL,
+}
 _POSITIVE: Fragment = {"type": "number", "exclusiveMinimum": 0}
 _WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON}
 _GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
@@ -60,6 +65,10 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "type": "string",
         "pattern": rf"^(?!.*\.\.){fields.SAFE_NAME.pattern}$",
     },
+    fields.label: _LABEL,
+    fields.labels: {"type": "object", "additionalProperties": _LABEL},
+    fields.decimals: {"type": "integer", "minimum": 0, "maximum": numbers.PLACES},
+    fields.licence: {"type": "string", "pattern": f"^({fields.LICENCE})$"},
     fields.option: {"type": "string"},
     fields.flag: {"type": "boolean"},
     fields.texts: {"type": "array", "items": {"type": "string"}},

@@ -14,7 +14,11 @@ from dprelease.engines.registry import ENGINES
 from dprelease.language import ENGLISH, LANGUAGES
 from dprelease.report.formats import DEFAULT_FORMATS
 from dprelease.spec.schema.fields import (
+    decimals,
     flag,
+    label,
+    labels,
+    licence,
     line,
     mechanisms,
     names,
@@ -74,6 +78,9 @@ class ReleaseSection(Section, header="[release]"):
     region = Key(line, "which place the data is about")
     sector = Key(line, "such as health or education")
     approved_by = Key(line, "who agreed to the release")
+    licence = Key(
+        licence, "the licence of the figures: an identifier of SPDX, or a URL", "none is stated"
+    )
 
 
 class DataSection(Section, header="[data]"):
@@ -207,6 +214,12 @@ class ColumnSection(Section, header="[columns.NAME]"):
     bins = Key(scalars, "edges of ranges to group by: half-open, the last one closed")
     expression = Key(text, "computes the column from others of the same record")
     source = Key(text, "which public rule the bounds or keys come from", "warned")
+    label = Key(label, "what people read instead of the column's name", "the name")
+    labels = Key(
+        labels,
+        'what people read instead of keys: `{ m = "Men", f = "Women" }`; files keep the keys',
+        "the keys",
+    )
 
 
 class SelectionSection(Section, header="partition_selection = { ... }"):
@@ -394,6 +407,11 @@ class QuerySection(Section, header="[[query]]"):
         Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
     )
     table = Key(safe_name, "which table it is published in", "`overall` or `by_...`")
+    title = Key(label, "what people read instead of the name", "the name")
+    unit = Key(label, "the unit of the figure, such as days or EUR")
+    decimals = Key(
+        decimals, "how many decimal places people are shown", "two digits of the half-width"
+    )
     consistent = PostprocessSection.consistent
     nonnegative = PostprocessSection.nonnegative
     integer = PostprocessSection.integer
@@ -469,6 +487,11 @@ class OutputSection(Section, header="[output]"):
     )
     format = Choice[Format](Format, "csv", "format of the tables")
     interval = Key(interval, "level of the noise intervals, 0.5 to 0.999999", "0.95")
+    titles = Key(
+        labels,
+        'what people read instead of the names of tables: `{ by_sex = "By sex" }`',
+        "the names",
+    )
 
 
 class ReportSection(Section, header="[report]"):
