@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from dprelease.language import number_text, say
-from dprelease.model import ColumnType, OutputColumn
+from dprelease.model import ColumnType, OutputColumn, Release
 from dprelease.model.queries import column_name
 
 _BIN = re.compile(r"\[([^,]+), ([^,]+)([\])])")
@@ -61,6 +62,32 @@ def title_with_unit(column: OutputColumn) -> str:
     if unit is None or column.kind not in {"integer", "number"} or column.name.endswith("_count"):
         return title
     return say("{title} ({unit})", title=title, unit=unit)
+
+
+class StatedName(NamedTuple):
+    """A name for people that a spec states: its key there, whose name it is, and the name."""
+
+    key: str
+    of: str
+    name: str | int | tuple[str, ...]
+
+
+def stated_names(release: Release) -> Iterator[StatedName]:
+    """Every name for people that a spec states."""
+    names = release.names
+    for table, title in names.tables.items():
+        yield StatedName(f"output.titles.{table}", f"title of the table {table}", title)
+    for column, stated in names.columns.items():
+        if stated.title is not None:
+            yield StatedName(f"columns.{column}.label", f"label of {column}", stated.title)
+        if stated.labels:
+            labels = tuple(f"{key} = {label}" for key, label in stated.labels.items())
+            yield StatedName(f"columns.{column}.labels", f"labels of {column}", labels)
+    for query, stated in names.queries.items():
+        for part in ("title", "unit", "decimals"):
+            value = getattr(stated, part)
+            if value is not None:
+                yield StatedName(f"query.{query}.{part}", f"{part} of {query}", value)
 
 
 # --- bins -----------------------------------------------------------------------------------------

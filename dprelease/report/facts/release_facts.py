@@ -60,6 +60,7 @@ from dprelease.report.facts.units import (
     unit_facts,
     unit_of,
 )
+from dprelease.report.names import stated_names
 from dprelease.report.numbers import loss_text, text, upward
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
@@ -394,7 +395,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
     path = ledger.path if ledger.written_path is None else ledger.written_path
     witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
     caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
-    texts = ("title", "curator", "contact", "purpose", "region", "sector")
+    texts = ("title", "curator", "contact", "purpose", "region", "sector", "licence")
     language = release.report_language
     return {
         "ledger.path": path,
@@ -414,6 +415,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "privacy.unit_description": privacy.unit_description,
         **{f"release.{name}": getattr(about, name) for name in texts},
         **_finishes(release),
+        **{stated.key: stated.name for stated in stated_names(release)},
         **{
             f"columns.{name}.source": column.source
             for name, column in release.columns.items()
