@@ -94,7 +94,7 @@ def stated_names(release: Release) -> Iterator[StatedName]:
 
 
 def bin_text(kind: ColumnType, key: str) -> str:
-    """A bin in words: "18 to 39" of whole numbers, "0 to under 0.5" of others, "Jan 2025"."""
+    """A bin in words: "18 to 39" of whole numbers, "0 to under 0.5" of others, a month."""
     bounds = _BIN.fullmatch(key)
     if bounds is None:  # the label of other values
         return key

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec.schema import fields, numbers, sections
+from dprelease.spec.schema import fields, numbers, query_tables, sections
 from dprelease.spec.schema.section_reader import Choice, Key
 
 KINDS: dict[Callable[[object], object], str] = {
@@ -38,9 +38,9 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.weights: "table by column, of numbers above 0",
     fields.truth: "number in (0, 1)",
     sections.read_bounding: "table, see below",
-    sections.read_accuracy: "table, see below",
-    sections.read_selection: "table, see below",
-    sections.read_half: "condition, or table, see below",
+    query_tables.read_accuracy: "table, see below",
+    query_tables.read_selection: "table, see below",
+    query_tables.read_half: "condition, or table, see below",
     fields.texts: "list of texts",
     fields.names: "list of texts",
     fields.sets: "list of lists of texts",

@@ -35,16 +35,16 @@ def _labels(part: Part[ColumnSection], column: Column | None) -> dict[str, str]:
     group = make_group(column)
     keys = () if group is None else group.labels
     spelt = {normal(key): key for key in keys}
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for written, label in stated.items():
         key = _key(written, column.type, spelt)
         if keys and normal(key) not in spelt:
             hint = meant(written, keys, f"there are {counted(len(keys), 'key')}")
             message = f"{show(written)} is no key of the column"
             part.complain("E280", message, hint, "labels", written, at="key")
-        found[key] = label
-    _check_apart(part, found, keys or tuple(found))
-    return found
+        by_key[key] = label
+    _check_apart(part, by_key, keys or tuple(by_key))
+    return by_key
 
 
 def _key(written: str, kind: ColumnType, spelt: Mapping[str, str]) -> str:

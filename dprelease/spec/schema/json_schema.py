@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from dprelease.report.formats import FORMATS
-from dprelease.spec.schema import fields, numbers, sections
+from dprelease.spec.schema import fields, numbers, query_tables, sections
 from dprelease.spec.schema.section_reader import Choice, Key, Section
 from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, SECTIONS
 from dprelease.statistics.base import SpecKeys
@@ -122,10 +122,10 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
     fields.truth: _QUANTILE,
     sections.read_bounding: _ref(sections.BoundingSection),
-    sections.read_accuracy: _ref(sections.AccuracySection),
-    sections.read_selection: _ref(sections.SelectionSection),
-    sections.read_half: {
-        "oneOf": [{"type": "string", "pattern": r"\S"}, _ref(sections.PartSection)],
+    query_tables.read_accuracy: _ref(query_tables.AccuracySection),
+    query_tables.read_selection: _ref(query_tables.SelectionSection),
+    query_tables.read_half: {
+        "oneOf": [{"type": "string", "pattern": r"\S"}, _ref(query_tables.PartSection)],
     },
 }
 
