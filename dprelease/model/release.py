@@ -13,6 +13,9 @@ from dprelease.model.queries import Query
 from dprelease.model.record_tables import Perturb
 from dprelease.model.requests import Source
 
+SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+"""The words for a sector that the registry of deployments has."""
+
 
 class Adjacency(StrEnum):
     """Which two tables count as neighbours."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
@@ -279,8 +280,11 @@ KEYS_SHOWN = 100
 
 
 def _data(release: Release) -> DataFile:
-    """How the file is read: what counts as missing decides what is counted."""
-    source, path = release.data.source, release.data.written_path
+    """How the file is read: what counts as missing decides what is counted.
+
+    Of its path the last part alone: a report is public, and folders are nobody's business.
+    """
+    source, path = release.data.source, os.path.basename(release.data.written_path.rstrip("/"))
     if source.format != "csv":
         return DataFile(format=source.format, path=path)
     dialect = source.dialect

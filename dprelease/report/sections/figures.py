@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dprelease.language import counted
+from dprelease.language import counted, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
 from dprelease.report.charts.figures import figure_chart, figures_of
@@ -133,7 +133,7 @@ def _figure(
         if column.kind == "text":
             noise = f"score up to {half} short of the best one's"
     elif ranks is not None:
-        noise = f"± {ranks} ranks"
+        noise = say("(within {ranks} ranks)", ranks=ranks)
     return Figure(
         "-" if figure is None else str(figure),
         noise,

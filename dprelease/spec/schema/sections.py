@@ -72,7 +72,7 @@ class ReleaseSection(Section, header="[release]"):
     contact = Key(line, "where readers can ask")
     purpose = Key(text, "what the release is for")
     region = Key(line, "which place the data is about")
-    sector = Key(line, "such as health or education")
+    sector = Key(line, "such as Healthcare or Education, words of the registry of deployments")
     approved_by = Key(line, "who agreed to the release")
 
 
