@@ -432,7 +432,8 @@ class ReportSection(Section, header="[report]"):
 
     formats = Key(
         texts,
-        "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
+        "of `html`, `md`, `json`, `pdf` (needs the extra `dprelease[pdf]`) and `registry` (an "
+        "entry for OpenDP's registry)",
         '["' + '", "'.join(DEFAULT_FORMATS) + '"]',
     )
     language = Choice[str](LANGUAGES, ENGLISH, "language of the report's sentences")
