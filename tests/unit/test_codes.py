@@ -39,6 +39,8 @@ RANGES = {
     "E8": (
         "output",
         "report.rerender",
+        "report.combine",
+        "cli.combine",
         "cli.report",
         "cli.estimate",
         "local",
