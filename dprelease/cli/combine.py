@@ -19,8 +19,7 @@ EPILOG = """\b
 Example:
   dprelease combine out/clinic-visits 'mean(by_region.mean_waiting_days)'
   dprelease combine out/clinic-visits 'sum(visits[region="north"])'
-  dprelease combine --json out/clinic-visits \\
-    'sum(visits[region="north"]) - sum(visits[region="south"])'"""
+  dprelease combine out/clinic-visits 'sum(visits[region="north"]) / sum(visits)'"""
 
 
 @click.command(epilog=EPILOG)
@@ -43,37 +42,37 @@ def combine(directory: str, expression: str, interval: str | None, as_json: bool
 
     published, usual = published_of(directory)
     level = Fraction(usual) if interval is None else _level(interval)
-    found, told = combined(published, expression, 1 - level)
-    changed = _changed(found)
+    total, result = combined(published, expression, 1 - level)
+    changed = _changed(total)
     if as_json:
         answer_json(
             {
                 "schema": "dprelease/combination/1",
                 "expression": expression,
-                "value": float(told.value),
-                "low": float(told.low),
-                "high": float(told.high),
-                "noise_halfwidth": float(told.half),
+                "value": float(result.value),
+                "low": float(result.low),
+                "high": float(result.high),
+                "noise_halfwidth": float(result.half),
                 "interval": str(level),
-                "cells": found.cells,
+                "cells": total.cells,
                 "as_released": changed,
             }
         )
         return int(ExitCode.DONE)
-    for line in _lines(expression, told, level, changed):
+    for line in _lines(expression, result, level, changed):
         answer(line)
     return int(ExitCode.DONE)
 
 
-def _lines(expression: str, told: Interval, level: Fraction, changed: list[str]) -> list[str]:
-    from dprelease.postprocess.number_text import percent
+def _lines(expression: str, result: Interval, level: Fraction, changed: list[str]) -> list[str]:
     from dprelease.report.combine.wording import interval_text
+    from dprelease.report.numbers import percent
 
-    value, half, low, high = interval_text(told)
+    value, half, low, high = interval_text(result)
     lines = [
         expression,
         f"  {value} ± {half}",
-        f"  {percent(level)} noise interval: {low} to {high}",
+        f"  {percent(float(level))} noise interval: {low} to {high}",
     ]
     if changed:
         names = ", ".join(changed)
@@ -81,10 +80,10 @@ def _lines(expression: str, told: Interval, level: Fraction, changed: list[str])
     return lines
 
 
-def _changed(found: Sum) -> list[str]:
-    figures = [figures for figures, _ in (*found.weighted, *found.divisor)]
-    figures += [pooled.figures for pooled, _ in found.means]
-    return list(dict.fromkeys(each.name for each in figures if each.raw))
+def _changed(total: Sum) -> list[str]:
+    figures = [figures for figures, _ in (*total.weighted, *total.divisor)]
+    figures += [pooled.figures for pooled, _ in total.means]
+    return list(dict.fromkeys(member.name for member in figures if member.raw))
 
 
 def _level(text: str) -> Fraction:

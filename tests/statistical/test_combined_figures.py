@@ -50,7 +50,7 @@ CASES: list[tuple[list[Any], dict[str, Any], str, float, bool]] = [
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("queries", "privacy", "text", "truth", "exact"), CASES)
-def test_intervals_hold_the_truth(  # noqa: PLR0913, PLR0917 - the columns of a case
+def test_intervals_hold_the_truth(
     queries: list[Any],
     privacy: dict[str, Any],
     text: str,

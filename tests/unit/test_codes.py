@@ -41,6 +41,7 @@ RANGES = {
         "report.rerender",
         "report.combine",
         "cli.combine",
+        "report.pdf",
         "cli.report",
         "cli.estimate",
         "local",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.report.combine.figures import Figures, Published, Weighted
+from dprelease.report.combine.figures import Figures, Pooled, Published, Weighted
 from dprelease.report.combine.intervals import (
     Interval,
     joined,
@@ -41,14 +41,6 @@ def refusal(code: str, what: str, hint: str) -> Failure:
 
 
 @dataclass(frozen=True)
-class Pooled:
-    """The mean or proportion of some cells together."""
-
-    figures: Figures
-    places: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Sum:
     """A number, a weighted sum of linear figures, and one of means."""
 
@@ -68,39 +60,41 @@ class Sum:
 
 def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Interval]:
     """Evaluate an expression. Raises Failure where it can't be, or would mislead."""
-    found = _Reader(published, text).whole()
-    weighted = [pair for pair in found.weighted if pair[1]]
-    if not weighted and not found.means:
+    total = _Reader(published, text).whole()
+    weighted = [pair for pair in total.weighted if pair[1]]
+    if not weighted and not total.means:
         what = f'"{text}" leaves no figure'
         raise refusal("E840", what, "name at least one figure, and not with a weight of 0")
-    check_overlap(weighted, found.means)
-    check_overlap(found.divisor, ())
+    check_overlap(weighted, total.means)
+    check_overlap(total.divisor, ())
     try:
-        return found, _interval(published, found, weighted, alpha)
+        return total, _interval(published, total, weighted, alpha)
     except ValueError:
         hint = "combine fewer cells, or cells of a smaller table"
         raise refusal("E843", "too many released integers enter these figures", hint) from None
 
 
-def _interval(published: Published, found: Sum, weighted: Weighted, alpha: Fraction) -> Interval:
-    if found.divisor:
-        quotient = quotient_interval(published, weighted, found.divisor, alpha)
+def _interval(published: Published, total: Sum, weighted: Weighted, alpha: Fraction) -> Interval:
+    if total.divisor:
+        quotient = quotient_interval(published, weighted, total.divisor, alpha)
         if quotient is None:
-            what = "what is divided by can't be told from 0 beside its noise"
+            what = "what is divided by can't be interval from 0 beside its noise"
             raise refusal("E845", what, "divide by a figure that is larger than its noise interval")
         return quotient
-    each = alpha / (len(found.means) + bool(weighted))
-    start = sum_interval(published, weighted, each) if weighted else Interval(*[Fraction(0)] * 3)
+    part = alpha / (len(total.means) + bool(weighted))
+    start = sum_interval(published, weighted, part) if weighted else Interval(*[Fraction(0)] * 3)
     value, low, high = start
-    for pooled, weight in found.means:
-        told = mean_interval(published, pooled.figures, pooled.places, each)
-        if told is None:
+    for pooled, weight in total.means:
+        interval = mean_interval(published, pooled.figures, pooled.places, part)
+        if interval is None:
             name = pooled.figures.name
-            what = f'the number behind "{name}" can\'t be told from 0, or a mean is at its bounds'
+            what = (
+                f'the number behind "{name}" can\'t be interval from 0, or a mean is at its bounds'
+            )
             raise refusal("E845", what, "leave the cells with few records out")
-        ends = sorted((weight * told.low, weight * told.high))
-        value, low, high = value + weight * told.value, low + ends[0], high + ends[1]
-    return Interval(*(end + found.number for end in (value, low, high)))
+        ends = sorted((weight * interval.low, weight * interval.high))
+        value, low, high = value + weight * interval.value, low + ends[0], high + ends[1]
+    return Interval(*(end + total.number for end in (value, low, high)))
 
 
 class _Reader:
@@ -118,10 +112,10 @@ class _Reader:
         """Read all of it."""
         if len(self._text) > MOST_CHARACTERS:
             raise self._unreadable("it is too long")
-        found = self._sum()
+        total = self._sum()
         if self._text[self._place :].strip():
             raise self._unreadable("an operator is expected")
-        return found
+        return total
 
     def _sum(self) -> Sum:
         self._depth += 1
@@ -226,15 +220,15 @@ class _Reader:
     # --- figures ---------------------------------------------------------------------------------
 
     def _figures(self, name: str) -> tuple[Figures, list[int]]:
-        found = [
+        named = [
             figures
             for figures in self._published.figures
             if name in {figures.name, f"{figures.table}.{figures.name}"}
         ]
-        if len(found) > 1:
-            tables = ", ".join(f"{figures.table}.{figures.name}" for figures in found)
+        if len(named) > 1:
+            tables = ", ".join(f"{figures.table}.{figures.name}" for figures in named)
             raise refusal("E842", f'several tables have "{name}"', f"write one of {tables}")
-        (figures,) = found
+        (figures,) = named
         wanted: dict[str, str] = {}
         if self._sign("["):
             while True:

@@ -61,9 +61,9 @@ class Share(NamedTuple):
 class Figures(NamedTuple):
     """A published column. ``rows`` are the labels of its cells, ``values`` None where suppressed.
 
-    ``raw``: they are from before changes after the noise. ``terms`` are None where figures are no
-    linear form. ``unit`` is that of the last decimal, of which figures without noise are multiples too if
-    there are ``terms``; ``rounding`` is how far rounding may have moved one.
+    ``raw``: they are from before changes after the noise. ``unit`` is that of the last decimal.
+    Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
+    their noise. ``rounding`` is how far rounding may have moved a published one.
     """
 
     table: str
@@ -82,6 +82,13 @@ class Figures(NamedTuple):
     def sizes(self) -> tuple[int, ...]:
         """The number of labels of each group; all combinations of labels have a row."""
         return tuple(len({row[place] for row in self.rows}) for place in range(len(self.groups)))
+
+
+class Pooled(NamedTuple):
+    """The mean or proportion of some cells together."""
+
+    figures: Figures
+    places: tuple[int, ...]
 
 
 Weights = Mapping[int, Fraction]
@@ -106,7 +113,7 @@ class Published:
 
     @cached_property
     def _strategies(self) -> dict[str, tuple[StrategyFacts, tuple[Term, ...]]]:
-        found = {}
+        queries = {}
         for strategy in self._facts.strategies:
             steps = {step.name: step for step in strategy.steps}
             for query in strategy.queries:
@@ -123,8 +130,8 @@ class Published:
                     for term in query.terms
                 )
                 if all(axis.kind in _KINDS for step in steps.values() for axis in step.axes):
-                    found[query.name] = strategy, terms
-        return found
+                    queries[query.name] = strategy, terms
+        return queries
 
     def _of_table(self, described: PublishedTable, table: OutputTable) -> Iterator[Figures]:
         queries = {query.name: query for query in self._facts.queries}
@@ -137,7 +144,7 @@ class Published:
             if column.query is None or column.kind not in {"integer", "number"}:
                 continue
             query = queries[column.query]
-            linear = {each.column: each for each in query.linear}
+            linear = {column.column: column for column in query.linear}
             if column.name not in {column_name(query.name), *linear}:
                 continue
             groups = tuple(key.name for key in keys)
@@ -158,9 +165,9 @@ class Published:
                 counts[query.name] = figures
             made.append(figures)
         for figures in made:
-            linear_of = [each.share for each in figures.query.linear if each.share]
-            if figures.terms is None and linear_of and figures.query.name in counts:
-                low, high = map(Fraction, linear_of[0])
+            shares = [linear.share for linear in figures.query.linear if linear.share]
+            if figures.terms is None and shares and figures.query.name in counts:
+                low, high = map(Fraction, shares[0])
                 share = Share(low, high, counts[figures.query.name])
                 yield figures._replace(share=share)
             else:

@@ -51,10 +51,10 @@ def half_of(parts: Sequence[Part], alpha: Fraction) -> Fraction:
     pieces = sum(part.draws for part in stairs) + bool(others)
     if not pieces:
         return Fraction(0)
-    each = alpha / pieces
-    half = combined_half(others, each) if others else Fraction(0)
+    part_alpha = alpha / pieces
+    half = combined_half(others, part_alpha) if others else Fraction(0)
     for part in stairs:
-        half += part.draws * part.weight * noise_halfwidth(part.noise, each)
+        half += part.draws * part.weight * noise_halfwidth(part.noise, part_alpha)
     return half
 
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.report.combine.figures import Figures, Weighted
+from dprelease.report.combine.figures import Figures, Pooled, Weighted
 from dprelease.statistics.registry import statistic_of
-
-if TYPE_CHECKING:
-    from dprelease.report.combine.expression import Pooled
 
 
 class Cells(NamedTuple):

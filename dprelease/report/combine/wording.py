@@ -9,16 +9,16 @@ from dprelease.language import number_text
 from dprelease.report.combine.intervals import Interval
 
 
-def interval_text(told: Interval) -> tuple[str, str, str, str]:
+def interval_text(interval: Interval) -> tuple[str, str, str, str]:
     """Write value, half-width, low and high end; the interval is never narrower than it is."""
-    places = _places(told.half)
-    if all(end.denominator == 1 for end in told):
+    places = _places(interval.half)
+    if all(end.denominator == 1 for end in interval):
         places = min(0, places)
     return (
-        _written(round(told.value * Fraction(10) ** places), places),
-        _written(-(-told.half * Fraction(10) ** places // 1), places),
-        _written(told.low * Fraction(10) ** places // 1, places),
-        _written(-(-told.high * Fraction(10) ** places // 1), places),
+        _written(round(interval.value * Fraction(10) ** places), places),
+        _written(-(-interval.half * Fraction(10) ** places // 1), places),
+        _written(interval.low * Fraction(10) ** places // 1, places),
+        _written(-(-interval.high * Fraction(10) ** places // 1), places),
     )
 
 
