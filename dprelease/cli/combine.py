@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Example:
-  dprelease combine out/clinic-visits 'mean(by_region.mean_waiting_days)'
-  dprelease combine out/clinic-visits 'sum(visits[region="north"])'
-  dprelease combine out/clinic-visits 'sum(visits[region="north"]) / sum(visits)'"""
+  dprelease combine out/clinic-visits '2 * visits[region="north", diagnosis="asthma"]'
+  dprelease combine --json out/clinic-visits 'overall_mean_waiting_days - 20'"""
 
 
 @click.command(epilog=EPILOG)
