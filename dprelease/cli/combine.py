@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Example:
-  dprelease combine out/clinic-visits '2 * visits[region="north", diagnosis="asthma"]'
-  dprelease combine --json out/clinic-visits 'overall_mean_waiting_days - 20'"""
+  dprelease combine out/clinic-visits 'mean_waiting_days[region="north"]'
+  dprelease combine --json out/clinic-visits 'overall_cost / 1000'"""
 
 
 @click.command(epilog=EPILOG)
