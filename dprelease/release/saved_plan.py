@@ -21,7 +21,7 @@ from typing import Any
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.atomic import LARGEST_TEXT, save_text
 from dprelease.ledger.identity import canonical_json, run_id
-from dprelease.model import Plan
+from dprelease.model import Plan, Release
 from dprelease.model.plan_json import plan_json, step_json
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.release_facts import held_facts, list_files
@@ -57,6 +57,21 @@ def save(file: str, described: Mapping[str, object]) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if problem := save_text(file, text, _is_plan):
         raise _refused(f"the plan {file} can't be written: {problem}", "choose another FILE")
+
+
+REFUSED = "refused"
+"""The decision of a reviewer that no run follows."""
+
+
+def check_decision(release: Release) -> None:
+    """Raise Failure (exit 2) where the spec says that its reviewer refused the release."""
+    if release.review.decision == REFUSED:
+        key = "review.decision"
+        message, hint = "the reviewer refused the release", "change it, and have it reviewed again"
+        complaint = Complaint(
+            "E322", f"[review] says that {message}", hint, release.place(key), key
+        )
+        raise Failure(ExitCode.SPEC, complaint)
 
 
 def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:

@@ -13,8 +13,8 @@ from dprelease.report.facts.model import PlannedLedger
 from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.wording import record_words
 from dprelease.report.facts.release_facts import (
-    LEFT_OPEN,
     held_facts,
+    left_open,
     list_files,
     record_tables,
 )
@@ -35,7 +35,10 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
         "dataset": release.ledger.dataset,
         **{key: fact for key, fact in to_json(unit_facts(release)).items() if key != "description"},
         "interval": text(release.output.interval),
-        "approval": {"holds": to_json(held_facts(release)), "leaves_open": list(LEFT_OPEN)},
+        "approval": {
+            "holds": to_json(held_facts(release)),
+            "leaves_open": list(left_open(release)),
+        },
         "declared": {
             "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),
             "delta": text(privacy.delta),

@@ -230,11 +230,25 @@ class Beliefs(Fact):
 
 
 class GroupLoss(Fact):
-    """The loss of so many units together."""
+    """The loss of so many units together, and the belief that 50% before may become."""
 
     units: int
     epsilon: Number
     delta: Number
+    posterior_high: Number | None = None
+    protected: bool | None = None
+
+
+class TotalLoss(Fact):
+    """The loss of all releases of the dataset: "so far", or of its "cap" if that is used up.
+
+    ``delta`` None: no cap.
+    """
+
+    of: str
+    epsilon: Number
+    delta: Number | None
+    beliefs: tuple[Beliefs, ...]
 
 
 class Meaning(Fact):
@@ -243,6 +257,7 @@ class Meaning(Fact):
     beliefs: tuple[Beliefs, ...]
     of: str
     groups: tuple[GroupLoss, ...]
+    totals: tuple[TotalLoss, ...] = ()
 
 
 class DataFile(Fact):
@@ -288,11 +303,26 @@ class ListFile(Fact):
 
 
 class Hazard(Fact):
-    """A hazard of NIST SP 800-226: "pass", "attention" or "attested", and why."""
+    """A hazard of NIST SP 800-226, how it stands, and why.
+
+    ``status``: "checked" by the tool, "stated" by people in the spec, "not checked", "attention".
+    """
 
     hazard: str
     status: str
     note: str
+
+
+class ReviewFacts(Fact):
+    """Who reviewed the release, and on which grounds it is made, in the words of the spec."""
+
+    reviewer: str | None = None
+    role: str | None = None
+    decision: str | None = None
+    date: str | None = None
+    reference: str | None = None
+    legal_basis: str | None = None
+    necessity: str | None = None
 
 
 class PlanFacts(Fact):
@@ -312,6 +342,7 @@ class PlanFacts(Fact):
     lists: tuple[ListFile, ...] = ()
     processing: tuple[str, ...]
     hazards: tuple[Hazard, ...]
+    review: ReviewFacts | None = None
 
 
 class TableColumn(Fact):
@@ -426,7 +457,7 @@ class Ledger(Fact):
 
 
 class Provenance(Fact):
-    """The run, its versions, and the hashes of what it published."""
+    """The run, its versions, and the hashes of its plan and of what it published."""
 
     run_id: str
     released_at: str
@@ -435,6 +466,7 @@ class Provenance(Fact):
     versions: Mapping[str, str]
     files: Mapping[str, str]
     interval: str
+    plan: str | None = None
 
 
 class ReportFacts(PlanFacts):

@@ -75,7 +75,7 @@ def _escaped(value: Cell) -> Html:
     if isinstance(value, Html):
         return value
     if isinstance(value, Status):
-        return tag("span", value.text, class_=f"status {value.text}")
+        return tag("span", value.text, class_=f"status {value.text.replace(' ', '-')}")
     return Html(clean(value if isinstance(value, str) else written(value)))
 
 

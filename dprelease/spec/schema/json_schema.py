@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from dprelease.report.formats import FORMATS
-from dprelease.spec.schema import fields, numbers, sections
+from dprelease.spec.schema import fields, numbers, review, sections
 from dprelease.spec.schema.section_reader import Choice, Key, Section
 from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, SECTIONS
 from dprelease.statistics.base import SpecKeys
@@ -61,6 +61,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "pattern": rf"^(?!.*\.\.){fields.SAFE_NAME.pattern}$",
     },
     fields.option: {"type": "string"},
+    fields.day: {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
     fields.flag: {"type": "boolean"},
     fields.texts: {"type": "array", "items": {"type": "string"}},
     fields.names: _NAMES | {"minItems": 1},
@@ -112,6 +113,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     },
     fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
     fields.truth: _QUANTILE,
+    review.read_attestations: _ref(review.AttestationsSection),
     sections.read_bounding: _ref(sections.BoundingSection),
     sections.read_accuracy: _ref(sections.AccuracySection),
     sections.read_selection: _ref(sections.SelectionSection),
@@ -142,6 +144,7 @@ def spec_schema() -> Fragment:
             },
             "query": _several(sections.QuerySection),
             "postprocess": _ref(sections.PostprocessSection),
+            "review": _ref(review.ReviewSection),
             "perturb": _several(sections.PerturbSection),
             "output": _ref(sections.OutputSection),
             "report": _ref(sections.ReportSection),

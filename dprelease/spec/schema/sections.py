@@ -45,6 +45,7 @@ from dprelease.spec.schema.numbers import (
     weight,
     within,
 )
+from dprelease.spec.schema.review import AttestationsSection, ReviewSection
 from dprelease.spec.schema.section_reader import Choice, Key, Section, nested
 from dprelease.statistics.registry import STATISTICS
 
@@ -485,6 +486,6 @@ class ReportSection(Section, header="[report]"):
 SECTIONS: tuple[type[Section], ...] = (
     ReleaseSection, DataSection, PrivacySection, BoundingSection, LedgerSection, ColumnSection,
     QuerySection, AccuracySection, SelectionSection, PartSection, PostprocessSection,
-    PerturbSection, OutputSection, ReportSection,
+    PerturbSection, OutputSection, ReportSection, ReviewSection, AttestationsSection,
 )  # fmt: skip
 """All of them, in the order of the reference."""
