@@ -71,7 +71,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
         approval = approval_of(planned, digest, ledger)
         facts = planned_facts(planned, standing=approval.ledger)
-        write_file(html, render(plan_document(facts, approval)))
+        write_file(html, render(plan_document(facts, approval)).encode())
         if not quiet:
             remark(f"written  {html}")
     if as_json:

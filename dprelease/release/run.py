@@ -96,6 +96,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_target(release.output.path, file_names(certified.plan))
     check_decision(release)
+    formats.require(release.report_formats)
     versions()  # an installation that can't say them is found out before the charge
     if certified.plan.records:
         make_directory(release.ledger.path)

@@ -242,6 +242,7 @@ def columns() -> Lines:
 
 
 REPORTS = {
+    "pdf": "the same on A4 pages, to sign and to keep; needs the extra `dprelease[pdf]`",
     "html": "for people: the guarantee, what it means, figures with charts, noise, budget, hazards."
     " One file that loads nothing, for the screen, the phone and paper",
     "md": "the same as Markdown, for pull requests",
@@ -338,6 +339,7 @@ LIMITS: dict[str, dict[str, str]] = {
         "spec.schema.numbers:MAX_SELECTION_DELTA": "delta of a selection of private keys",
         "spec.schema.fields:MAX_QUANTILES": "quantiles of one query",
         "spec.checks.columns.domains:LONGEST_KEY": "characters of a public key",
+        "spec.schema.fields:LONGEST_LABEL": "characters of a title, label or unit",
         "spec.checks.columns.grids:LARGEST_STEPS": "steps from 0 to a bound of a column",
         "spec.checks.queries.query_context:LARGEST_SQUARED": "steps from `lower` to `upper` where "
         "squares are summed",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec.schema import fields, numbers, review, sections
+from dprelease.spec.schema import fields, numbers, query_tables, review, sections
 from dprelease.spec.schema.section_reader import Choice, Key
 
 KINDS: dict[Callable[[object], object], str] = {
@@ -15,6 +15,10 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.safe_name: "file-safe name",
     fields.option: "text",
     fields.day: "date",
+    fields.label: "short text",
+    fields.labels: "table of short texts",
+    fields.licence: "SPDX identifier, or URL",
+    fields.decimals: "whole number from 0 to 12",
     fields.flag: "true or false",
     numbers.exact: "number",
     numbers.budget: "number above 0",
@@ -36,9 +40,9 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.truth: "number in (0, 1)",
     review.read_attestations: "table, see below",
     sections.read_bounding: "table, see below",
-    sections.read_accuracy: "table, see below",
-    sections.read_selection: "table, see below",
-    sections.read_half: "condition, or table, see below",
+    query_tables.read_accuracy: "table, see below",
+    query_tables.read_selection: "table, see below",
+    query_tables.read_half: "condition, or table, see below",
     fields.texts: "list of texts",
     fields.names: "list of texts",
     fields.sets: "list of lists of texts",

@@ -25,6 +25,7 @@ from dprelease.model import (
     Finish,
     LedgerSettings,
     ListFile,
+    Names,
     Output,
     Perturb,
     PerturbedColumn,
@@ -68,8 +69,9 @@ HELD: dict[tuple[type, str], Change] = {
     (Review, "attestations"): part("review", attestations={"side_channels": "a quiet room"}),
     **{
         (About, name): part("about", **{name: "else"})
-        for name in ("title", "curator", "contact", "purpose", "region", "sector")
+        for name in ("title", "curator", "contact", "purpose", "region", "sector", "licence")
     },
+    (Release, "names"): whole(names=Names(tables={"overall": "All"})),
     (Data, "engine"): part("data", engine="reference"),
     (Privacy, "unit_description"): part("privacy", unit_description="one household"),
     (Column, "source"): column(source="a law"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dprelease.language import counted
+from dprelease.language import counted, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
 from dprelease.report.charts.figures import figure_chart, figures_of
@@ -19,6 +19,7 @@ from dprelease.report.document import (
     Part,
     Section,
 )
+from dprelease.report.names import key_text, title_with_unit
 
 ROWS_SHOWN = 24
 MOST_CHARTS = 24
@@ -26,8 +27,8 @@ _ENDINGS = ("_noise_moe", "_rank_moe", "_flag")
 _NUMBERS = frozenset({"integer", "number"})
 
 
-def figures_section(tables: Mapping[str, OutputTable], level: float) -> Section:
-    """Lay out every published table; ``tables`` are by file name."""
+def figures_section(tables: Mapping[str, OutputTable], level: float, title: str) -> Section:
+    """Lay out every published table; ``tables`` are by file name, ``title`` is the release's."""
     parts: list[Part] = [
         Paragraph(
             f"Each figure holds noise; what stands after ± is the half-width of its {level:g}% "
@@ -46,7 +47,7 @@ def figures_section(tables: Mapping[str, OutputTable], level: float) -> Section:
                 charts.append(chart)
                 drawn += 1
         parts += [
-            Heading(file),
+            Heading(file if table.title == title else table.title),
             *_laid_out(_figure_table(file, table, number), file, table, charts),
         ]
     if undrawn:
@@ -92,7 +93,9 @@ def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
         f"{all_rows} of {file}",
         tuple(
             FigureColumn(
-                columns[place].name, columns[place].description, columns[place].kind in _NUMBERS
+                title_with_unit(columns[place]),
+                columns[place].description,
+                columns[place].kind in _NUMBERS,
             )
             for place in main
         ),
@@ -133,7 +136,7 @@ def _figure(
         if column.kind == "text":
             noise = f"score up to {half} short of the best one's"
     elif ranks is not None:
-        noise = f"± {ranks} ranks"
+        noise = say("(within {ranks} ranks)", ranks=ranks)
     return Figure(
         "-" if figure is None else str(figure),
         noise,
@@ -157,8 +160,11 @@ def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[obj
 
 
 def _texts(column: OutputColumn, decimals: int, most: int) -> list[object]:
+    if column.kind not in _NUMBERS:
+        shown = column.values[:most]
+        return [None if value is None else key_text(column, value) for value in shown]
     unit: int = 10 ** (column.decimals - decimals)
-    is_half = column.kind != "key" and column.name.endswith("_noise_moe")
+    is_half = column.name.endswith("_noise_moe")
     return [
         # a half-width is rounded up: it must not look smaller than it is
         placed(-(-value // unit) if is_half else (2 * value + unit) // (2 * unit), decimals)
@@ -174,6 +180,8 @@ def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) 
     The half-width is the column's own, or else that of the query's first figure.
     """
     halves = {half.name: half for half in columns if half.name.endswith("_noise_moe")}
+    if column.names.decimals is not None and not column.name.endswith("_count"):
+        return min(column.decimals, column.names.decimals)
     near = (column.name, f"{column.name}_noise_moe", f"{column.query or ''}_noise_moe")
     nearest = next((halves[name] for name in near if name in halves), None)
     values = nearest.values[:most] if nearest is not None else []
