@@ -7,14 +7,13 @@ from fractions import Fraction
 from dprelease.model import Plan
 from dprelease.planning.planner import what_if
 from dprelease.postprocess.number_text import as_budget
+from dprelease.report.facts.approval import held_facts, left_open
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.model import PlannedLedger
 from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.wording import record_words
 from dprelease.report.facts.release_facts import (
-    held_facts,
-    left_open,
     list_files,
     record_tables,
 )

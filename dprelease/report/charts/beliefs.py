@@ -9,7 +9,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, near
-from dprelease.report.facts.model import Beliefs
+from dprelease.report.facts.meaning_model import Beliefs
 from dprelease.report.numbers import percent, written
 
 STEP, REACH = 0.25, 6.0

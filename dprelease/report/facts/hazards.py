@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from dprelease.language import say
 from dprelease.model import NoiseFamily, Plan, Query, Release, Review
-from dprelease.report.facts.model import Hazard, TotalLoss
+from dprelease.report.facts.meaning_model import TotalLoss
+from dprelease.report.facts.model import Hazard
 from dprelease.report.numbers import loss_text, shortened, upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views

@@ -12,17 +12,8 @@ from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 
 from dprelease.model import Adjacency, Loss, Privacy, Release
-from dprelease.report.facts.model import (
-    Belief,
-    Beliefs,
-    Bounding,
-    Cap,
-    GroupLoss,
-    Ledger,
-    LedgerStanding,
-    PrivacyUnit,
-    TotalLoss,
-)
+from dprelease.report.facts.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
+from dprelease.report.facts.model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
 from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import upward
 

@@ -21,7 +21,8 @@ from dprelease.report.document import (
     Tile,
     Tiles,
 )
-from dprelease.report.facts.model import Beliefs, GroupLoss, PlanFacts
+from dprelease.report.facts.meaning_model import Beliefs, GroupLoss
+from dprelease.report.facts.model import PlanFacts
 from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import belief_text, headline, percent, shortened, written
 from dprelease.report.sections.hazards import status_of
@@ -190,7 +191,7 @@ def _totals(facts: PlanFacts) -> Table:
     meaning, loss = facts.meaning, facts.accounting
     rows: list[tuple[str, Number, Number | None, tuple[Beliefs, ...]]] = [
         (say("This release"), loss.epsilon, loss.delta, meaning.beliefs),
-        *((total_label(each), each.epsilon, each.delta, each.beliefs) for each in meaning.totals),
+        *((total_label(of), of.epsilon, of.delta, of.beliefs) for of in meaning.totals),
     ]
     return Table(
         "totals",

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from dprelease.language import say
 from dprelease.report.document import Definitions, Heading, Part, Section, Table
-from dprelease.report.facts.model import Belief, Beliefs, PlanFacts, ReviewFacts, TotalLoss
+from dprelease.report.facts.meaning_model import Belief, Beliefs, TotalLoss
+from dprelease.report.facts.model import PlanFacts, ReviewFacts
 from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import belief_text, headline
 from dprelease.report.sections.hazards import status_of

@@ -10,7 +10,8 @@ from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import digest_of
 from dprelease.report.document import Heading
-from dprelease.report.facts.release_facts import approval_of, planned_facts
+from dprelease.report.facts.approval import approval_of
+from dprelease.report.facts.release_facts import planned_facts
 from dprelease.report.sections.contents import plan_document
 from dprelease.report.sections.summary import added, summary_section
 from dprelease.spec import load
