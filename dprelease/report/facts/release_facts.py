@@ -254,7 +254,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
         implementation=Implementation(
             tool="dprelease",
             mechanisms=(
-                *sorted({words_of(step.noise.family) for step in plan.steps}),
+                *sorted({say(words_of(step.noise.family)) for step in plan.steps}),
                 *record_words(plan).mechanisms,
             ),
         ),
@@ -376,7 +376,7 @@ def _figures(plan: Plan) -> list[str]:
                 "declared groups follow `other`, and are left out of the table where there is none."
             )
         )
-    words = (statistic.processing for name, statistic in STATISTICS.items() if name in used)
+    words = (say(statistic.processing) for name, statistic in STATISTICS.items() if name in used)
     return [*said, *filter(None, dict.fromkeys(words))]
 
 
