@@ -52,7 +52,8 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
     return {
         "name": header_name(column) if as_csv else column.name,
         **_type(column),
-        **texts(description=description),
+        **texts(title=column.names.title, unit=column.names.unit, description=description),
+        **_categories(column),
     }
 
 
@@ -67,6 +68,13 @@ def _type(column: OutputColumn) -> dict[str, object]:
         return {"type": "datetime", "format": "any"}
     pattern = "%Y-%m-%d %H:%M:%S.%f" if True in fractions else "%Y-%m-%d %H:%M:%S"
     return {"type": "datetime", "format": pattern}
+
+
+def _categories(column: OutputColumn) -> dict[str, object]:
+    """The labels of those keys that have one, as Data Package 2 has them."""
+    shown = column.names.labels if column.kind == "key" else {}
+    keys = [key for key in dict.fromkeys(column.values) if key in shown]
+    return {"labels": {str(key): shown[str(key)] for key in keys}} if keys else {}
 
 
 def _primary_key(columns: Iterable[OutputColumn], *, as_csv: bool) -> list[str]:
