@@ -44,70 +44,74 @@ def render(_document: object, facts: ReportFacts) -> str:
 def _dcat(facts: ReportFacts) -> Node:
     basic, run = facts.deployment.basic, facts.provenance
     licence = {} if basic.licence is None else {"dct:license": _at(licence_address(basic.licence))}
-    return _filled({
-        "@context": _CONTEXT,
-        "@id": "#dataset",
-        "@type": "dcat:Dataset",
-        "dct:title": basic.title,
-        "dct:description": _description(facts),
-        "dct:identifier": run.run_id,
-        "dct:issued": _day(run.released_at, "xsd:date"),
-        "dct:publisher": basic.data_curator
-        and {"@type": "foaf:Agent", "foaf:name": basic.data_curator},
-        "dcat:contactPoint": _contact(basic),
-        "dct:spatial": basic.region and {"@type": "dct:Location", "rdfs:label": basic.region},
-        "dcat:keyword": [word for word in (basic.sector, "differential privacy") if word],
-        "dct:provenance": {"@type": "dct:ProvenanceStatement", "rdfs:label": facts.guarantee},
-        "dcat:distribution": [
-            {
-                "@id": f"#{quote(name)}",
-                "@type": "dcat:Distribution",
-                "dct:title": title,
-                "dcat:accessURL": _at(quote(file)),
-                "dcat:downloadURL": _at(quote(file)),
-                "dcat:mediaType": _at(_MEDIA + _TYPES[form][0]),
-                "dct:format": _at(_FILE_TYPES + _TYPES[form][1]),
-                **licence,
-                "spdx:checksum": {
-                    "@type": "spdx:Checksum",
-                    "spdx:algorithm": _at("spdx:checksumAlgorithm_sha256"),
-                    "spdx:checksumValue": {"@type": "xsd:hexBinary", "@value": run.files[file]},
-                },
-            }
-            for name, title, file, form in _files(facts)
-        ],
-    })
+    return _filled(
+        {
+            "@context": _CONTEXT,
+            "@id": "#dataset",
+            "@type": "dcat:Dataset",
+            "dct:title": basic.title,
+            "dct:description": _description(facts),
+            "dct:identifier": run.run_id,
+            "dct:issued": _day(run.released_at, "xsd:date"),
+            "dct:publisher": basic.data_curator
+            and {"@type": "foaf:Agent", "foaf:name": basic.data_curator},
+            "dcat:contactPoint": _contact(basic),
+            "dct:spatial": basic.region and {"@type": "dct:Location", "rdfs:label": basic.region},
+            "dcat:keyword": [word for word in (basic.sector, "differential privacy") if word],
+            "dct:provenance": {"@type": "dct:ProvenanceStatement", "rdfs:label": facts.guarantee},
+            "dcat:distribution": [
+                {
+                    "@id": f"#{quote(name)}",
+                    "@type": "dcat:Distribution",
+                    "dct:title": title,
+                    "dcat:accessURL": _at(quote(file)),
+                    "dcat:downloadURL": _at(quote(file)),
+                    "dcat:mediaType": _at(_MEDIA + _TYPES[form][0]),
+                    "dct:format": _at(_FILE_TYPES + _TYPES[form][1]),
+                    **licence,
+                    "spdx:checksum": {
+                        "@type": "spdx:Checksum",
+                        "spdx:algorithm": _at("spdx:checksumAlgorithm_sha256"),
+                        "spdx:checksumValue": {"@type": "xsd:hexBinary", "@value": run.files[file]},
+                    },
+                }
+                for name, title, file, form in _files(facts)
+            ],
+        }
+    )
 
 
 def dataset(facts: ReportFacts) -> Node:
     """State the release as a data set of schema.org."""
     basic, run = facts.deployment.basic, facts.provenance
     publisher = basic.data_curator and {"@type": "Organization", "name": basic.data_curator}
-    return _filled({
-        "@context": "https://schema.org",
-        "@type": "Dataset",
-        "name": basic.title,
-        "description": _description(facts),
-        "identifier": run.run_id,
-        "license": basic.licence and licence_address(basic.licence),
-        "creditText": citation(facts),
-        "publisher": publisher,
-        "creator": publisher,
-        "datePublished": _day(run.released_at),
-        "spatialCoverage": basic.region,
-        "measurementTechnique": facts.guarantee,
-        "variableMeasured": list(_variables(facts)),
-        "distribution": [
-            {
-                "@type": "DataDownload",
-                "name": title,
-                "contentUrl": quote(file),
-                "encodingFormat": _TYPES[form][0],
-                "sha256": run.files[file],
-            }
-            for _, title, file, form in _files(facts)
-        ],
-    })
+    return _filled(
+        {
+            "@context": "https://schema.org",
+            "@type": "Dataset",
+            "name": basic.title,
+            "description": _description(facts),
+            "identifier": run.run_id,
+            "license": basic.licence and licence_address(basic.licence),
+            "creditText": citation(facts),
+            "publisher": publisher,
+            "creator": publisher,
+            "datePublished": _day(run.released_at),
+            "spatialCoverage": basic.region,
+            "measurementTechnique": facts.guarantee,
+            "variableMeasured": list(_variables(facts)),
+            "distribution": [
+                {
+                    "@type": "DataDownload",
+                    "name": title,
+                    "contentUrl": quote(file),
+                    "encodingFormat": _TYPES[form][0],
+                    "sha256": run.files[file],
+                }
+                for _, title, file, form in _files(facts)
+            ],
+        }
+    )
 
 
 def citation(facts: ReportFacts) -> str:
@@ -156,7 +160,11 @@ def _contact(basic: Basic) -> Node | None:
     if address is None:
         return None
     way = "vcard:hasEmail" if address.startswith("mailto:") else "vcard:hasURL"
-    return {"@type": "vcard:Kind", "vcard:fn": basic.data_curator or basic.contact, way: _at(address)}
+    return {
+        "@type": "vcard:Kind",
+        "vcard:fn": basic.data_curator or basic.contact,
+        way: _at(address),
+    }
 
 
 def _day(moment: str, kind: str | None = None) -> Node | str | None:

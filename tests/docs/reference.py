@@ -242,6 +242,7 @@ def columns() -> Lines:
 
 
 REPORTS = {
+    "pdf": "the same on A4 pages, to sign and to keep; needs the extra `dprelease[pdf]`",
     "html": "for people: the guarantee, what it means, figures with charts, noise, budget, hazards."
     " One file that loads nothing, for the screen, the phone and paper",
     "md": "the same as Markdown, for pull requests",

@@ -39,6 +39,7 @@ RANGES = {
     "E8": (
         "output",
         "report.rerender",
+        "report.pdf",
         "cli.report",
         "cli.estimate",
         "local",

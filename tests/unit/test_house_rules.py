@@ -202,8 +202,8 @@ def test_nothing_is_left_to_do() -> None:
 # --- the size of the house -----------------------------------------------------------------------
 
 MOST_LOOSE = 4
-MOST_FILES = 392
-MOST_ALL_LINES = 54_340
+MOST_FILES = 394
+MOST_ALL_LINES = 54_450
 
 
 def test_the_house_stays_within_its_walls() -> None:
@@ -267,6 +267,7 @@ def test_variables_are_named_by_what_they_hold() -> None:
 REACHED_OTHERWISE = {
     *(f"report.{form.module}.render" for form in FORMATS.values()),
     "report.html.page.prepare",
+    "report.pdf.page.prepare",
     "language._InLanguage.format_field",  # of Formatter
     "cli.app.LazyGroup.get_command", "cli.app.LazyGroup.list_commands",
     "cli.app.LazyGroup.resolve_command", "cli.budget.export", "cli.budget.show",
