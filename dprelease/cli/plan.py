@@ -6,7 +6,8 @@ import click
 
 import dprelease
 from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
-from dprelease.cli.console import answer_json, complain, remark
+from dprelease.cli.console import answer_json, remark
+from dprelease.cli.views.complaints import complain
 from dprelease.errors import ExitCode
 
 EPILOG = """\b

@@ -168,6 +168,7 @@ def test_help_loads_nothing_heavy(folder):
         "dprelease.cli",
         "dprelease.cli.console",
         "dprelease.cli.app",
+        "dprelease.cli.views.complaints",
         "dprelease.cli.views.formats",
         "dprelease.cli.guard",
         "dprelease.cli.views",

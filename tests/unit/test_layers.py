@@ -228,6 +228,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.report",
         "dprelease.scaffold",
         "dprelease.spec.checks.data_source",  # the name of a warning
+        "dprelease.spec.complaints.reporter",  # the name of a complaint
         "dprelease.spec.schema.json_schema",
     ),
     "dprelease.__main__": ("dprelease.cli",),
