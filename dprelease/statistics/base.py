@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -242,6 +242,16 @@ class Statistic(ABC):
     def words(self, step: Step) -> str:
         """Explain of a step what a table of scales can't."""
         return self.explained
+
+    def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+        """Give the factor of each released integer in the columns that are linear in them."""
+        del query
+        return {}
+
+    def range_of_share(self, query: Query) -> tuple[Fraction, Fraction] | None:
+        """Where a figure is a share of two sums on a scale: its lowest and highest value."""
+        del query
+        return None
 
     def how_to_read(self, level: str) -> str:
         """Say how figures are read; ``level`` is that of intervals, in percent."""

@@ -22,6 +22,7 @@ and no more. Some scales above it is h.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 
@@ -73,6 +74,10 @@ class Single(Statistic):
         """Half-width of the noise on one figure."""
         said = plus_minus(step.unit[0] * noise_halfwidth(step.noise, 1 - interval))
         return said if step.threshold is None else f"{said}; more near the threshold"
+
+    def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+        """The figure is its integer, times the unit."""
+        return {query.column_name: self.released(query).unit}
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The same for every cell, or for every key whose count is far above the threshold."""

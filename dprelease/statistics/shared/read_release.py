@@ -14,6 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
 from dprelease.model import (
@@ -95,6 +96,34 @@ def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int
     if read.reading is Reading.COMBINED:
         return None
     return example_of(read, plan.step(read), interval, records_for_example(read.query))
+
+
+class LinearColumn(NamedTuple):
+    """A published column: of each cell ``factors`` times its released integers at ``rows``."""
+
+    column: str
+    rows: tuple[int, ...]
+    factors: tuple[Fraction, ...]
+
+
+def linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
+    """The columns of a query that are the truth plus fixed factors times noise of one step.
+
+    None where keys are selected by their own noise, or where an integer is screened.
+    """
+    step = plan.step(read)
+    unmixed = step.form is Form.NUMBERS and not step.axes and step.threshold is None
+    if not unmixed or read.query.private or read.screened:
+        return []
+    if read.reading is Reading.LINEAR:
+        return [LinearColumn(read.query.column_name, read.rows, read.factors)]
+    if read.reading is not Reading.OWN:
+        return []
+    columns = statistic_of(read.query.statistic).linear(read.query)
+    return [
+        LinearColumn(column, (read.rows or tuple(range(len(factors))))[: len(factors)], factors)
+        for column, factors in columns.items()
+    ]
 
 
 def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
