@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.model import NoiseFamily, Plan, Query, Release, Review
 from dprelease.report.facts.meaning_model import TotalLoss
 from dprelease.report.facts.model import Hazard
@@ -289,7 +289,7 @@ def _bias(plan: Plan) -> Row:
     """What moves figures one way, as far as the plan knows."""
     notes = []
     if columns := bounded_columns(plan):
-        sentence = "Values outside the bounds count as the nearest bound: {columns}."
+        sentence = template("Values outside the bounds count as the nearest bound: {columns}.")
         notes.append(say(sentence, columns=", ".join(columns)))
     if plan.release.privacy.bounding is not None:
         notes.append(say("People with many rows count in part."))

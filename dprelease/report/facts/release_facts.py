@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
     AS_WRITTEN,
@@ -136,7 +136,7 @@ def planned_facts(
             *(_figures(plan) if plan.reads else ()),
             *finishing_words(plan),
             *local.processing,
-            *(CSV_LINES if release.data.source.format == "csv" else ()),
+            *(map(say, CSV_LINES) if release.data.source.format == "csv" else ()),
         ),
         hazards=hazards(plan, totals, local.hazards),
         review=_review(release),
@@ -263,35 +263,51 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
 
 def _guarantee(plan: Plan) -> str:
     privacy = plan.release.privacy
-    loss = f"epsilon = {loss_text(plan.loss.epsilon)}"
+    loss = say("epsilon = {epsilon}", epsilon=loss_text(plan.loss.epsilon))
     if plan.loss.delta:
-        loss += f" and delta = {loss_text(plan.loss.delta)}"
+        loss += say(" and delta = {delta}", delta=loss_text(plan.loss.delta))
     neighbours = unit_of(privacy).neighbours
-    return (
-        f"Everything in this release together satisfies differential privacy with {loss} for one "
-        f"{protected(privacy)} {neighbours[0].upper()}{neighbours[1:]}."
+    return say(
+        "Everything in this release together satisfies differential privacy with "
+        "{loss} for one {privacy} {upper}{neighbours}.",
+        loss=loss,
+        privacy=protected(privacy),
+        upper=neighbours[0].upper(),
+        neighbours=neighbours[1:],
     )
 
 
 def _not_protected(release: Release, plan: Plan) -> list[str]:
     column = release.privacy.unit_column
     said = [
-        "What the spec declares: columns, bounds, groups, filters and the size of the noise.",
-        "What is true of people whether or not they are in the table: a pattern that holds for a "
-        "whole region can be learnt and applied to anyone there.",
+        say("What the spec declares: columns, bounds, groups, filters and the size of the noise."),
+        say(
+            "What is true of people whether or not they are in the table: a pattern that "
+            "holds for a whole region can be learnt and applied to anyone there."
+        ),
         say(
             "A person with several rows is protected less: for all of them together the group "
             "table applies."
         )
         if column is None
-        else f'A person who is in the table under several values of "{column}" is protected for '
-        "each; for all of them together the group table applies.",
+        else say(
+            'A person who is in the table under several values of "{column}" is '
+            "protected for each; for all of them together the group table applies.",
+            column=column,
+        ),
     ]
     if release.privacy.adjacency is Adjacency.REPLACE_ONE:
-        many = unit_of(release.privacy).many
-        said.append(f"The number of {many} of the table, which all neighbouring tables share.")
+        many = say(unit_of(release.privacy).many)
+        said.append(
+            say(
+                "The number of {many} of the table, which all neighbouring tables share.", many=many
+            )
+        )
     said.extend(
-        f"{step.query.name}: published without noise, as it is equal in all neighbouring tables."
+        say(
+            "{name}: published without noise, as it is equal in all neighbouring tables.",
+            name=step.query.name,
+        )
         for step in views(plan)
         if step.noise.parameter == 0
     )
@@ -343,8 +359,10 @@ def _column(column: Column, private: bool) -> ColumnFacts:
 
 
 CSV_LINES = (
-    "A CSV record is one line. A line that cannot be read as a record counts as a record without "
-    "values.",
+    template(
+        "A CSV record is one line. A line that cannot be read as a record counts as "
+        "a record without values."
+    ),
 )
 
 
@@ -381,8 +399,8 @@ def _figures(plan: Plan) -> list[str]:
 
 
 LINES = {
-    "keys_file": "each is published, as a label",
-    "candidates_file": "each may be published, as what the query chooses",
+    "keys_file": template("each is published, as a label"),
+    "candidates_file": template("each may be published, as what the query chooses"),
 }
 
 
@@ -393,7 +411,7 @@ def list_files(release: Release) -> tuple[ListFile, ...]:
             key=named.key,
             name=named.name,
             file=named.file,
-            lines=LINES[named.key],
+            lines=say(LINES[named.key]),
             sha256=named.sha256,
         )
         for named in release.lists

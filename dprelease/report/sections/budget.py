@@ -29,7 +29,7 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
     declared = say(
         "Declared: each {of} has records in one period only. The dataset's figures "
         "are those of the periods that cost most together.",
-        of=facts.meaning.of,
+        of=say(facts.meaning.of),
     )
     return Section(
         "budget",
@@ -52,7 +52,7 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
 
 def _costs(facts: PlanFacts) -> Iterator[str]:
     """Say what a query costs, and a record-level table."""
-    one = facts.meaning.of
+    one = say(facts.meaning.of)
     if facts.queries:
         yield (
             say(
@@ -67,7 +67,7 @@ def _costs(facts: PlanFacts) -> Iterator[str]:
                 "A record-level table costs what all answers about one {one} lose together: "
                 "those of its columns{one_2} add up, those of others don't.",
                 one=one,
-                one_2=say(" and rows") if one == "person" else "",
+                one_2=say(" and rows") if facts.meaning.of == "person" else "",
             )
         )
 

@@ -33,7 +33,7 @@ def guarantee_section(facts: PlanFacts, released: bool) -> Section:
     """State the guarantee, its parameters, and what is not protected."""
     return Section(
         "guarantee",
-        "The guarantee",
+        say("The guarantee"),
         "Guarantee",
         (
             Paragraph(facts.guarantee, "lead"),
@@ -104,7 +104,7 @@ def _tiles(facts: PlanFacts) -> Iterator[Tile]:
 def meaning_section(facts: PlanFacts) -> Section:
     """Say what somebody may come to believe, and what several people together lose."""
     meaning, delta = facts.meaning, facts.accounting.delta
-    many = "rows" if meaning.of == "row" else "people"
+    many = say("rows") if meaning.of == "row" else say("people")
     title = say("What that means for one person")
     several = say("Several people, such as a family, are protected together by less.")
     if meaning.of == "row":
@@ -130,9 +130,9 @@ def meaning_section(facts: PlanFacts) -> Section:
         Paragraph(several),
         Table(
             "groups",
-            f"Privacy loss for several {many} together",
+            say("Privacy loss for several {many} together", many=many),
             (
-                f"{many} together",
+                say("{many} together", many=many),
                 say("epsilon"),
                 say("delta"),
                 say("a belief of 50% becomes at most"),
@@ -142,15 +142,21 @@ def meaning_section(facts: PlanFacts) -> Section:
             (1, 2, 3),
         ),
         Details(
-            "The mathematics",
+            say("The mathematics"),
             (
                 Paragraph(
-                    "A mechanism M is (ε, δ)-differentially private if for all neighbouring tables "
-                    "x and y and every set S of results, P(M(x) ∈ S) ≤ exp(ε) P(M(y) ∈ S) + δ. "
-                    "With δ = 0, Bayes' rule turns a belief π into one between "
-                    "π / (π + (1 - π) exp(ε)) and π / (π + (1 - π) exp(-ε)): odds change at most "
-                    f"by the factor exp(ε). For k {many} together ε becomes k ε, and δ becomes "
-                    "δ (exp(k ε) - 1) / (exp(ε) - 1)."
+                    say(
+                        "A mechanism M is (ε, δ)-differentially private if for all neighbouring "
+                        "tables x and y and every set S of results, P(M(x) ∈ S) ≤ exp(ε) P(M(y) ∈ "
+                        "S) "
+                        "+ δ. With δ = 0, Bayes' rule turns a belief π into one between π / (π + "
+                        "(1 "
+                        "- π) exp(ε)) and π / (π + (1 - π) exp(-ε)): odds change at most by the "
+                        "factor exp(ε). For k {many} together ε becomes k ε, and δ becomes δ "
+                        "(exp(k "
+                        "ε) - 1) / (exp(ε) - 1).",
+                        many=many,
+                    )
                 ),
             ),
         ),
@@ -211,11 +217,16 @@ def _totals(facts: PlanFacts) -> Table:
 
 
 def _beliefs(table: Beliefs, number: int) -> Table:
-    slack = f", slack {written(shortened(table.delta, 2))}" if table.delta else ""
+    slack = say(", slack {delta}", delta=written(shortened(table.delta, 2))) if table.delta else ""
     return Table(
         f"beliefs-{number}",
-        f"Belief about {table.about} (epsilon {written(table.epsilon)}{slack})",
-        ("belief before", "least belief after", "greatest belief after"),
+        say(
+            "Belief about {about} (epsilon {epsilon}{slack})",
+            about=table.about,
+            epsilon=written(table.epsilon),
+            slack=slack,
+        ),
+        (say("belief before"), say("least belief after"), say("greatest belief after")),
         tuple(
             (percent(row.prior), percent(row.posterior_low), percent(row.posterior_high))
             for row in table.rows

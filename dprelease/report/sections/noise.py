@@ -63,7 +63,7 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
             say(
                 "How far one {of} can move all released figures of a query together, and "
                 "why.{choices}",
-                of=facts.meaning.of,
+                of=say(facts.meaning.of),
                 choices=choices,
             )
         ),
