@@ -61,6 +61,7 @@ class Share(NamedTuple):
 class Figures(NamedTuple):
     """A published column. ``rows`` are the labels of its cells, ``values`` None where suppressed.
 
+    ``labels`` are what people read of those of the first group, if anything else.
     ``raw``: they are from before changes after the noise. ``unit`` is that of the last decimal.
     Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
     their noise. ``rounding`` is how far rounding may have moved a published one.
@@ -74,6 +75,8 @@ class Figures(NamedTuple):
     values: tuple[Fraction | None, ...]
     raw: bool
     unit: Fraction
+    title: str
+    labels: Mapping[str, str]
     terms: tuple[Term, ...] | None = None
     rounding: Fraction = Fraction(0)
     share: Share | None = None
@@ -138,6 +141,10 @@ class Published:
         keys = [column for column in table.columns if column.kind == "key"]
         rows = tuple(zip(*([_label(v) for v in key.values] for key in keys), strict=True))
         raws = {column.name: column.raw for column in described.columns}
+        names = {column.name: column.names for column in described.columns if column.names}
+        titles = {name: given.title for name, given in names.items() if given.title}
+        first = names.get(keys[0].name) if keys else None
+        labels = (first and first.labels) or {}
         counts: dict[str, Figures] = {}
         made: list[Figures] = []
         for column in table.columns:
@@ -159,6 +166,8 @@ class Published:
                 values,
                 raw,
                 Fraction(1, 10**column.decimals),
+                titles.get(column.name, column.name),
+                labels,
             )
             figures = self._with_terms(figures, linear.get(column.name))
             if figures.name.endswith("_count") and figures.terms is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dprelease.model import OutputTable
+from dprelease.report.combine.figures import Published
 from dprelease.report.document import Document, Section
 from dprelease.report.facts.model import Approval, PlanFacts, ReportFacts
 from dprelease.report.sections.budget import budget_section
@@ -15,6 +16,8 @@ from dprelease.report.sections.hazards import hazards_section
 from dprelease.report.sections.how_to_read import errata_section, how_to_read_section
 from dprelease.report.sections.noise import noise_section
 from dprelease.report.sections.provenance import approval_section, provenance_section
+from dprelease.report.sections.quotable import quotable_section
+from dprelease.report.sections.use_figures import use_section
 
 ORIGIN = "Written by dprelease from the spec, the ledger and released values only."
 
@@ -63,7 +66,10 @@ def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> I
     yield meaning_section(facts)
     if facts.queries:
         yield figures_section(tables, level, facts.deployment.basic.title)
+        published = Published(facts, tables)
+        yield from filter(None, [quotable_section(published, level)])
         yield how_to_read_section(facts)
+        yield from filter(None, [use_section(facts, published, level)])
     yield errata_section(facts)
     yield from _records(facts, level)
     if facts.queries:
