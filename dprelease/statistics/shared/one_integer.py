@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 
+from dprelease.language import say
 from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
@@ -41,7 +42,7 @@ class Single(Statistic):
 
     def meaning(self, query: Query) -> str:
         """What is estimated, in a few words."""
-        return self.what
+        return say(self.what)
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the noisy integers as they are; the half-width comes from the exact law."""

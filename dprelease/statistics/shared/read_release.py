@@ -17,6 +17,7 @@ from math import prod
 from typing import NamedTuple
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
+from dprelease.language import say
 from dprelease.model import (
     Form,
     Loss,
@@ -60,7 +61,7 @@ def columns_of(read: Read, plan: Plan, noisy: NoisyTable, interval: Fraction) ->
     """The query's columns, of the noisy integers that it is read from."""
     statistic = statistic_of(read.query.statistic)
     if read.reading is Reading.COMBINED:
-        return combined.combined_columns(read, plan, noisy, statistic.what, interval)
+        return combined.combined_columns(read, plan, noisy, say(statistic.what), interval)
     step, integers = plan.step(read), noisy.values[read.step]
     seen = _view(read, step)
     rows = [integers[row] for row in read.rows] if read.rows else list(integers)
@@ -221,7 +222,7 @@ def _linear_columns(
     tops = [int(factor * bottom) * 10**places for factor in read.factors]
     totals = [sum(map(operator.mul, tops, cell)) for cell in zip(*rows, strict=True)]
     values = [(2 * total + bottom) // (2 * bottom) for total in totals]
-    what = statistic_of(read.query.statistic).what
+    what = say(statistic_of(read.query.statistic).what)
     meaning = f"{what}, with noise; read from the release of {read.step}"
     layout = Layout(read.query.name, places, meaning, interval)
     return estimate_columns(layout, values, _half(read, step, interval, places))

@@ -383,7 +383,7 @@ def test_no_label_gets_out_of_its_place(published):
     spec["columns"]["region"]["keys"] = [HOSTILE.replace("\x00", ""), "=1+1", "plain"]
     html = page_of(published(make_plan(load(spec))))
     assert problems(html) == []
-    assert "<script" not in html
+    assert html.count("<script") == 1
     assert "<img" not in html
     left = re.sub("<bdi>[^<]*</bdi>|\u2068[^\u2068\u2069]*\u2069", "", html)
     assert "\u202e" not in left

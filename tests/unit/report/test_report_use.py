@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ Make = Callable[..., Any]
 
 
 @pytest.fixture
-def publish(planned: Make, published: Make, tmp_path: Path) -> Iterator[Callable[..., str]]:
+def publish(planned: Make, published: Make, tmp_path: Path) -> Callable[..., str]:
     """Publish queries of which every released integer is 5,000, and give report.md."""
 
     def make(*queries: dict[str, Any], value: int = 5000) -> str:
@@ -30,7 +30,7 @@ def publish(planned: Make, published: Make, tmp_path: Path) -> Iterator[Callable
             (tmp_path / name).write_bytes(content)
         return (tmp_path / "report.md").read_text(encoding="utf-8")
 
-    yield make
+    return make
 
 
 def section(text: str, title: str) -> str:
@@ -46,8 +46,8 @@ def test_every_example_is_what_combine_gives(publish: Callable[..., str], tmp_pa
         "share of the total, in percent",
         "mean over all groups, by the numbers behind",
     ]
-    for _, expression, value, interval in rows:
-        expression = re.sub(r"\\(.)", r"\1", expression)
+    for _, escaped, value, interval in rows:
+        expression = re.sub(r"\\(.)", r"\1", escaped)
         answer = CliRunner().invoke(app, ["combine", str(tmp_path), expression])
         assert f"  {value}\n" in answer.stdout
         assert f"noise interval: {interval}\n" in answer.stdout
