@@ -111,7 +111,8 @@ class Published:
         """Every published figure, in the order of the tables."""
         made: list[Figures] = []
         for described in self._facts.tables:
-            made.extend(self._of_table(described, self._tables[described.file]))
+            if described.file in self._tables:
+                made.extend(self._of_table(described, self._tables[described.file]))
         return tuple(made)
 
     @cached_property
@@ -139,7 +140,8 @@ class Published:
     def _of_table(self, described: PublishedTable, table: OutputTable) -> Iterator[Figures]:
         queries = {query.name: query for query in self._facts.queries}
         keys = [column for column in table.columns if column.kind == "key"]
-        rows = tuple(zip(*([_label(v) for v in key.values] for key in keys), strict=True))
+        labels_of = ([_label(value) for value in key.values] for key in keys)
+        rows = tuple(zip(*labels_of, strict=True)) if keys else ((),)
         raws = {column.name: column.raw for column in described.columns}
         names = {column.name: column.names for column in described.columns if column.names}
         titles = {name: given.title for name, given in names.items() if given.title}
@@ -162,7 +164,7 @@ class Published:
                 column.name,
                 query,
                 groups,
-                rows or ((),),
+                rows,
                 values,
                 raw,
                 Fraction(1, 10**column.decimals),

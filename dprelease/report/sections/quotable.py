@@ -69,7 +69,7 @@ def quotable(published: Published, alpha: Fraction) -> Iterator[str]:
 def _is_subject(figures: Figures) -> bool:
     """By the plan alone: no figure decides."""
     behind = figures.name != figures.query.name.partition(":")[0]
-    groups = len(figures.groups) <= 1 and len(figures.rows) <= MOST_CELLS
+    groups = len(figures.groups) <= 1 and 0 < len(figures.rows) <= MOST_CELLS
     as_released = figures.query.finishing is None
     return groups and as_released and not behind and bool(figures.terms or figures.share)
 

@@ -34,7 +34,7 @@ def use_section(facts: ReportFacts, published: Published, level: float) -> Secti
         )
         caption = say("Figures of this release, combined")
         head = say("What"), say("Expression"), say("Result"), say("Noise interval")
-        parts = [Paragraph(lead), Table("use", caption, head, rows)]
+        parts = [Paragraph(lead), Table("use-table", caption, head, rows)]
     return Section("use", name, name, (*parts, Bullets(misses)))
 
 
