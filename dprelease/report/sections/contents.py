@@ -21,8 +21,8 @@ from dprelease.report.sections.how_to_read import errata_section, how_to_read_se
 from dprelease.report.sections.noise import noise_section
 from dprelease.report.sections.provenance import approval_section, provenance_section
 from dprelease.report.sections.quotable import quotable_section
-from dprelease.report.sections.use_figures import use_section
 from dprelease.report.sections.summary import summary_section
+from dprelease.report.sections.use_figures import use_section
 
 ORIGIN = "Written by dprelease from the spec, the ledger and released values only."
 
