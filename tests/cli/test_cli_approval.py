@@ -198,7 +198,7 @@ def test_what_an_approval_leaves_open_is_said(cli, folder):
     held = saved["holds"]
     assert (held["ledger.path"], held["ledger.epsilon_cap"]) == ("dprelease-ledger.sqlite", "2.5")
     assert (held["output.path"], held["report.formats"]) == ("out", ["html", "md", "json"])
-    text = cli("plan", "small.toml").out
+    text = cli("plan", "--why", "small.toml").out
     page = (folder / "plan.html").read_text()
     assert "What an approval leaves open" in page
     for line in LEFT_OPEN:
