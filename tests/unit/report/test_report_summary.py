@@ -41,7 +41,9 @@ def rows(plan: Plan) -> dict[str, str]:
 def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
     said = rows(made(REVIEW, **PEOPLE))
     assert said["What is protected"] == 'one person: all rows with the same value of "patient"'
-    assert said["How strong: this release"].startswith("epsilon 1, delta 0. A belief of 50% becomes")
+    assert said["How strong: this release"].startswith(
+        "epsilon 1, delta 0. A belief of 50% becomes"
+    )
     assert "at most 88.08%. It is about what" in said["How strong: this release"]
     assert said["If the cap is used up"].startswith("epsilon 1,000; delta has no cap.")
     assert said["If the cap is used up"].endswith("in the table. That is no protection.")
