@@ -68,7 +68,7 @@ def budget_chart(
         ],
         "track",
     )
-    by = "query" if not perturbs else say("query and column") if queries else "column"
+    by = say("query") if not perturbs else say("query and column") if queries else say("column")
     sizes = {
         "share": f"{largest / total * 100:.3g}",
         "label": label,
@@ -83,7 +83,7 @@ def budget_chart(
         **sizes,
     )
     title = say("The budget by {by}, in {unit}", by=by, unit=unit)
-    return drawing.chart("chart-budget", title, description, (by, unit, "share"), rows)
+    return drawing.chart("chart-budget", title, description, (by, unit, say("share")), rows)
 
 
 def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
@@ -115,7 +115,7 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
         "chart-ledger",
         say("The ledger of the dataset, in epsilon"),
         "; ".join(f"{label}: {said}" for label, said in rows) + f". {_counted(ledger)}",
-        ("what", "epsilon"),
+        (say("what"), say("epsilon")),
         rows,
         say("What is spent is never given back. {ledger}", ledger=_counted(ledger)),
     )

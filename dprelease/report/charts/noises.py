@@ -163,7 +163,7 @@ def falling(
             units,
         )
         if error is not None and error[0] > 0:
-            sizes = say(statistic.counts or "records", units=units)
+            sizes = say(statistic.counts, units=units) if statistic.counts else say("records")
             names.setdefault((*error, sizes), []).append(query.name)
     lines = [Falling(tuple(equal), *error) for error, equal in names.items()]
     return sorted(lines, key=lambda line: -line.share)
@@ -257,7 +257,7 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
         "chart-errors",
         say("Relative error against the size of a group"),
         description,
-        ("query", "share", *(say("at {size:,}", size=size) for size in SIZES[1:5])),
+        (say("query"), say("share"), *(say("at {size:,}", size=size) for size in SIZES[1:5])),
         [
             (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
             for line in lines

@@ -73,8 +73,8 @@ def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
 
 
 def _threshold(threshold: Threshold, interval: Fraction) -> str:
-    many = threshold.counts
-    one = "person" if many == "people" else "row"
+    people = threshold.counts == "people"
+    many, one = (say("people"), say("person")) if people else (say("rows"), say("row"))
     return say(
         "Private keys: each key that occurs gets its number of {many} with noise, "
         "and is shown with it where that is at least {at_least:,}. A key that one "
@@ -98,7 +98,7 @@ def _selected(step: Step) -> str:
     said = say("Its cells are the private keys that the table's count selected.")
     if step.form is Form.NUMBERS and step.query.axis is None:
         return said
-    one = "value" if step.form is Form.QUANTILES else "name"
+    one = say("value") if step.form is Form.QUANTILES else say("name")
     return say(
         "{said} A key without any records for it is given a {one} too, by chance alone.",
         said=said,

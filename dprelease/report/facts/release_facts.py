@@ -254,7 +254,9 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
         implementation=Implementation(
             tool="dprelease",
             mechanisms=(
-                *sorted({say(words_of(step.noise.family)) for step in plan.steps}),
+                *sorted(
+                    {say(words) for words in {words_of(step.noise.family) for step in plan.steps}}
+                ),
                 *record_words(plan).mechanisms,
             ),
         ),

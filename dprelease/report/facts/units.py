@@ -82,7 +82,7 @@ def protected(privacy: Privacy) -> str:
     """Finish the sentence "differential privacy for one ..."."""
     described, column = privacy.unit_description, privacy.unit_column
     if column is None:
-        return "row." + (
+        return say("row.") + (
             say(" A row stands for {described}.", described=described) if described else ""
         )
     rows = say('all rows with the same value of "{column}"', column=column)

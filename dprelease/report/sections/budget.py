@@ -34,14 +34,14 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
     return Section(
         "budget",
         say("The budget"),
-        "Budget",
+        say("Budget"),
         (
             Paragraph(said),
             Group("pair", (bars, Group("stack", tuple(charts)))),
             Table(
                 "accounting",
                 say("Privacy loss, composed"),
-                ("what", "epsilon", "delta"),
+                (say("what"), say("epsilon"), say("delta")),
                 tuple(_rows(facts, ledger)),
                 (1, 2),
             ),
@@ -79,13 +79,14 @@ def _rows(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Iterator[
     yield _row(say("plain addition would say"), spent.basic_epsilon, spent.basic_delta)
     if ledger is None:
         return
-    for when, loss in (("before", ledger.before), ("after", ledger.after)):
-        yield _row(say("dataset {when} this release", when=when), loss.epsilon, loss.delta)
+    before, after = say("dataset before this release"), say("dataset after this release")
+    for when, loss in ((before, ledger.before), (after, ledger.after)):
+        yield _row(when, loss.epsilon, loss.delta)
     if ledger.composed is not None:
-        totals = (("before", ledger.composed.before), ("after", ledger.composed.after))
-        for when, total in totals:
-            yield _row(say("dataset {when}, composed", when=when), total.epsilon, total.delta)
-    yield _row("cap", ledger.cap.epsilon, ledger.cap.delta)
+        before, after = say("dataset before, composed"), say("dataset after, composed")
+        for when, total in ((before, ledger.composed.before), (after, ledger.composed.after)):
+            yield _row(when, total.epsilon, total.delta)
+    yield _row(say("cap"), ledger.cap.epsilon, ledger.cap.delta)
 
 
 def _row(label: str, epsilon: Number | None, delta: Number | None) -> tuple[str, str, str]:

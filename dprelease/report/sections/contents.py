@@ -104,12 +104,15 @@ def _basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
     basic = facts.deployment.basic
     address, licence = contact_address(basic.contact or ""), basic.licence
     for label, value in (
-        ("Release", basic.name),
-        ("Curator", basic.data_curator),
-        ("Contact", Link(basic.contact, address) if basic.contact and address else basic.contact),
-        ("Purpose", basic.intended_use),
-        ("Region", basic.region),
-        ("Sector", basic.sector),
+        (say("Release"), basic.name),
+        (say("Curator"), basic.data_curator),
+        (
+            say("Contact"),
+            Link(basic.contact, address) if basic.contact and address else basic.contact,
+        ),
+        (say("Purpose"), basic.intended_use),
+        (say("Region"), basic.region),
+        (say("Sector"), basic.sector),
         (say("Approved by"), basic.approved_by),
         (say("Licence"), licence and Link(licence, licence_address(licence))),
     ):

@@ -165,7 +165,7 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
 def errata_section(facts: ReportFacts) -> Section:
     """Say how errors are put right."""
     lines = Bullets(tuple(errata_words(facts)))
-    return Section("errata", say("Errors and corrections"), "Errors", (lines,))
+    return Section("errata", say("Errors and corrections"), say("Errors"), (lines,))
 
 
 def errata_words(facts: ReportFacts) -> Iterator[str]:

@@ -89,7 +89,7 @@ def records_section(facts: PlanFacts, level: str) -> Section:
         parts += _table(table, number, level)
     parts.append(Heading(say("How to read records and estimates")))
     parts.append(Bullets(tuple(_how_to_read(facts, level)), code=True))
-    return Section("records", say("Records, perturbed one by one"), "Records", tuple(parts))
+    return Section("records", say("Records, perturbed one by one"), say("Records"), tuple(parts))
 
 
 def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
@@ -225,7 +225,8 @@ def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
     """Lay out means and frequencies with their charts, and cross tables folded up."""
     place = 0
     if estimates.means:
-        head: Row = ("column", "mean", "interval", "sum", "interval")
+        interval = say("interval")
+        head: Row = (say("column"), say("mean"), interval, say("sum"), interval)
         place += 1
         rows = tuple(map(_mean, estimates.means))
         yield Group("", tuple(_first(f"estimates-{number}-{place}", "Means", head, rows)))
