@@ -311,7 +311,7 @@ def test_a_plan_says_it_before_any_data(mixed):
     plan = plan_of(MANY, queries=(COUNT,))
     html = plan_page(plan)
     assert problems(html) == []
-    assert 'id="chart-floors-1-t"' in html
+    assert 'id="chart-floors-1"' in html
     assert "chart-shares" not in html
     told = describe(plan)["perturb"][0]
     known = mixed.report["perturb"][0]
