@@ -70,7 +70,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         from dprelease.report.sections.contents import plan_document
 
         approval = approval_of(planned, digest, ledger)
-        write_file(html, render(plan_document(planned_facts(planned), approval)))
+        write_file(html, render(plan_document(planned_facts(planned), approval)).encode())
         if not quiet:
             remark(f"written  {html}")
     if as_json:

@@ -46,9 +46,21 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
             "warnings",
             "places",
             "lists",
+            "names",
         }
     ),
-    About: frozenset({"title", "curator", "contact", "purpose", "region", "sector", "approved_by"}),
+    About: frozenset(
+        {
+            "title",
+            "curator",
+            "contact",
+            "purpose",
+            "region",
+            "sector",
+            "approved_by",
+            "licence",
+        }
+    ),
     # Engines must return the same integers, so which one ran is no part of the identity.
     Data: frozenset({"engine"}),
     Source: frozenset({"pattern"}),

@@ -9,9 +9,13 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, Place
 from dprelease.model.columns import Column
+from dprelease.model.outputs import NO_NAMES, Names
 from dprelease.model.queries import Query
 from dprelease.model.record_tables import Perturb
 from dprelease.model.requests import Source
+
+SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+"""The words for a sector that the registry of deployments has."""
 
 
 class Adjacency(StrEnum):
@@ -43,6 +47,7 @@ class About:
     region: str | None = None
     sector: str | None = None
     approved_by: str | None = None
+    licence: str | None = None  # an identifier of SPDX, or a URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,7 @@ class Release:
     places: Mapping[str, Place] = field(default_factory=dict, repr=False, compare=False)
     perturbs: tuple[Perturb, ...] = ()
     lists: tuple[ListFile, ...] = ()
+    names: Names = NO_NAMES
 
     def place(self, key: str) -> Place | None:
         """Where the dotted key path stands, or its nearest enclosing table."""

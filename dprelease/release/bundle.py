@@ -6,7 +6,7 @@ Pure: the same input gives the same bytes. There is one wide table for each set 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, repeat
 from math import prod
@@ -18,7 +18,19 @@ from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.totals import running
-from dprelease.model import Group, Loss, NoisyTable, OutputColumn, OutputTable, Plan, Read
+from dprelease.model import (
+    AS_WRITTEN,
+    ColumnNames,
+    Group,
+    Loss,
+    Names,
+    NoisyTable,
+    OutputColumn,
+    OutputTable,
+    Plan,
+    Query,
+    Read,
+)
 from dprelease.output.datapackage import datapackage_bytes
 from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
@@ -28,7 +40,7 @@ from dprelease.release.payload import Sealed
 from dprelease.report.facts.json_form import report_json
 from dprelease.report.facts.model import Cap, Charge, ComposedTotals, Ledger, Spent
 from dprelease.report.facts.release_facts import Outcome, build, table_facts
-from dprelease.report.formats import file_of, media_types, rendered
+from dprelease.report.formats import file_of, media_types, rendered_with_charts
 from dprelease.report.numbers import upward
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import columns_of
@@ -48,10 +60,31 @@ def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> O
     groups = statistic_of(query.statistic).published(query)
     private = query.private
     columns = list(_selected_columns(groups, noisy.keys[name]) if private else key_columns(groups))
+    names = plan.release.names
+    columns = [
+        replace(column, names=_key_names(names, group))
+        for column, group in zip(columns, groups, strict=True)
+    ]
     for read in reads:
-        columns.extend(columns_of(read, plan, noisy, interval))
+        figures = columns_of(read, plan, noisy, interval)
+        columns.extend(replace(one, names=_figure_names(names, read.query, one)) for one in figures)
     about = plan.release.about
-    return OutputTable(name, tuple(columns), about.title or about.name)
+    return OutputTable(name, tuple(columns), names.tables.get(name) or about.title or about.name)
+
+
+def _key_names(names: Names, group: Group) -> ColumnNames:
+    """The names of a grouping column; keys of bins are read by the type of their edges."""
+    stated = names.columns.get(group.column, AS_WRITTEN)
+    return replace(stated, bins=None if group.edges is None else group.type)
+
+
+def _figure_names(names: Names, query: Query, column: OutputColumn) -> ColumnNames:
+    """The names of a column of a query; one of chosen keys has those of the keys too."""
+    stated = names.queries.get(query.column_name, AS_WRITTEN)
+    if query.axis is None or column.kind != "text" or column.name.endswith("_flag"):
+        return stated
+    keys = _key_names(names, query.axis)
+    return replace(stated, labels=keys.labels, bins=keys.bins)
 
 
 def _selected_columns(
@@ -133,12 +166,12 @@ def _assembled(
     )
     facts = build(plan, outcome)
     in_files = {table.file: as_in_file(table.table, table.format) for table in written}
-    others = rendered(facts, in_files, release.report_formats)
+    others = rendered_with_charts(facts, in_files, release.report_formats)
     files: dict[str, Content] = {table.file: table.content for table in written}
     files |= {table.file: table.stored for table in records}
     files |= others
     files["datapackage.json"] = datapackage_bytes(
-        release, [*written, *records], others, media_types()
+        release, [*written, *records], others, media_types(others)
     )
     return Publication(finish.tables, report_json(facts), files, tuple(records))
 

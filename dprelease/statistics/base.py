@@ -306,9 +306,10 @@ class Statistic(ABC):
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Say before any data is read how large the noise will be, at the interval level."""
-        half = self.half_at(step, interval, RECORDS_FOR_EXAMPLE)
+        records = records_for_example(step.query)
+        half = self.half_at(step, interval, records)
         error = "no interval" if half is None else plus_minus(Fraction(half))
-        return f"{error} at {RECORDS_FOR_EXAMPLE:,} {self.example_records}"
+        return f"{error} at {records:,} {self.example_records}"
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Give the half-width at so many ``example_records``, where it differs by cell."""
@@ -324,6 +325,12 @@ class Statistic(ABC):
         A function of the plan alone.
         """
         return None
+
+
+def records_for_example(query: Query) -> int:
+    """Give the records at which an error is stated: those of the query's target, if it has any."""
+    wanted = None if query.accuracy is None else query.accuracy.records
+    return RECORDS_FOR_EXAMPLE if wanted is None else wanted
 
 
 def quantity(column: Column | None) -> Quantity:

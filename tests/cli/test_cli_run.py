@@ -12,7 +12,7 @@ FILES = ["by_region.csv", "datapackage.json", "report.html", "report.json", "rep
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def test_a_run_says_where_what_and_how_much(cli, folder):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from math import floor
 
+from dprelease.language import counted
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, bars, cut, linear
 from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query
 from dprelease.report.facts.record_level.model import RecordTable
@@ -49,7 +50,7 @@ def budget_chart(
     if len(costs) > MOST_BARS:
         rest = costs[MOST_BARS - 1 :]
         drawn = [*costs[: MOST_BARS - 1], (f"{len(rest)} more", sum(cost for _, cost in rest))]
-    longest = max(cost for _, cost in drawn) or 1
+    label, largest = max(costs, key=lambda paid_for: paid_for[1], default=("", 0.0))
     rows = [
         (label, written(shortened(cost)), f"{cost / total * 100:.3g}%") for label, cost in costs
     ]
@@ -58,17 +59,25 @@ def budget_chart(
             (
                 cut(label, 38),
                 f"{written(shortened(cost))} · {cost / total * 100:.3g}%",
-                cost / longest,
+                cost / total,
             )
             for label, cost in drawn
         ],
         "track",
     )
     by = "query" if not perturbs else "query and column" if queries else "column"
-    description = (
-        f"{len(costs)} {'parts' if perturbs else 'releases'}; the largest takes "
-        f"{longest / total * 100:.3g}% of their sum. Composed ({accounting.method}) they come to "
-        f"epsilon {written(accounting.epsilon)}."
+    sizes = {
+        "share": f"{largest / total * 100:.3g}",
+        "label": label,
+        "method": accounting.method,
+        "epsilon": written(accounting.epsilon),
+    }
+    description = counted(
+        len(costs),
+        "One release takes the whole budget: {label}. It comes to epsilon {epsilon}.",
+        "{n} releases share the budget. The largest, {label}, takes {share}% of their sum. "
+        "Composed ({method}) they come to epsilon {epsilon}.",
+        **sizes,
     )
     title = f"The budget by {by}, in {unit}"
     return drawing.chart("chart-budget", title, description, (by, unit, "share"), rows)

@@ -7,8 +7,10 @@ have no chart.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
@@ -29,11 +31,13 @@ from dprelease.report.charts.svg import (
     HeatTable,
     Picture,
     Scale,
+    VegaLite,
     isolated,
     linear,
     short,
 )
 from dprelease.report.charts.vega_lite import Layers, specification
+from dprelease.report.names import column_title, key_text, title_with_unit
 
 MOST_LINES = 40
 """Up to so many rows each gets a line of its own, with its label, in a chart or in a facet."""
@@ -45,6 +49,9 @@ MOST_ACROSS = 16
 MOST_NUMBERS = 120
 """Up to so many rows the numbers stand beside a chart; of more they are in the file alone."""
 ORDERED = frozenset({"integer", "float", "decimal", "date", "timestamp"})
+FOLDER = "figures"
+MOST_LETTERS = 60  # of the name of a file
+_PLAIN = re.compile(r"[\w-]+")
 Values = Sequence[float | None]
 Orders = Mapping[str, frozenset[str]]
 """The columns whose keys have an order, each with those of its labels that stand outside it."""
@@ -61,6 +68,14 @@ class Figure(NamedTuple):
         """The column's name, or that of the query of several."""
         first = self.columns[0]
         return first.name if len(self.columns) == 1 else first.query or first.name
+
+    @property
+    def title(self) -> str:
+        """What people read: a title with its unit, or the name."""
+        first = self.columns[0]
+        if len(self.columns) == 1:
+            return title_with_unit(first)
+        return title_with_unit(replace(first, name=self.name))
 
     def estimates(self, labels: Sequence[str]) -> list[Estimate]:
         """Give each row as it is drawn."""
@@ -121,7 +136,7 @@ _ENDINGS = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
 def figures_of(table: OutputTable) -> list[Figure]:
     """Find the columns of numbers that are figures of their own, not beside another one."""
     named = {column.name: column for column in table.columns}
-    found: dict[str, Figure] = {}
+    figures: dict[str, Figure] = {}
     for column in table.columns:
         if column.kind not in {"integer", "number"} or is_beside(column.name, named):
             continue
@@ -134,11 +149,13 @@ def figures_of(table: OutputTable) -> list[Figure]:
         query = column.query
         is_quantile = query is not None and column.name[len(query) :].startswith("_q")
         together = query if is_quantile and query and "_rank_moe" in beside else column.name
-        if together in found:
-            found[together] = Figure((*found[together].columns, column), found[together].beside)
+        if together in figures:
+            figures[together] = Figure(
+                (*figures[together].columns, column), figures[together].beside
+            )
         else:
-            found[together] = Figure((column,), beside)
-    return list(found.values())
+            figures[together] = Figure((column,), beside)
+    return list(figures.values())
 
 
 def is_beside(name: str, named: Mapping[str, OutputColumn]) -> bool:
@@ -170,8 +187,8 @@ def form_of(table: OutputTable, orders: Orders) -> Form | None:
         return Form("dots", whole, keys) if table.rows <= MOST_LINES else None
     if kind := _faceted(table, keys, is_line):
         rows_of: dict[str, list[int]] = {}
-        for row, key in enumerate(keys[0].values):
-            rows_of.setdefault(_key(key), []).append(row)
+        for row in range(table.rows):
+            rows_of.setdefault(_key(keys[0], row), []).append(row)
         parts = tuple((title, tuple(rows)) for title, rows in rows_of.items())
         return Form(kind, parts, keys[1:])
     sizes = [len(set(key.values)) for key in keys]
@@ -229,16 +246,20 @@ def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it 
         orders,
         (scale.low, scale.high),
     )
-    vega = specification(layers, figure.name, said)
+    names = f"{table.name}.{figure.name}"
+    if len(names) > MOST_LETTERS or not all(map(_PLAIN.fullmatch, (table.name, figure.name))):
+        names = name
+    content = specification(layers, figure.title, said)
+    vega = VegaLite(f"{FOLDER}/{names}.vl.json", content)
     if kind == "heat":
         shown = list(texts(figure.columns[0]))
-        return heat_grid((name, figure.name, said, vega), form.keys, rows, shown)
+        return heat_grid((name, figure.title, said, vega), form.keys, rows, shown)
     panels = tuple(
         (title, _panel(kind, [rows[row] for row in part], form, part, orders, scale))
         for title, part in form.parts
     )
     head, numbers, note = _numbers(table, figure, file, alone)
-    return Picture(panels).chart(name, figure.name, said, head, numbers, note, vega)
+    return Picture(panels).chart(name, figure.title, said, head, numbers, note, vega)
 
 
 def _panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
@@ -253,10 +274,11 @@ def _panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
         return estimates_across(rows, scale)
     key = form.keys[-1]
     outside = orders[key.name]
-    apart = [str(key.values[row]) in outside or key.values[row] is None for row in part]
-    inside = [row for row, is_apart in zip(rows, apart, strict=True) if not is_apart]
-    others = [row for row, is_apart in zip(rows, apart, strict=True) if is_apart]
-    return line_with_band(Band(inside, places_of([row.label for row in inside]), others), scale)
+    outlying = [str(key.values[row]) in outside or key.values[row] is None for row in part]
+    inside = [row for row, is_apart in zip(rows, outlying, strict=True) if not is_apart]
+    others = [row for row, is_apart in zip(rows, outlying, strict=True) if is_apart]
+    keys = [str(key.values[row]) for row, out in zip(part, outlying, strict=True) if not out]
+    return line_with_band(Band(inside, places_of(keys), others), scale)
 
 
 def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
@@ -293,7 +315,7 @@ def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
             say("A dot is a figure; the bar is its {level:g}% noise interval.", level=level)
         )
     if len(form.parts) > 1:
-        key = next(column.name for column in table.columns if column.kind == "key")
+        key = next(column_title(column) for column in table.columns if column.kind == "key")
         said.append(say("Each {key} has its own panel; all panels have the same axis.", key=key))
     if flagged:
         said.append(say("Hollow marks are flagged figures."))
@@ -320,16 +342,16 @@ def _numbers(
     columns = [*figure.columns, *beside]
     labels = [_label(keys, row) for row in range(table.rows)]
     rows = list(zip(labels, *map(_written, columns), strict=True))
-    return (say("key"), *(column.name for column in columns)), rows, ""
+    return (say("key"), *map(column_title, columns)), rows, ""
 
 
-def _key(key: object) -> str:
-    return say("(none)") if key is None else isolated(str(key))
+def _key(column: OutputColumn, row: int) -> str:
+    return isolated(key_text(column, column.values[row]))
 
 
 def _label(keys: Sequence[OutputColumn], row: int) -> str:
     """Name a row by its keys."""
-    return " · ".join(_key(column.values[row]) for column in keys)
+    return " · ".join(_key(column, row) for column in keys)
 
 
 def _floats(column: OutputColumn) -> Values:

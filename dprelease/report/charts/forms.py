@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dprelease.language import say
 from dprelease.model import OutputColumn
@@ -16,11 +16,13 @@ from dprelease.report.charts.svg import (
     HeatCell,
     HeatTable,
     Scale,
+    VegaLite,
     cut,
     isolated,
     linear,
     room,
 )
+from dprelease.report.names import column_title, key_text
 
 
 class Estimate(NamedTuple):
@@ -115,34 +117,34 @@ def _number(label: str) -> float | None:
 
 def line_with_band(band: Band, scale: Scale) -> Drawing:
     """Draw figures along an ordered key; keys without a place stand apart, on the right."""
-    left, right, top, bottom = 46.0, WIDTH - 12.0, 8.0, 158.0
+    start, right, top, bottom = 46.0, WIDTH - 12.0, 8.0, 158.0
     up = scale._replace(start=bottom, end=top)
     drawing = Drawing(bottom + 22)
-    drawing.axis_up(up, left, right)
+    drawing.axis_up(up, start, right)
     end = right - (26 + 52.0 * len(band.others) if band.others else 6)
-    spots = [left + 8 + place * (end - left - 8) for place in band.places]
+    spots = [start + 8 + place * (end - start - 8) for place in band.places]
     for run in _runs(band.inside, spots):
-        ends = [(x, each.interval) for x, each in run if each.interval is not None]
+        ends = [(x, row.interval) for x, row in run if row.interval is not None]
         if len(ends) > 1:
             above = [(x, up.at(high)) for x, (_, high) in ends]
             below = [(x, up.at(low)) for x, (low, _) in reversed(ends)]
             drawing.path([*above, *below], "interval", closed=True)
     for run in _runs(band.inside, spots):
-        points = [(x, up.at(each.value)) for x, each in run if each.value is not None]
+        points = [(x, up.at(row.value)) for x, row in run if row.value is not None]
         drawing.path(points, "stroke-1")
-        for spot, (_, each) in zip(points, run, strict=True):
-            if each.flagged or len(spots) <= 40 or len(points) == 1:
-                _dot(drawing, spot, each.flagged, 3.2 if len(spots) <= 40 else 2.2)
-    for place, each in enumerate(band.others):
+        for spot, (_, row) in zip(points, run, strict=True):
+            if row.flagged or len(spots) <= 40 or len(points) == 1:
+                _dot(drawing, spot, row.flagged, 3.2 if len(spots) <= 40 else 2.2)
+    for place, row in enumerate(band.others):
         x = end + 26 + 52.0 * (place + 0.5)
-        if each.value is not None:
-            if each.interval is not None:
-                low, high = map(up.at, each.interval)
+        if row.value is not None:
+            if row.interval is not None:
+                low, high = map(up.at, row.interval)
                 drawing.box((x - 2.5, high), (5, max(low - high, 1.0)), "interval")
-            _dot(drawing, (x, up.at(each.value)), each.flagged)
-        drawing.text(x, bottom + 16, cut(each.label, 10), anchor="middle")
+            _dot(drawing, (x, up.at(row.value)), row.flagged)
+        drawing.text(x, bottom + 16, cut(row.label, 10), anchor="middle")
     limit = end + 10 if band.others else WIDTH
-    _names_below(drawing, [each.label for each in band.inside], spots, (limit, bottom + 16))
+    _names_below(drawing, [row.label for row in band.inside], spots, (limit, bottom + 16))
     return drawing
 
 
@@ -192,40 +194,42 @@ STEPS = 5
 
 
 def heat_grid(
-    told: tuple[str, str, str, Mapping[str, Any]],
+    words: tuple[str, str, str, VegaLite],
     keys: Sequence[OutputColumn],
     estimates: Sequence[Estimate],
     texts: Sequence[str],
 ) -> HeatTable:
     """Shade a figure by two keys; the one with fewer values is across.
 
-    ``told`` is the name, the title, the description and the specification.
+    ``words`` is the name, the title, the description and the specification.
     """
     values = [list(dict.fromkeys(key.values)) for key in keys]
     down, across = (0, 1) if len(values[0]) >= len(values[1]) else (1, 0)
-    most = max((abs(each.value) for each in estimates if each.value is not None), default=0) or 1
+    most = max((abs(row.value) for row in estimates if row.value is not None), default=0) or 1
     cells = {
         (keys[down].values[row], keys[across].values[row]): HeatCell(
             texts[row],
-            0 if each.value is None else round(each.value / most * STEPS),
-            each.flagged,
+            0 if estimate.value is None else round(estimate.value / most * STEPS),
+            estimate.flagged,
         )
-        for row, each in enumerate(estimates)
+        for row, estimate in enumerate(estimates)
     }
     nothing = HeatCell("-", 0, False)
-    name, title, description, vega = told
+    name, title, description, vega = words
     return HeatTable(
         name,
         title,
         description,
-        (f"{keys[down].name} \\ {keys[across].name}", *map(_named, values[across])),
+        (
+            f"{column_title(keys[down])} \\ {column_title(keys[across])}",
+            *(isolated(key_text(keys[across], key)) for key in values[across]),
+        ),
         tuple(
-            (_named(key), tuple(cells.get((key, other), nothing) for other in values[across]))
+            (
+                isolated(key_text(keys[down], key)),
+                tuple(cells.get((key, other), nothing) for other in values[across]),
+            )
             for key in values[down]
         ),
         vega,
     )
-
-
-def _named(key: object) -> str:
-    return say("(none)") if key is None else isolated(str(key))

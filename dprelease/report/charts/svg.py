@@ -23,6 +23,13 @@ _DIRECTED = re.compile(
 )
 
 
+class VegaLite(NamedTuple):
+    """A chart as a Vega-Lite specification, with the file that it is published in."""
+
+    file: str
+    content: Mapping[str, Any]
+
+
 class Chart(NamedTuple):
     """A picture with its text alternative: a title, a sentence, and a table of its numbers.
 
@@ -36,7 +43,7 @@ class Chart(NamedTuple):
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
-    vega: Mapping[str, Any] | None = None
+    vega: VegaLite | None = None
 
 
 class HeatCell(NamedTuple):
@@ -55,7 +62,7 @@ class HeatTable(NamedTuple):
     description: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
-    vega: Mapping[str, Any] | None = None
+    vega: VegaLite | None = None
 
 
 class Scale(NamedTuple):
@@ -158,7 +165,7 @@ class Picture(NamedTuple):
         head: tuple[str, ...],
         rows: Sequence[tuple[str, ...]],
         note: str = "",
-        vega: Mapping[str, Any] | None = None,
+        vega: VegaLite | None = None,
     ) -> Chart:
         """Give the chart. A picture is hidden from readers to whom its description is told."""
         heard = f'role="img" aria-label="{clean(description)}"' if note else 'aria-hidden="true"'
@@ -247,12 +254,12 @@ def cut(said: str, most: int) -> str:
     said = " ".join(said.split())
     if room(said) <= most:
         return said
-    kept = 0
+    letters = 0
     width = 1
-    while width + room(said[kept]) <= most:
-        width += room(said[kept])
-        kept += 1
-    return f"{said[:kept].rstrip()}…"
+    while width + room(said[letters]) <= most:
+        width += room(said[letters])
+        letters += 1
+    return f"{said[:letters].rstrip()}…"
 
 
 def room(said: str) -> int:

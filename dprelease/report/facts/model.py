@@ -26,6 +26,7 @@ class Basic(Fact):
     region: str | None
     sector: str | None
     approved_by: str | None
+    licence: str | None = None
 
 
 class Bounding(Fact):
@@ -314,6 +315,16 @@ class PlanFacts(Fact):
     hazards: tuple[Hazard, ...]
 
 
+class ColumnNames(Fact):
+    """What people read of a published column in place of its name and keys."""
+
+    title: str | None = None
+    unit: str | None = None
+    decimals: int | None = None
+    labels: Mapping[str, str] | None = None
+    bins: str | None = None
+
+
 class TableColumn(Fact):
     """A column of a published table; its file can be read again to the letter.
 
@@ -328,6 +339,7 @@ class TableColumn(Fact):
     query: str | None
     description: str
     raw: tuple[Number | None, ...] | None = None
+    names: ColumnNames | None = None
 
 
 class PublishedTable(Fact):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
@@ -9,8 +10,10 @@ from dprelease.language import ENGLISH
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
     AS_RELEASED,
+    AS_WRITTEN,
     Adjacency,
     Column,
+    ColumnNames,
     Expression,
     OutputTable,
     Plan,
@@ -45,6 +48,7 @@ from dprelease.report.facts.model import (
     TableColumn,
 )
 from dprelease.report.facts.model import Column as ColumnFacts
+from dprelease.report.facts.model import ColumnNames as NamesFacts
 from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.facts.record_level.wording import record_words, table_words
@@ -57,6 +61,7 @@ from dprelease.report.facts.units import (
     unit_facts,
     unit_of,
 )
+from dprelease.report.names import stated_names
 from dprelease.report.numbers import loss_text, text, upward
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
@@ -176,9 +181,23 @@ def table_facts(
                 query=column.query,
                 description=column.description,
                 raw=_raw((raw or {}).get((table.name, column.name))),
+                names=_names(column.names),
             )
             for column in table.columns
         ),
+    )
+
+
+def _names(names: ColumnNames) -> NamesFacts | None:
+    """Names for people, None where there are none."""
+    if names == AS_WRITTEN:
+        return None
+    return NamesFacts(
+        title=names.title,
+        unit=names.unit,
+        decimals=names.decimals,
+        labels=names.labels or None,
+        bins=None if names.bins is None else str(names.bins),
     )
 
 
@@ -220,6 +239,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
             region=about.region,
             sector=about.sector,
             approved_by=about.approved_by,
+            licence=about.licence,
         ),
         privacy_unit=unit_facts(release),
         dp_variant="pure" if plan.loss.delta == 0 else "approximate",
@@ -279,8 +299,11 @@ KEYS_SHOWN = 100
 
 
 def _data(release: Release) -> DataFile:
-    """How the file is read: what counts as missing decides what is counted."""
-    source, path = release.data.source, release.data.written_path
+    """How the file is read: what counts as missing decides what is counted.
+
+    Of its path the last part alone: a report is public, and folders are nobody's business.
+    """
+    source, path = release.data.source, os.path.basename(release.data.written_path.rstrip("/"))
     if source.format != "csv":
         return DataFile(format=source.format, path=path)
     dialect = source.dialect
@@ -376,7 +399,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
     path = ledger.path if ledger.written_path is None else ledger.written_path
     witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
     caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
-    texts = ("title", "curator", "contact", "purpose", "region", "sector")
+    texts = ("title", "curator", "contact", "purpose", "region", "sector", "licence")
     language = release.report_language
     return {
         "ledger.path": path,
@@ -396,6 +419,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "privacy.unit_description": privacy.unit_description,
         **{f"release.{name}": getattr(about, name) for name in texts},
         **_finishes(release),
+        **{stated.key: stated.name for stated in stated_names(release)},
         **{
             f"columns.{name}.source": column.source
             for name, column in release.columns.items()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dprelease.language import say, spoken
-from dprelease.report.charts.svg import Chart, HeatTable, clean, room
+from dprelease.report.charts.svg import Chart, HeatTable, VegaLite, clean, room
 from dprelease.report.document import (
     Bullets,
     Cell,
@@ -169,10 +169,14 @@ def prepare() -> None:
 @cache
 def _css(records: bool) -> Html:
     """Give the looks; those of cards once for each width below which a table has them."""
-    looks = _look("report.css").replace(
-        "/* cards */",
-        "\n".join(_look("cards.css").replace("WIDTH", str(w)) for w in WIDTHS.values()),
+    cards = _look("cards.css")
+    fitting = [cards.replace("WIDTH", str(width)) for width in WIDTHS.values()]
+    # a renderer of paper may know no containers
+    on_paper = cards.partition("@container (min")[0].replace(
+        "@container (max-width: WIDTHrem)", "@media print"
     )
+    wide = [on_paper.replace("WIDTH", str(width)) for width in (PAGE, BROAD)]
+    looks = _look("report.css").replace("/* cards */", "\n".join([*fitting, *wide]))
     if records:
         looks += f"\n{_look('records.css')}"
     return Html("\n".join(line.strip() for line in looks.splitlines() if line.strip()) + "\n")
@@ -248,6 +252,8 @@ def _chart(chart: Chart) -> Html:
         numbers = Table(f"{chart.name}-n", caption, chart.head, chart.rows)
         title = say("Numbers of “{title}”", title=chart.title)
         inside.append(_folded(_escaped(title), _lines([_table(numbers)])))
+    if chart.vega is not None:
+        inside.append(_vega(chart.vega))
     has_panels = chart.svg.count("<svg") > 1
     style = "chart full" if has_panels else "chart"
     return tag("figure", NEW_LINE, _lines(inside), class_=style, id=chart.name)
@@ -391,11 +397,18 @@ def _heat(table: HeatTable) -> Html:
         [head, *(row[0] if not place else row[1][place - 1].text for row in table.rows)]
         for place, head in enumerate(table.head)
     )
-    head = (tag("th", tag("bdi", each), scope="col") for each in table.head)
+    head = (tag("th", tag("bdi", key), scope="col") for key in table.head)
     rows = (
-        tag("tr", tag("th", tag("bdi", key), scope="row"), *(cell(*each) for each in cells))
+        tag("tr", tag("th", tag("bdi", key), scope="row"), *(cell(*one) for one in cells))
         for key, cells in table.rows
     )
     drawn = _fitted(f"{table.name}-n", table.title, head, rows, need, "heat")
     said = tag("p", table.description, class_="small")
-    return tag("figure", NEW_LINE, _lines([drawn, said]), class_="chart full", id=table.name)
+    beside = [] if table.vega is None else [_vega(table.vega)]
+    style = "chart full"
+    return tag("figure", NEW_LINE, _lines([drawn, said, *beside]), class_=style, id=table.name)
+
+
+def _vega(vega: VegaLite) -> Html:
+    title = say("This chart in Vega-Lite")
+    return tag("p", tag("a", title, href=vega.file), class_="small vega")

@@ -62,7 +62,7 @@ def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> I
     yield guarantee_section(facts, released=True)
     yield meaning_section(facts)
     if facts.queries:
-        yield figures_section(tables, level, facts.columns)
+        yield figures_section(tables, level, facts.deployment.basic.title, facts.columns)
         yield how_to_read_section(facts)
     yield errata_section(facts)
     yield from _records(facts, level)

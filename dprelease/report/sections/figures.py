@@ -21,6 +21,7 @@ from dprelease.report.document import (
     Section,
 )
 from dprelease.report.facts.model import Column
+from dprelease.report.names import key_text, title_with_unit
 
 ROWS_SHOWN = 24
 MOST_CHARTS = 24
@@ -29,9 +30,12 @@ _NUMBERS = frozenset({"integer", "number"})
 
 
 def figures_section(
-    tables: Mapping[str, OutputTable], level: float, columns: Sequence[Column] = ()
+    tables: Mapping[str, OutputTable], level: float, title: str, columns: Sequence[Column]
 ) -> Section:
-    """Lay out every published table, by file name; ``columns`` tell which keys have an order."""
+    """Lay out every published table, by file name; ``title`` is the release's.
+
+    ``columns`` are those of the spec: they tell which keys have an order.
+    """
     parts: list[Part] = [
         Paragraph(
             say(
@@ -71,7 +75,7 @@ def figures_section(
                 charts.append(chart)
                 drawn += 1
         parts += [
-            Heading(file),
+            Heading(file if table.title == title else table.title),
             *_laid_out(_figure_table(file, table, number), file, table, charts),
         ]
         if form is None and table.rows > 1 and figures:
@@ -137,15 +141,22 @@ def shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
 def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
     columns = table.columns
     main, beside = _places(columns)
-    all_rows = "All rows"
+    caption = say("All rows of {file}", file=file)
     if table.rows > ROWS_SHOWN:
-        all_rows = f"The first {ROWS_SHOWN} of {table.rows:,} rows"
+        caption = say(
+            "The first {shown} of {rows:,} rows of {file}",
+            shown=ROWS_SHOWN,
+            rows=table.rows,
+            file=file,
+        )
     return FigureTable(
         f"table-{number}",
-        f"{all_rows} of {file}",
+        caption,
         tuple(
             FigureColumn(
-                columns[place].name, columns[place].description, columns[place].kind in _NUMBERS
+                title_with_unit(columns[place]),
+                columns[place].description,
+                columns[place].kind in _NUMBERS,
             )
             for place in main
         ),
@@ -186,7 +197,7 @@ def _figure(
         if column.kind == "text":
             noise = f"score up to {half} short of the best one's"
     elif ranks is not None:
-        noise = f"± {ranks} ranks"
+        noise = say("(within {ranks} ranks)", ranks=ranks)
     return Figure(
         "-" if figure is None else str(figure),
         noise,
@@ -210,8 +221,11 @@ def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[obj
 
 
 def _texts(column: OutputColumn, decimals: int, most: int) -> list[object]:
+    if column.kind not in _NUMBERS:
+        shown = column.values[:most]
+        return [None if value is None else key_text(column, value) for value in shown]
     unit: int = 10 ** (column.decimals - decimals)
-    is_half = column.kind != "key" and column.name.endswith("_noise_moe")
+    is_half = column.name.endswith("_noise_moe")
     return [
         # a half-width is rounded up: it must not look smaller than it is
         placed(-(-value // unit) if is_half else (2 * value + unit) // (2 * unit), decimals)
@@ -227,6 +241,8 @@ def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) 
     The half-width is the column's own, or else that of the query's first figure.
     """
     halves = {half.name: half for half in columns if half.name.endswith("_noise_moe")}
+    if column.names.decimals is not None and not column.name.endswith("_count"):
+        return min(column.decimals, column.names.decimals)
     near = (column.name, f"{column.name}_noise_moe", f"{column.query or ''}_noise_moe")
     nearest = next((halves[name] for name in near if name in halves), None)
     values = nearest.values[:most] if nearest is not None else []

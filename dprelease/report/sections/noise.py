@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from dprelease.language import say
 from dprelease.postprocess.number_text import listing
 from dprelease.report.charts.noises import dots_chart, error_chart
 from dprelease.report.document import (
@@ -17,11 +18,11 @@ from dprelease.report.document import (
     Section,
     Table,
 )
-from dprelease.report.facts.model import PlanFacts, Query, Sensitivity
+from dprelease.report.facts.model import Accuracy, PlanFacts, Query, Sensitivity
 from dprelease.report.facts.strategy_model import StrategyFacts, StrategyGroup, StrategyStep
 from dprelease.report.numbers import shortened, written
 
-HEAD = ("query", "statistic", "by", "cells", "noise", "expected error", "epsilon", "delta")
+HEAD = ("query", "statistic", "by", "cells", "noise", "expected error")
 
 MOST_ROWS = 4
 
@@ -40,7 +41,7 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     )
     parts: tuple[Part, ...] = (
         Paragraph(f"The expected error is the half-width of the {level:g}% noise interval."),
-        Table("queries", "Queries", HEAD, tuple(map(_row, facts.queries)), (3, 6, 7)),
+        _queries(facts),
         *_together(facts.strategies),
         *((Group("pair", charts),) if charts else ()),
         Heading("Sensitivity, mechanism and scale of each query"),
@@ -112,7 +113,15 @@ def _sentences(query: Query) -> tuple[str, ...]:
     return query.explained + (query.finishing.explained if query.finishing else ())
 
 
-def _row(query: Query) -> tuple[str, ...]:
+def _queries(facts: PlanFacts) -> Table:
+    """List the queries with their costs: rho where that adds up to the total, else epsilon."""
+    in_rho = facts.accounting.method == "zcdp" and all(q.rho is not None for q in facts.queries)
+    costs = ("rho",) if in_rho else ("epsilon", "delta")
+    rows = tuple(_row(query, in_rho) for query in facts.queries)
+    return Table("queries", "Queries", (*HEAD, *costs), rows, (3, 6, 7)[: len(costs) + 1])
+
+
+def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
     """What, in how many cells, how noisy, at what cost."""
     return (
         query.name,
@@ -121,14 +130,17 @@ def _row(query: Query) -> tuple[str, ...]:
         "private" if query.cells is None else f"{query.cells:,}",
         query.mechanism,
         query.expected_error,
-        *_paid(query),
+        *_paid(query, in_rho),
     )
 
 
-def _paid(query: Query) -> tuple[str, str]:
-    """Epsilon and delta; of a shared release that is told once, with the query that lends it."""
+def _paid(query: Query, in_rho: bool) -> tuple[str, ...]:
+    """The cost; of a shared release it is told once, with the query that lends it."""
     if query.lender not in {None, query.name}:
-        return f"as {query.lender}", ""
+        lent = say("as {query}", query=query.lender)
+        return (lent,) if in_rho else (lent, "")
+    if in_rho and query.rho is not None:
+        return (written(shortened(query.rho)),)
     return written(shortened(query.epsilon)), written(shortened(query.delta))
 
 
@@ -151,9 +163,20 @@ def _detail(query: Query) -> Iterator[tuple[str, str]]:
         yield "rho", written(query.rho)
     if query.accuracy:
         target = query.accuracy
-        yield "asked for", f"± {written(target.within)} with {target.confidence} certainty"
+        yield "asked for", _asked(target)
     if query.threshold:
         yield "shown from a noisy count of", f"{query.threshold.at_least:,}"
+
+
+def _asked(target: Accuracy) -> str:
+    values = {"within": written(target.within), "confidence": target.confidence}
+    if target.records is None:
+        return say("± {within} with {confidence} certainty", **values)
+    return say(
+        "± {within} at {records:,} values with {confidence} certainty",
+        records=target.records,
+        **values,
+    )
 
 
 def _sensitivity(sensitivity: Sensitivity) -> str:

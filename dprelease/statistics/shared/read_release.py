@@ -31,7 +31,7 @@ from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.screened_counts import CHANCE, screened_half
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, neighbours_of
+from dprelease.statistics.base import neighbours_of, records_for_example
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import combined
@@ -94,7 +94,7 @@ def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int
     """The half-width at so many records, where it differs by cell."""
     if read.reading is Reading.COMBINED:
         return None
-    return example_of(read, plan.step(read), interval)
+    return example_of(read, plan.step(read), interval, records_for_example(read.query))
 
 
 def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
@@ -103,8 +103,9 @@ def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
         return plus_minus(constant_half(read, plan, interval) or Fraction(0))
     seen = view(read, plan)
     if read.reading is Reading.MOMENTS:
-        half = mean_half(seen, interval, RECORDS_FOR_EXAMPLE)
-        return f"{plus_minus(Fraction(half))} at {RECORDS_FOR_EXAMPLE:,} values"
+        records = records_for_example(read.query)
+        half = mean_half(seen, interval, records)
+        return f"{plus_minus(Fraction(half))} at {records:,} values"
     return statistic_of(read.query.statistic).expected_error(seen, interval)
 
 
@@ -119,7 +120,7 @@ def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None
 
 
 def example_of(
-    read: Read, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    read: Read, step: Step, interval: Fraction, records: int
 ) -> dict[str, float | int] | None:
     """The half-width at so many records, where it differs by cell."""
     if read.reading is Reading.LINEAR:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +10,35 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
+from dprelease.errors import Failure
 from dprelease.model import OutputTable, Plan
 from dprelease.report.facts.json_form import report_from_json, to_json
 from dprelease.report.facts.release_facts import approval_of, planned_facts
-from dprelease.report.formats import rendered
+from dprelease.report.formats import FORMATS, rendered, require
 from dprelease.report.html.page import render
 from dprelease.report.sections.contents import plan_document
 
+REQUIRED = "DPRELEASE_REQUIRE_PDF"  # 1: a PDF that can't be made here is a failure
+
+
+def no_pdf() -> str | None:
+    """Why no PDF can be made here, if so."""
+    try:
+        require(["pdf"])
+    except Failure as failure:
+        return failure.complaints[0].message
+    return None
+
+
+NO_PDF = no_pdf()
+needs_pdf = pytest.mark.skipif(
+    NO_PDF is not None and os.environ.get(REQUIRED) != "1", reason=f"{NO_PDF}"
+)
+ALL_FORMATS = [
+    pytest.param(name, marks=needs_pdf) if form.extra else name for name, form in FORMATS.items()
+]
 VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img", "wbr"}
 
 

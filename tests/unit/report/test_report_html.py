@@ -170,11 +170,11 @@ def test_wide_tables_become_cards_and_are_never_cut(many, columns, style, scroll
     """In less room than a table needs its rows are cards with names; the widest scroll."""
     names = [f"v_{number}" for number in range(columns)]
     table = OutputTable(
-        "t", tuple(OutputColumn(each, "integer", [10**8], "", 0, each) for each in names)
+        "t", tuple(OutputColumn(each, "integer", [10**8], "", 0, each) for each in names), "Wide"
     )
     html = page_of(many, {"t.csv": table})
     assert problems(html) == []
-    made = html.partition("<h3>t.csv</h3>")[2].partition("</table>")[0]
+    made = html.partition("<h3>Wide</h3>")[2].partition("</table>")[0]
     page = parsed(made)
     assert [tag.get("class") for _, tag in page.all("table")] == [style]
     named = [tag["data-name"] for _, tag in page.all("th", "td") if "data-name" in tag]
