@@ -6,7 +6,8 @@ import click
 
 import dprelease
 from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
-from dprelease.cli.console import answer_json, complain, remark
+from dprelease.cli.console import answer_json, remark
+from dprelease.cli.views.complaints import complain
 from dprelease.errors import ExitCode
 
 EPILOG = """\b
@@ -65,12 +66,14 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
             remark(f"saved    {out}")
     if html is not None:
         from dprelease.cli.report import write_file
-        from dprelease.report.facts.release_facts import approval_of, planned_facts
+        from dprelease.report.facts.approval import approval_of
+        from dprelease.report.facts.release_facts import planned_facts
         from dprelease.report.html.page import render
         from dprelease.report.sections.contents import plan_document
 
         approval = approval_of(planned, digest, ledger)
-        write_file(html, render(plan_document(planned_facts(planned), approval)).encode())
+        facts = planned_facts(planned, standing=approval.ledger)
+        write_file(html, render(plan_document(facts, approval)).encode())
         if not quiet:
             remark(f"written  {html}")
     if as_json:

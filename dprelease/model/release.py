@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from urllib.parse import quote
 
 from dprelease.errors import Complaint, Place
 from dprelease.model.columns import Column
@@ -48,6 +50,42 @@ class About:
     sector: str | None = None
     approved_by: str | None = None
     licence: str | None = None  # an identifier of SPDX, or a URL
+
+
+_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")
+_WEB = ("https://", "http://")
+
+
+def contact_address(contact: str) -> str | None:
+    """The address that a contact leads to: of mail, of a page, or none."""
+    if contact.startswith(_WEB):
+        return contact
+    return f"mailto:{quote(contact, safe='@')}" if _EMAIL.fullmatch(contact) else None
+
+
+def licence_address(licence: str) -> str:
+    """The page of a licence: its URL, or that of SPDX for an identifier."""
+    if licence.startswith(_WEB):
+        return licence
+    return f"https://spdx.org/licenses/{quote(licence, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The ``[review]`` section: who looked at the release and agreed to it, in their words.
+
+    ``attestations`` are what the reviewer states of hazards that the tool can't check, by the key
+    of each.
+    """
+
+    reviewer: str | None = None
+    role: str | None = None
+    decision: str | None = None
+    date: str | None = None
+    reference: str | None = None
+    legal_basis: str | None = None
+    necessity: str | None = None
+    attestations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +180,7 @@ class Release:
     perturbs: tuple[Perturb, ...] = ()
     lists: tuple[ListFile, ...] = ()
     names: Names = NO_NAMES
+    review: Review = field(default_factory=Review)
 
     def place(self, key: str) -> Place | None:
         """Where the dotted key path stands, or its nearest enclosing table."""

@@ -42,6 +42,7 @@ _MARKDOWN_MARK = "\nPrivacy report of a release of noisy statistics.\n"
 _YAML_MARK = "\nurl_slug: "
 _JSON_MARK = '\n  "schema": "dprelease/report/1",\n'
 VEGA_LITE = "application/vnd.vegalite.v5+json"
+_DCAT_MARK = '\n    "dcat": "http://www.w3.org/ns/dcat#",\n'
 _PDF_MARK = "\n% report of dprelease\n"
 FORMATS = {
     form.name: form
@@ -53,6 +54,7 @@ FORMATS = {
         ReportFormat(
             "registry", "registry.yaml", "application/yaml", "opendp_registry", _YAML_MARK, False
         ),
+        ReportFormat("dcat", "dcat.jsonld", "application/ld+json", "dcat", _DCAT_MARK, False),
     )
 }
 DEFAULT_FORMATS = tuple(form.name for form in FORMATS.values() if form.by_default)

@@ -9,7 +9,7 @@ import pytest
 import dprelease
 from dprelease import Failure, load, plan
 from dprelease.release.saved_plan import check_approved
-from dprelease.report.facts.release_facts import LEFT_OPEN
+from dprelease.report.facts.approval import LEFT_OPEN
 
 
 def save(cli) -> None:

@@ -173,6 +173,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.ledger",
         "dprelease.local.cells",
         "dprelease.output",
+        "dprelease.release.saved_plan",
         "dprelease.postprocess.estimate_columns",
         "dprelease.release.payload",
         "dprelease.report",
@@ -229,6 +230,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.report",
         "dprelease.scaffold",
         "dprelease.spec.checks.data_source",  # the name of a warning
+        "dprelease.spec.complaints.reporter",  # the name of a complaint
         "dprelease.spec.schema.json_schema",
     ),
     "dprelease.__main__": ("dprelease.cli",),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
+from dprelease.language import say
 from dprelease.model import OutputTable
-from dprelease.report.document import Document, Section
+from dprelease.model.release import contact_address, licence_address
+from dprelease.report.dcat import citation, dataset
+from dprelease.report.document import Document, Link, Section
 from dprelease.report.facts.model import Approval, PlanFacts, ReportFacts
 from dprelease.report.sections.budget import budget_section
 from dprelease.report.sections.data import data_section
@@ -15,6 +19,7 @@ from dprelease.report.sections.hazards import hazards_section
 from dprelease.report.sections.how_to_read import errata_section, how_to_read_section
 from dprelease.report.sections.noise import noise_section
 from dprelease.report.sections.provenance import approval_section, provenance_section
+from dprelease.report.sections.summary import summary_section
 
 ORIGIN = "Written by dprelease from the spec, the ledger and released values only."
 
@@ -29,9 +34,14 @@ def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Do
         facts.deployment.basic.title,
         "privacy report",
         "Privacy report of a release of noisy statistics",
-        (*_basics(facts), ("Released at", released_at)),
+        (
+            *_basics(facts),
+            ("Released at", released_at),
+            (say("To be cited as"), citation(facts)),
+        ),
         tuple(_report_sections(facts, tables)),
         ORIGIN,
+        json.dumps(dataset(facts)),
     )
 
 
@@ -44,6 +54,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
         "Privacy plan, for approval: no data was opened",
         tuple(_basics(facts)),
         (
+            summary_section(facts, approval.digest),
             guarantee_section(facts, released=False),
             meaning_section(facts),
             *_records(facts, level),
@@ -59,6 +70,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
 
 def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
     level = float(facts.provenance.interval) * 100
+    yield summary_section(facts, facts.provenance.plan)
     yield guarantee_section(facts, released=True)
     yield meaning_section(facts)
     if facts.queries:
@@ -82,16 +94,18 @@ def _records(facts: PlanFacts, level: float) -> Iterator[Section]:
         yield records_section(facts, f"{level:g}")
 
 
-def _basics(facts: PlanFacts) -> Iterator[tuple[str, str]]:
+def _basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
     basic = facts.deployment.basic
+    address, licence = contact_address(basic.contact or ""), basic.licence
     for label, value in (
         ("Release", basic.name),
         ("Curator", basic.data_curator),
-        ("Contact", basic.contact),
+        ("Contact", Link(basic.contact, address) if basic.contact and address else basic.contact),
         ("Purpose", basic.intended_use),
         ("Region", basic.region),
         ("Sector", basic.sector),
         ("Approved by", basic.approved_by),
+        (say("Licence"), licence and Link(licence, licence_address(licence))),
     ):
         if value:
             yield label, value

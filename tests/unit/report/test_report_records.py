@@ -206,9 +206,9 @@ def test_what_has_no_label_or_value_is_said():
 
 def test_trust_and_what_is_public_are_hazards(alone):
     rows = {row["hazard"]: row for row in alone.report["hazards"]}
-    assert rows["trust in the local model"]["status"] == "attested"
+    assert rows["trust in the local model"]["status"] == "not checked"
     assert "whoever ran dprelease" in rows["trust in the local model"]["note"]
-    assert rows["amplification by shuffling"]["status"] == "pass"
+    assert rows["amplification by shuffling"]["status"] == "checked"
     assert "the number of rows of records" in rows["figures without noise"]["note"]
     assert any("How many records" in line for line in alone.report["not_protected"])
     assert "local model" in alone.report["guarantee"]
@@ -383,7 +383,7 @@ def test_no_label_gets_out_of_its_place(published):
     spec["columns"]["region"]["keys"] = [HOSTILE.replace("\x00", ""), "=1+1", "plain"]
     html = page_of(published(make_plan(load(spec))))
     assert problems(html) == []
-    assert "<script" not in html
+    assert html.count("<script") == 1
     assert "<img" not in html
     left = re.sub("<bdi>[^<]*</bdi>|\u2068[^\u2068\u2069]*\u2069", "", html)
     assert "\u202e" not in left
