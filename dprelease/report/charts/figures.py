@@ -148,7 +148,9 @@ def figures_of(table: OutputTable) -> list[Figure]:
         }
         query = column.query
         is_quantile = query is not None and column.name[len(query) :].startswith("_q")
-        together = query if is_quantile and query and "_rank_moe" in beside else column.name
+        if is_quantile and "_rank_moe" not in beside:
+            continue  # read from running counts: the same in all rows
+        together = query if is_quantile and query else column.name
         if together in figures:
             figures[together] = Figure(
                 (*figures[together].columns, column), figures[together].beside
@@ -227,7 +229,7 @@ def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it 
     labels = [_label(form.keys, row) for row in range(table.rows)]
     rows = figure.estimates(labels)
     drawn = [row for row in rows if row.ends()]
-    if not drawn or (len(figure.columns) == 1 and len({row.value for row in rows}) == 1):
+    if not drawn:
         return None
     kind = "range" if len(figure.columns) > 1 else form.kind
     if kind == "range" and (form.kind == "heat" or max(len(p[1]) for p in form.parts) > MOST_LINES):
