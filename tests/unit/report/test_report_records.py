@@ -340,6 +340,7 @@ def folder(alone, tmp_path):
     """The release with a file of records; the report says that it has this digest."""
     for name, content in alone.files.items():
         if isinstance(content, bytes):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_bytes(content)
     (tmp_path / "records.csv").write_bytes(b"region\n")
     digest = hashlib.sha256(b"region\n").hexdigest()
