@@ -31,6 +31,7 @@ from dprelease.model import AS_RELEASED, Column, Part, Perturb, Plan, Query, Rel
 from dprelease.report.facts.finished import condition_of
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.queries import queries_facts
+from dprelease.report.names import StatedName, stated_names
 from dprelease.report.numbers import text
 from dprelease.statistics.registry import statistic_of
 
@@ -82,9 +83,21 @@ def _output(pair: Pair) -> Iterator[Change]:
     if set(before.report_formats) != set(after.report_formats):
         formats = listed(before.report_formats), listed(after.report_formats)
         yield Change(Kind.OTHER, "formats of the report", *formats, "", "report.formats")
+    languages = before.report_language, after.report_language
+    yield from changed("language of the report", *languages, "", "report.language")
+    names = [{it.key: it for it in stated_names(release)} for release in pair.releases]
+    for key, stated in {**names[0], **names[1]}.items():
+        was, now = (_name(of.get(key)) for of in names)
+        yield from changed(stated.of, was, now, "for people; noise does not change", key)
     for field in fields(before.about):
         was, now = (getattr(release.about, field.name) for release in pair.releases)
         yield from changed(field.name, was, now, "", f"release.{field.name}")
+
+
+def _name(stated: StatedName | None) -> str | None:
+    if stated is None:
+        return None
+    return listed(stated.name, MOST) if isinstance(stated.name, tuple) else str(stated.name)
 
 
 def _columns(release: Release) -> dict[str, Item]:

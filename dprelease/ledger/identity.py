@@ -37,9 +37,30 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     # Of the ledger only the dataset counts; of the output nothing: other formats, other places
     # and other interval levels show the same numbers. Of files with lists their values count.
     Release: frozenset(
-        {"file", "ledger", "output", "report_formats", "warnings", "places", "lists"}
+        {
+            "file",
+            "ledger",
+            "output",
+            "report_formats",
+            "report_language",
+            "warnings",
+            "places",
+            "lists",
+            "names",
+        }
     ),
-    About: frozenset({"title", "curator", "contact", "purpose", "region", "sector", "approved_by"}),
+    About: frozenset(
+        {
+            "title",
+            "curator",
+            "contact",
+            "purpose",
+            "region",
+            "sector",
+            "approved_by",
+            "licence",
+        }
+    ),
     # Engines must return the same integers, so which one ran is no part of the identity.
     Data: frozenset({"engine"}),
     Source: frozenset({"pattern"}),

@@ -19,6 +19,9 @@ from dprelease.model.loss import Loss as Loss
 from dprelease.model.loss import Noise as Noise
 from dprelease.model.loss import NoiseFamily as NoiseFamily
 from dprelease.model.loss import Sensitivity as Sensitivity
+from dprelease.model.outputs import AS_WRITTEN as AS_WRITTEN
+from dprelease.model.outputs import ColumnNames as ColumnNames
+from dprelease.model.outputs import Names as Names
 from dprelease.model.outputs import OutputColumn as OutputColumn
 from dprelease.model.outputs import OutputTable as OutputTable
 from dprelease.model.plans import Form as Form

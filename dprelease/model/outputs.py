@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dprelease.model.columns import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """What people read of a published column in place of its name and keys; its file keeps those.
+
+    ``labels`` are texts for keys; ``bins`` is the type of the edges where keys are bins.
+    ``decimals``: so many are shown of a figure. The title is that of the whole query.
+    """
+
+    title: str | None = None
+    unit: str | None = None
+    decimals: int | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    bins: ColumnType | None = None
+
+
+AS_WRITTEN = ColumnNames()
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All names for people of a spec: by column, by query, and the titles of tables."""
+
+    columns: Mapping[str, ColumnNames] = field(default_factory=dict)
+    queries: Mapping[str, ColumnNames] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_NAMES = Names()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +55,7 @@ class OutputColumn:
     decimals: int = 0
     query: str | None = None
     type: ColumnType | None = None  # of a key
+    names: ColumnNames = AS_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)

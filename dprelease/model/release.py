@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from urllib.parse import quote
 
 from dprelease.errors import Complaint, Place
 from dprelease.model.columns import Column
+from dprelease.model.outputs import NO_NAMES, Names
 from dprelease.model.queries import Query
 from dprelease.model.record_tables import Perturb
 from dprelease.model.requests import Source
+
+SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+"""The words for a sector that the registry of deployments has."""
 
 
 class Adjacency(StrEnum):
@@ -43,6 +49,25 @@ class About:
     region: str | None = None
     sector: str | None = None
     approved_by: str | None = None
+    licence: str | None = None  # an identifier of SPDX, or a URL
+
+
+_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")
+_WEB = ("https://", "http://")
+
+
+def contact_address(contact: str) -> str | None:
+    """The address that a contact leads to: of mail, of a page, or none."""
+    if contact.startswith(_WEB):
+        return contact
+    return f"mailto:{quote(contact, safe='@')}" if _EMAIL.fullmatch(contact) else None
+
+
+def licence_address(licence: str) -> str:
+    """The page of a licence: its URL, or that of SPDX for an identifier."""
+    if licence.startswith(_WEB):
+        return licence
+    return f"https://spdx.org/licenses/{quote(licence, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +155,13 @@ class Release:
     queries: tuple[Query, ...]
     output: Output
     report_formats: tuple[str, ...] = ()
+    report_language: str = "en"
     period: str | None = None
     warnings: tuple[Complaint, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict, repr=False, compare=False)
     perturbs: tuple[Perturb, ...] = ()
     lists: tuple[ListFile, ...] = ()
+    names: Names = NO_NAMES
 
     def place(self, key: str) -> Place | None:
         """Where the dotted key path stands, or its nearest enclosing table."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.model import ColumnNames, ColumnType, OutputColumn, OutputTable
 from dprelease.output.csv_table import unescaped
 
 Facts = Mapping[str, Any]
@@ -32,7 +32,8 @@ def read_table(content: bytes, format: str, facts: Facts) -> OutputTable:
             description=column["description"],
             decimals=column["decimals"],
             query=column["query"],
-            type=None if column["type"] is None else ColumnType(column["type"]),
+            type=_type(column["type"]),
+            names=_names(column.get("names") or {}),
         )
         for column, cells in zip(facts["columns"], values, strict=True)
     ]
@@ -40,6 +41,14 @@ def read_table(content: bytes, format: str, facts: Facts) -> OutputTable:
     if table.rows != facts["rows"]:
         raise ValueError("not as many rows as the report says")
     return table
+
+
+def _type(name: str | None) -> ColumnType | None:
+    return None if name is None else ColumnType(name)
+
+
+def _names(names: Facts) -> ColumnNames:
+    return ColumnNames(**{**names, "bins": _type(names.get("bins"))})
 
 
 def _csv(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:

@@ -6,18 +6,31 @@ Pure: the same input gives the same bytes. There is one wide table for each set 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, repeat
 from math import prod
 from typing import Any
 
 from dprelease.finishing.tables import finished, noisy_figures
+from dprelease.language import speaking
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.totals import running
-from dprelease.model import Group, Loss, NoisyTable, OutputColumn, OutputTable, Plan, Read
+from dprelease.model import (
+    AS_WRITTEN,
+    ColumnNames,
+    Group,
+    Loss,
+    Names,
+    NoisyTable,
+    OutputColumn,
+    OutputTable,
+    Plan,
+    Query,
+    Read,
+)
 from dprelease.output.datapackage import datapackage_bytes
 from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
@@ -47,10 +60,31 @@ def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> O
     groups = statistic_of(query.statistic).published(query)
     private = query.private
     columns = list(_selected_columns(groups, noisy.keys[name]) if private else key_columns(groups))
+    names = plan.release.names
+    columns = [
+        replace(column, names=_key_names(names, group))
+        for column, group in zip(columns, groups, strict=True)
+    ]
     for read in reads:
-        columns.extend(columns_of(read, plan, noisy, interval))
+        figures = columns_of(read, plan, noisy, interval)
+        columns.extend(replace(one, names=_figure_names(names, read.query, one)) for one in figures)
     about = plan.release.about
-    return OutputTable(name, tuple(columns), about.title or about.name)
+    return OutputTable(name, tuple(columns), names.tables.get(name) or about.title or about.name)
+
+
+def _key_names(names: Names, group: Group) -> ColumnNames:
+    """The names of a grouping column; keys of bins are read by the type of their edges."""
+    stated = names.columns.get(group.column, AS_WRITTEN)
+    return replace(stated, bins=None if group.edges is None else group.type)
+
+
+def _figure_names(names: Names, query: Query, column: OutputColumn) -> ColumnNames:
+    """The names of a column of a query; one of chosen keys has those of the keys too."""
+    stated = names.queries.get(query.column_name, AS_WRITTEN)
+    if query.axis is None or column.kind != "text" or column.name.endswith("_flag"):
+        return stated
+    keys = _key_names(names, query.axis)
+    return replace(stated, labels=keys.labels, bins=keys.bins)
 
 
 def _selected_columns(
@@ -103,6 +137,17 @@ def assemble(
     runs: Iterable[Run] = (),
 ) -> Publication:
     """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
+    with speaking(plan.release.report_language):
+        return _assembled(plan, reservation, sealed, released_at, runs)
+
+
+def _assembled(
+    plan: Plan,
+    reservation: Reservation,
+    sealed: Sealed,
+    released_at: str,
+    runs: Iterable[Run],
+) -> Publication:
     release = plan.release
     noisy = tuple(tables_of(plan, sealed.noisy))
     finish = finished(noisy, noisy_figures(plan, plan.reads))

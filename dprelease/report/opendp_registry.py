@@ -1,8 +1,8 @@
 """An entry for the registry of deployments of differential privacy, as YAML.
 
 The registry (https://registry.opendp.org) takes one file for each deployment, with these fields
-and no others: schemas/deployments-schema.yaml of its repository. A curator completes the entry:
-what the spec doesn't say stands as "Not stated".
+and no others, and has lists of words for some of them: schemas/deployments-schema.yaml of its
+repository. A curator completes the entry: what the spec doesn't say stands as "Not stated".
 """
 
 from __future__ import annotations
@@ -12,17 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dprelease.model.release import SECTORS
 from dprelease.report.facts.model import ReportFacts
 from dprelease.report.facts.record_level.wording import expected_and_floor
 from dprelease.report.numbers import written
 
-SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
 UNSAID = "Not stated"
-PRODUCTS = {
-    (True, True): "Summary statistics and microdata",
-    (True, False): "Summary statistics",
-    (False, True): "Microdata",
-}
 _LOCAL = (
     "record by record. The curator held the true records: the trust is that of the local model "
     "for readers and keepers of the published table only."
@@ -46,14 +41,14 @@ def render(_document: object, facts: ReportFacts) -> str:
 def registry_entry(report: ReportFacts) -> dict[str, Any]:
     """State the release in the registry's terms."""
     deployment = report.deployment
-    basic, unit, loss = deployment.basic, deployment.privacy_unit, deployment.privacy_loss
+    basic, unit = deployment.basic, deployment.privacy_unit
     curator, sector = basic.data_curator or UNSAID, (basic.sector or "").capitalize()
+    notes = {}
+    if basic.sector and sector not in SECTORS:
+        notes["notes"] = f"The curator states the sector {basic.sector}."
     rows = unit.unit_column is None
     columns = ", ".join(f"{column.name} ({column.type})" for column in report.columns)
     described = f", where a row stands for {unit.description}" if rows and unit.description else ""
-    zcdp = {}
-    if report.accounting.method == "zcdp" and loss.rho is not None:
-        zcdp["privacy_parameters_details"] = f"rho = {written(loss.rho)} (zero-concentrated)."
     return {
         "url_slug": re.sub(r"[^a-z0-9]+", "-", basic.name.lower()).strip("-") or "release",
         "status": "Draft",
@@ -63,14 +58,14 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
                 "name": basic.title,
                 "data_curators": [curator],
                 "intended_use": basic.intended_use or UNSAID,
-                "data_product_type": PRODUCTS[bool(report.queries), bool(report.perturb)],
+                "data_product_type": "Dataset" if report.perturb else "Summary statistics",
                 "data_product_region": basic.region or UNSAID,
                 "description": " ".join(_described(report)),
                 "publication_date": report.provenance.released_at[:10],
                 **({"data_product_sector": sector} if sector in SECTORS else {}),
             },
             "dp_variant": {
-                "variant_name": "Pure DP" if deployment.dp_variant == "pure" else "Approximate DP",
+                "variant_name": _variant(report),
                 "data_domain": f"Tables with the columns {columns}{described}.",
                 "unprotected_quantities": _list(report.not_protected),
             },
@@ -78,11 +73,7 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
                 "privacy_unit": unit.description
                 or f"One {'row' if rows else f'value of {unit.unit_column}'}",
                 "privacy_unit_details": report.guarantee,
-                "privacy_parameters": {
-                    "epsilon": loss.epsilon,
-                    **({"delta": loss.delta} if loss.delta else {}),
-                },
-                **zcdp,
+                **_parameters(report),
             },
             "deployment_model": {
                 **MODELS.get(deployment.model, MODELS["central and local"]),
@@ -92,8 +83,7 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
                         "Readers: see the published files only, and need not be trusted.",
                     ]
                 ),
-                "release_type": "One release",
-                "data_source_type": "Static",
+                **_timing(report),
                 "access_type": "Non-interactive",
             },
             "accounting": {
@@ -111,8 +101,49 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
                 ),
                 "mechanisms": _list(_mechanisms(report)),
             },
-            "administrative": {"registry_authors": [curator]},
+            "administrative": {**notes, "registry_authors": [curator]},
         },
+    }
+
+
+def _variant(report: ReportFacts) -> str:
+    """Name the variant: that by which the losses of all queries were added up."""
+    if report.accounting.method == "zcdp":
+        return "Zero-concentrated DP"
+    return "Approximate DP" if report.deployment.privacy_loss.delta else "Pure DP"
+
+
+def _parameters(report: ReportFacts) -> dict[str, Any]:
+    """State the loss; with zCDP it is rho, and epsilon and delta are what follows of it."""
+    loss = report.deployment.privacy_loss
+    stated = {"epsilon": loss.epsilon, **({"delta": loss.delta} if loss.delta else {})}
+    if _variant(report) != "Zero-concentrated DP":
+        return {"privacy_parameters": stated}
+    details = f"rho is the loss. It means epsilon at delta = {written(loss.delta)}."
+    return {
+        "privacy_parameters": {"rho": loss.rho, **stated},
+        "privacy_parameters_details": details,
+    }
+
+
+def _timing(report: ReportFacts) -> dict[str, str]:
+    """Say whether this is one release of many, and of data that come in over time."""
+    period, ledger = report.provenance.period, report.ledger
+    before = f"epsilon {written(ledger.before.epsilon)}"
+    earlier_releases = f"The ledger of the dataset holds {before} of earlier releases."
+    if period:
+        details = f"One release for each period; this one is of {period}. {earlier_releases}"
+        return {
+            "release_type": "Many releases",
+            "release_type_details": details,
+            "data_source_type": "Dynamic",
+        }
+    if not ledger.before.epsilon:
+        earlier_releases = "The ledger of the dataset holds no earlier release."
+    return {
+        "release_type": "One release",
+        "release_type_details": earlier_releases,
+        "data_source_type": "Static",
     }
 
 
@@ -143,8 +174,11 @@ def _composition(report: ReportFacts) -> str:
 
 def _mechanisms(report: ReportFacts) -> Iterator[str]:
     yield from report.deployment.implementation.mechanisms
+    in_rho = _variant(report) == "Zero-concentrated DP"
     for query in report.queries:
         cost = f"epsilon {written(query.epsilon)}"
+        if in_rho and query.rho is not None:
+            cost = f"rho {written(query.rho)}"
         if query.lender not in {None, query.name}:
             from_it = "planned together with" if query.together else "read from the release of"
             cost = f"{from_it} {query.lender} at no further cost"

@@ -32,6 +32,7 @@ from dprelease.spec.checks.data_source import (
     separates_periods,
 )
 from dprelease.spec.checks.finishing import with_finishes
+from dprelease.spec.checks.names import names_of
 from dprelease.spec.checks.paths import (
     Named,
     absolute,
@@ -91,6 +92,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         check_output(output.path, data, others, reporter)
     check_usage(parts, data)
     warn_of_bounding(parts, queries)
+    names = names_of(parts, {n: c.column for n, c in columns.items() if c is not None}, queries)
     reporter.raise_if_any()
     return Release(
         reporter.file,
@@ -102,11 +104,13 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         queries,
         _sure(output),
         formats,
+        parts.report.model.language,
         period,
         tuple(reporter.warnings),
         reporter.places(),
         perturbs,
         tuple(lists.files),
+        names,
     )
 
 

@@ -19,10 +19,10 @@ from typing import Any
 import click
 import spec_reference
 from doc_pages import ROOT, page
-from remedies import REMEDIES
 
 import dprelease
 from dprelease.cli.app import app
+from dprelease.cli.explain import groups
 from dprelease.expressions import whitelist
 from dprelease.model import ColumnType
 from dprelease.release.plan import ReleasePlan
@@ -194,51 +194,17 @@ def variables() -> Lines:
 
 # --- codes ----------------------------------------------------------------------------------------
 
-# first characters of a code -> heading, and what holds for all of them
-GROUPS = {
-    "E000": ("The command line", "Exit code 2. Nothing was read or charged."),
-    "E00": ("The spec is no TOML", "Exit code 2. Nothing was read or charged."),
-    "E01": ("Files that a command reads or writes", "Exit code 2. Nothing was charged."),
-    "E1": ("The structure of a spec", "Exit code 2. No data was opened."),
-    "E2": ("The meaning of a spec", "Exit code 2. No data was opened."),
-    "E30": ("The ledger refuses the budget", "Exit code 3. Nothing was charged."),
-    "E3": ("The budgets make no plan", "Exit code 2. No data was opened."),
-    "E4": ("The data is not as declared", "Exit code 4. Nothing was charged."),
-    "E5": (
-        "After the charge",
-        "Exit code 5, or 70 for an internal error. "
-        "Running the same release again is free unless the message says otherwise.",
-    ),
-    "E6": (
-        "The ledger",
-        "Exit code 6, or 5 after a charge. E614, E615 and E616 have 2, and E611 has 70.",
-    ),
-    "E7": ("Interruptions and bugs", "Exit codes 130, 143 and 70."),
-    "E80": ("The output", "Exit code 2 before the charge, 5 after it."),
-    "E82": ("A report rendered again", "Exit code 2. Nothing is charged by it."),
-    "E83": ("Estimates from a table of records", "Exit code 2. Nothing is charged by it."),
-    "W2": ("Warnings about a spec", "The spec works. `check --strict` exits with 1."),
-    "W3": ("Warnings about a plan", "The plan works. `check --strict` exits with 1."),
-    "W8": ("Warnings about an output", "The tables are shown all the same."),
-}
-
 
 def codes() -> Lines:
     """Every code by what it is about: what it says, and what to do."""
-    from unit.complaint_codes import CODE_TABLE, SPEC_CODES
-
-    said = {code.code: code.meaning for code in CODE_TABLE} | dict(SPEC_CODES)
-    groups: dict[str, list[str]] = {start: [] for start in GROUPS}
-    for code in sorted(said):
-        groups[max((start for start in GROUPS if code.startswith(start)), key=len)].append(code)
-    for start, (heading, note) in GROUPS.items():
-        yield f"## {heading}"
+    for group in groups():
+        yield f"## {group.heading}"
         yield ""
-        yield from _lines(note)
+        yield from _lines(group.holds)
         yield ""
         yield from table("code", "it says", "what to do")
-        for code in groups[start]:
-            yield row(f"`{code}`", said[code].replace("{period}", "`{period}`"), REMEDIES[code])
+        for code, (says, remedy) in group.codes.items():
+            yield row(f"`{code}`", says.replace("{period}", "`{period}`"), remedy)
         yield ""
 
 
@@ -276,10 +242,12 @@ def columns() -> Lines:
 
 
 REPORTS = {
+    "pdf": "the same on A4 pages, to sign and to keep; needs the extra `dprelease[pdf]`",
     "html": "for people: the guarantee, what it means, figures with charts, noise, budget, hazards."
     " One file that loads nothing, for the screen, the phone and paper",
     "md": "the same as Markdown, for pull requests",
     "json": "the same for programs; its schema is [report.schema.json](report.schema.json)",
+    "dcat": "the release as a data set of [DCAT-AP](https://semiceu.github.io/DCAT-AP), for catalogues of data",
     "registry": "a draft entry for [OpenDP's registry of deployments](https://registry.opendp.org)",
 }
 
@@ -372,6 +340,7 @@ LIMITS: dict[str, dict[str, str]] = {
         "spec.schema.numbers:MAX_SELECTION_DELTA": "delta of a selection of private keys",
         "spec.schema.fields:MAX_QUANTILES": "quantiles of one query",
         "spec.checks.columns.domains:LONGEST_KEY": "characters of a public key",
+        "spec.schema.fields:LONGEST_LABEL": "characters of a title, label or unit",
         "spec.checks.columns.grids:LARGEST_STEPS": "steps from 0 to a bound of a column",
         "spec.checks.queries.query_context:LARGEST_SQUARED": "steps from `lower` to `upper` where "
         "squares are summed",

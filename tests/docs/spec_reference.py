@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec.schema import fields, numbers, sections
+from dprelease.spec.schema import fields, numbers, query_tables, sections
 from dprelease.spec.schema.section_reader import Choice, Key
 
 KINDS: dict[Callable[[object], object], str] = {
@@ -14,6 +14,10 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.line: "line",
     fields.safe_name: "file-safe name",
     fields.option: "text",
+    fields.label: "short text",
+    fields.labels: "table of short texts",
+    fields.licence: "SPDX identifier, or URL",
+    fields.decimals: "whole number from 0 to 12",
     fields.flag: "true or false",
     numbers.exact: "number",
     numbers.budget: "number above 0",
@@ -34,9 +38,9 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.weights: "table by column, of numbers above 0",
     fields.truth: "number in (0, 1)",
     sections.read_bounding: "table, see below",
-    sections.read_accuracy: "table, see below",
-    sections.read_selection: "table, see below",
-    sections.read_half: "condition, or table, see below",
+    query_tables.read_accuracy: "table, see below",
+    query_tables.read_selection: "table, see below",
+    query_tables.read_half: "condition, or table, see below",
     fields.texts: "list of texts",
     fields.names: "list of texts",
     fields.sets: "list of lists of texts",

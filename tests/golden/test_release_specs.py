@@ -13,9 +13,12 @@ from pathlib import Path
 
 import frictionless
 import pytest
+import yaml
+from registry_schema import refusals
 
 import dprelease
 from dprelease.output.csv_table import csv_bytes
+from dprelease.report.rerender import rendered_again
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).parent / "expected"
@@ -82,6 +85,7 @@ def test_release_spec(name: str, checkout: Path) -> None:
     output = Path(result.output)
     assert {path.name for path in output.iterdir()} == set(result.files)
     assert json.loads((output / "report.json").read_bytes()) == result.report
+    assert refusals(yaml.safe_load(rendered_again(result.output, "registry"))) == []
     if name in CHECKED:  # private keys and records too
         checked = frictionless.validate(str(output / "datapackage.json"))
         assert checked.flatten(["taskNumber", "type", "message"]) == []

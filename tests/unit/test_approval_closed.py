@@ -25,6 +25,7 @@ from dprelease.model import (
     Finish,
     LedgerSettings,
     ListFile,
+    Names,
     Output,
     Perturb,
     PerturbedColumn,
@@ -58,11 +59,13 @@ def column(**changes: Any) -> Change:
 
 HELD: dict[tuple[type, str], Change] = {
     (Release, "report_formats"): whole(report_formats=("md",)),
+    (Release, "report_language"): whole(report_language="de"),
     (Release, "lists"): whole(lists=(ListFile("keys_file", "days", "days.txt", "0" * 64),)),
     **{
         (About, name): part("about", **{name: "else"})
-        for name in ("title", "curator", "contact", "purpose", "region", "sector")
+        for name in ("title", "curator", "contact", "purpose", "region", "sector", "licence")
     },
+    (Release, "names"): whole(names=Names(tables={"overall": "All"})),
     (Data, "engine"): part("data", engine="reference"),
     (Privacy, "unit_description"): part("privacy", unit_description="one household"),
     (Column, "source"): column(source="a law"),

@@ -15,6 +15,7 @@ from product_source import modules, nodes, parsed
 API = "dprelease"
 
 MODEL, ERRORS = "dprelease.model", "dprelease.errors"
+LANGUAGE = "dprelease.language"
 VOCABULARY = (MODEL, ERRORS)
 
 # Layer -> what it may import of the package besides itself. A module belongs to the layer with
@@ -26,6 +27,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ERRORS: (),
     MODEL: (ERRORS,),
     "dprelease.files": (),
+    # Sentences of reports, and their catalogues.
+    LANGUAGE: (),
     # What a privacy reviewer must trust. It imports the vocabulary and a stream in a thread.
     "dprelease.kernel.noise.distributions": VOCABULARY,
     "dprelease.kernel.noise": (*VOCABULARY, "dprelease.kernel.noise.distributions"),
@@ -42,12 +45,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.privacy": VOCABULARY,
     "dprelease.mechanisms": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.kernel.noise.distributions",
         "dprelease.privacy",
     ),
-    "dprelease.postprocess": VOCABULARY,
+    "dprelease.postprocess": (*VOCABULARY, LANGUAGE),
     "dprelease.statistics": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.kernel.noise.distributions",
         "dprelease.mechanisms",
         "dprelease.postprocess",
@@ -58,6 +63,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Noisy figures made fit to be published.
     "dprelease.finishing": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.expressions",
         "dprelease.postprocess",
         "dprelease.statistics.registry",
@@ -65,6 +71,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.spec": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.engines.registry",
         "dprelease.expressions",
         "dprelease.finishing.conditions",
@@ -76,12 +83,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.output": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.files.atomic",
         "dprelease.postprocess.fixed_point",
     ),
     # Record-level tables. Never a true value: all of this sees perturbed cells.
     "dprelease.local": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.files.atomic",
         "dprelease.files.prefetch",
         "dprelease.kernel.noise.distributions",
@@ -110,6 +119,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.report": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.finishing",
         "dprelease.local",
         "dprelease.planning.planner",
@@ -122,6 +132,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # A published directory, and its report rendered again.
     "dprelease.report.rerender": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.output",
         "dprelease.report",
     ),
@@ -130,6 +141,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The plans of two specs side by side.
     "dprelease.diff": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.finishing.tables",
         "dprelease.ledger.guarantee",
         "dprelease.report",
@@ -155,6 +167,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.result": (*VOCABULARY, "dprelease.local", "dprelease.output"),
     "dprelease.release.bundle": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.finishing.tables",
         "dprelease.ledger",
         "dprelease.local.cells",
@@ -204,6 +217,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.cli": (
         *VOCABULARY,
+        LANGUAGE,
         API,
         "dprelease.diff",
         "dprelease.files.atomic",
@@ -214,6 +228,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.report",
         "dprelease.scaffold",
         "dprelease.spec.checks.data_source",  # the name of a warning
+        "dprelease.spec.complaints.reporter",  # the name of a complaint
         "dprelease.spec.schema.json_schema",
     ),
     "dprelease.__main__": ("dprelease.cli",),

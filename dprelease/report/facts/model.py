@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dprelease.report.facts.record_level.model import Fact, Number, RecordTable
-from dprelease.report.facts.strategy_model import StrategyFacts
+from dprelease.report.facts.strategy_model import LinearFigure, StrategyFacts
 
 Scalar = str | int | float | bool | None
 
@@ -26,6 +26,7 @@ class Basic(Fact):
     region: str | None
     sector: str | None
     approved_by: str | None
+    licence: str | None = None
 
 
 class Bounding(Fact):
@@ -185,6 +186,7 @@ class Query(Fact):
     stairs: tuple[int, ...] | None = None
     finishing: Finishing | None = None
     together: str | None = None
+    linear: tuple[LinearFigure, ...] = ()
 
     @property
     def lender(self) -> str | None:
@@ -314,6 +316,16 @@ class PlanFacts(Fact):
     hazards: tuple[Hazard, ...]
 
 
+class ColumnNames(Fact):
+    """What people read of a published column in place of its name and keys."""
+
+    title: str | None = None
+    unit: str | None = None
+    decimals: int | None = None
+    labels: Mapping[str, str] | None = None
+    bins: str | None = None
+
+
 class TableColumn(Fact):
     """A column of a published table; its file can be read again to the letter.
 
@@ -328,6 +340,7 @@ class TableColumn(Fact):
     query: str | None
     description: str
     raw: tuple[Number | None, ...] | None = None
+    names: ColumnNames | None = None
 
 
 class PublishedTable(Fact):
@@ -445,6 +458,7 @@ class ReportFacts(PlanFacts):
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     provenance: Provenance
+    language: str = "en"
 
 
 class Approval(Fact):

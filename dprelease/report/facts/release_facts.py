@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from dprelease.language import ENGLISH, say
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
     AS_RELEASED,
+    AS_WRITTEN,
     Adjacency,
     Column,
+    ColumnNames,
     Expression,
     OutputTable,
     Plan,
@@ -44,6 +48,7 @@ from dprelease.report.facts.model import (
     TableColumn,
 )
 from dprelease.report.facts.model import Column as ColumnFacts
+from dprelease.report.facts.model import ColumnNames as NamesFacts
 from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.facts.record_level.wording import record_words, table_words
@@ -56,6 +61,7 @@ from dprelease.report.facts.units import (
     unit_facts,
     unit_of,
 )
+from dprelease.report.names import stated_names
 from dprelease.report.numbers import loss_text, text, upward
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
@@ -93,6 +99,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
             files=dict(outcome.files),
             interval=text(release.output.interval),
         ),
+        language=release.report_language,
     )
 
 
@@ -174,9 +181,23 @@ def table_facts(
                 query=column.query,
                 description=column.description,
                 raw=_raw((raw or {}).get((table.name, column.name))),
+                names=_names(column.names),
             )
             for column in table.columns
         ),
+    )
+
+
+def _names(names: ColumnNames) -> NamesFacts | None:
+    """Names for people, None where there are none."""
+    if names == AS_WRITTEN:
+        return None
+    return NamesFacts(
+        title=names.title,
+        unit=names.unit,
+        decimals=names.decimals,
+        labels=names.labels or None,
+        bins=None if names.bins is None else str(names.bins),
     )
 
 
@@ -218,6 +239,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
             region=about.region,
             sector=about.sector,
             approved_by=about.approved_by,
+            licence=about.licence,
         ),
         privacy_unit=unit_facts(release),
         dp_variant="pure" if plan.loss.delta == 0 else "approximate",
@@ -231,7 +253,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
         implementation=Implementation(
             tool="dprelease",
             mechanisms=(
-                *sorted({words_of(step.noise.family) for step in plan.steps}),
+                *sorted({say(words_of(step.noise.family)) for step in plan.steps}),
                 *record_words(plan).mechanisms,
             ),
         ),
@@ -277,8 +299,11 @@ KEYS_SHOWN = 100
 
 
 def _data(release: Release) -> DataFile:
-    """How the file is read: what counts as missing decides what is counted."""
-    source, path = release.data.source, release.data.written_path
+    """How the file is read: what counts as missing decides what is counted.
+
+    Of its path the last part alone: a report is public, and folders are nobody's business.
+    """
+    source, path = release.data.source, os.path.basename(release.data.written_path.rstrip("/"))
     if source.format != "csv":
         return DataFile(format=source.format, path=path)
     dialect = source.dialect
@@ -331,7 +356,7 @@ def _figures(plan: Plan) -> list[str]:
         "groups follow `other`, and are left out of the table where there is none.",
         "Means are read from two noisy sums; they and their counts are post-processing of these.",
     ]
-    words = (statistic.processing for name, statistic in STATISTICS.items() if name in used)
+    words = (say(statistic.processing) for name, statistic in STATISTICS.items() if name in used)
     return [*said, *filter(None, dict.fromkeys(words))]
 
 
@@ -374,7 +399,8 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
     path = ledger.path if ledger.written_path is None else ledger.written_path
     witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
     caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
-    texts = ("title", "curator", "contact", "purpose", "region", "sector")
+    texts = ("title", "curator", "contact", "purpose", "region", "sector", "licence")
+    language = release.report_language
     return {
         "ledger.path": path,
         "ledger.witness": f"{path}.witness" if witness is None else witness,
@@ -389,9 +415,11 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "output.format": output.format,
         "output.interval": text(output.interval),
         "report.formats": tuple(release.report_formats),
+        **({"report.language": language} if language != ENGLISH else {}),
         "privacy.unit_description": privacy.unit_description,
         **{f"release.{name}": getattr(about, name) for name in texts},
         **_finishes(release),
+        **{stated.key: stated.name for stated in stated_names(release)},
         **{
             f"columns.{name}.source": column.source
             for name, column in release.columns.items()

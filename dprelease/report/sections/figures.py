@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import quote
 
+from dprelease.language import counted, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
 from dprelease.report.charts.figures import figure_chart, figures_of
@@ -14,19 +16,23 @@ from dprelease.report.document import (
     FigureTable,
     Group,
     Heading,
+    Link,
     Paragraph,
     Part,
     Section,
+    Table,
 )
+from dprelease.report.names import key_text, title_with_unit
 
 ROWS_SHOWN = 24
 MOST_CHARTS = 24
+_PACKAGE = "datapackage.json"
 _ENDINGS = ("_noise_moe", "_rank_moe", "_flag")
 _NUMBERS = frozenset({"integer", "number"})
 
 
-def figures_section(tables: Mapping[str, OutputTable], level: float) -> Section:
-    """Lay out every published table; ``tables`` are by file name."""
+def figures_section(tables: Mapping[str, OutputTable], level: float, title: str) -> Section:
+    """Lay out every published table; ``tables`` are by file name, ``title`` is the release's."""
     parts: list[Part] = [
         Paragraph(
             f"Each figure holds noise; what stands after ± is the half-width of its {level:g}% "
@@ -45,11 +51,24 @@ def figures_section(tables: Mapping[str, OutputTable], level: float) -> Section:
                 charts.append(chart)
                 drawn += 1
         parts += [
-            Heading(file),
+            Heading(file if table.title == title else table.title),
             *_laid_out(_figure_table(file, table, number), file, table, charts),
         ]
     if undrawn:
-        parts.append(Paragraph(f"{undrawn} more figures have no chart here.", "small"))
+        parts.append(
+            Paragraph(
+                counted(
+                    undrawn,
+                    "{n} more figure has no chart here.",
+                    "{n} more figures have no chart here.",
+                ),
+                "small",
+            )
+        )
+    files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
+    described = (Link(_PACKAGE, _PACKAGE), say("what every file is, its columns and its hash"))
+    head = (say("file"), say("what it holds"))
+    parts.append(Table("files", say("Files with these figures"), head, (*files, described)))
     return Section("tables", "The figures", "Figures", tuple(parts))
 
 
@@ -82,7 +101,9 @@ def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
         f"{all_rows} of {file}",
         tuple(
             FigureColumn(
-                columns[place].name, columns[place].description, columns[place].kind in _NUMBERS
+                title_with_unit(columns[place]),
+                columns[place].description,
+                columns[place].kind in _NUMBERS,
             )
             for place in main
         ),
@@ -123,7 +144,7 @@ def _figure(
         if column.kind == "text":
             noise = f"score up to {half} short of the best one's"
     elif ranks is not None:
-        noise = f"± {ranks} ranks"
+        noise = say("(within {ranks} ranks)", ranks=ranks)
     return Figure(
         "-" if figure is None else str(figure),
         noise,
@@ -147,8 +168,11 @@ def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[obj
 
 
 def _texts(column: OutputColumn, decimals: int, most: int) -> list[object]:
+    if column.kind not in _NUMBERS:
+        shown = column.values[:most]
+        return [None if value is None else key_text(column, value) for value in shown]
     unit: int = 10 ** (column.decimals - decimals)
-    is_half = column.kind != "key" and column.name.endswith("_noise_moe")
+    is_half = column.name.endswith("_noise_moe")
     return [
         # a half-width is rounded up: it must not look smaller than it is
         placed(-(-value // unit) if is_half else (2 * value + unit) // (2 * unit), decimals)
@@ -164,6 +188,8 @@ def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) 
     The half-width is the column's own, or else that of the query's first figure.
     """
     halves = {half.name: half for half in columns if half.name.endswith("_noise_moe")}
+    if column.names.decimals is not None and not column.name.endswith("_count"):
+        return min(column.decimals, column.names.decimals)
     near = (column.name, f"{column.name}_noise_moe", f"{column.query or ''}_noise_moe")
     nearest = next((halves[name] for name in near if name in halves), None)
     values = nearest.values[:most] if nearest is not None else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from dprelease.language import say
 from dprelease.model.queries import column_name
 from dprelease.postprocess.number_text import few, listing
 from dprelease.report.document import Bullets, Section
@@ -40,12 +41,10 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     words = (statistic.how_to_read(f"{level:g}") for statistic in reversed(statistics))
     yield from filter(None, dict.fromkeys(words))
     finishes = [query.finishing for query in facts.queries]
-    negative = [finish is None or not finish.nonnegative for finish in finishes]
-    if any(negative):
-        unless = "" if all(negative) else ", unless it was moved to 0 or more"
-        yield f"A count can be negative{unless}: noise was added to a small number."
+    yield from _of_negative(facts)
+    added = [query for query in facts.queries if STATISTICS[query.statistic].adds_up]
     together = [column_name(query.name) for query in facts.queries if query.together]
-    alone = [query.finishing for query in facts.queries if not query.together]
+    alone = [query.finishing for query in added if not query.together]
     disagreeing = [finish is None or not finish.consistent for finish in alone]
     if any(disagreeing):
         cells = "Cells of other queries" if together else "Cells"
@@ -56,11 +55,13 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     if together:
         yield from _of_strategies(list(dict.fromkeys(together)))
     if alone:
-        yield (
-            "To combine cells, add the values; the half-width of a sum of n cells is about the "
-            "half-width of one cell times the square root of n"
-            f"{', if they are not planned together' if together else ''}."
+        names = [column_name(query.name) for query in added if not query.together]
+        yield say(
+            "To combine cells of {names}, add the values. The half-width of a sum of n cells is "
+            "about the half-width of one cell times the square root of n.",
+            names=few(list(dict.fromkeys(names))),
         )
+    yield from _of_others(facts)
     many = "people" if facts.meaning.of == "person" else "rows"
     overlapping = (statistic.counts for statistic in statistics if statistic.overlaps)
     if names := [f"of {counted.format(units=many)}" for counted in overlapping]:
@@ -74,6 +75,43 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         yield (
             "`_flag` is `suppressed` where a figure is not shown. That is for reliability, not for "
             "privacy: totals and other tables may tell it."
+        )
+
+
+def _of_negative(facts: ReportFacts) -> Iterator[str]:
+    """Say which figures can be negative by their noise; means and shares stay in their bounds."""
+    counts: list[bool] = []
+    sums: list[bool] = []
+    for query in facts.queries:
+        statistic, moved = STATISTICS[query.statistic], query.finishing
+        signed = moved is None or not moved.nonnegative
+        if statistic.counts or "_count" in statistic.suffixes:
+            counts.append(signed)
+        elif statistic.adds_up:
+            sums.append(signed)
+    if any(counts) and all(counts):
+        yield say("A count can be negative: noise was added to a small number.")
+    elif any(counts):
+        yield say(
+            "A count can be negative, unless it was moved to 0 or more: noise was added to a small "
+            "number."
+        )
+    if any(sums):
+        yield say("A sum of positive values can be negative: noise was added to a small number.")
+
+
+def _of_others(facts: ReportFacts) -> Iterator[str]:
+    """Say which figures are not for adding up, but for those of which the statistic says more."""
+    names = [
+        column_name(query.name)
+        for query in facts.queries
+        for statistic in [STATISTICS[query.statistic]]
+        if not (statistic.adds_up or statistic.counts or statistic.names)
+    ]
+    if names:
+        yield say(
+            "Figures of {names} are not for adding up: those of several cells together are no sum.",
+            names=few(list(dict.fromkeys(names))),
         )
 
 

@@ -12,8 +12,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dprelease.model import Data, Dialect, Query
+from dprelease.model.release import SECTORS
 from dprelease.spec.complaints.reporter import Spot
-from dprelease.spec.complaints.wording import show
+from dprelease.spec.complaints.wording import listed, show
 from dprelease.spec.schema.sections import ColumnSection, PrivacySection
 from dprelease.spec.schema.structure import Part, Parts
 from dprelease.statistics.registry import statistic_of
@@ -23,6 +24,11 @@ LARGE_DELTA = Fraction(1, 10**5)
 
 def check_usage(parts: Parts, data: Data | None) -> None:
     """Warn of what is not described, and of keys that no record can match."""
+    sector = parts.release.model.sector
+    if sector and "registry" in (parts.report.model.formats or ()) and not _is_known(sector):
+        message = f"the registry of deployments has no sector {show(sector)}"
+        hint = f"use {listed(SECTORS)}; else the entry has it in a note"
+        parts.release.warn("W217", message, hint, "sector")
     privacy = parts.privacy
     if privacy.model.unit_description is None and privacy.sound("unit_description"):
         people = privacy.model.unit == "column"
@@ -34,6 +40,10 @@ def check_usage(parts: Parts, data: Data | None) -> None:
     if data is not None and data.source.format == "csv":
         for part in parts.columns.values():
             _check_keys(part, data.source.dialect)
+
+
+def _is_known(sector: str) -> bool:
+    return sector.capitalize() in SECTORS
 
 
 def _check_deltas(parts: Parts) -> None:

@@ -15,13 +15,14 @@ from typing import TypeAlias
 from dprelease.model import Mechanism
 from dprelease.spec.complaints.reporter import Refused, no_word
 from dprelease.spec.complaints.wording import show
-from dprelease.spec.schema.numbers import exact, weight
+from dprelease.spec.schema.numbers import PLACES, exact, weight
 from dprelease.spec.schema.section_reader import Finding, Unread, list_of, read_each, too_many
 from dprelease.spec.toml.tree import MAX_VALUES
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNSEEN = re.compile("[\u2028-\u202e\u2066-\u2069]")
 _LONGEST = 10_000
 
 
@@ -43,6 +44,57 @@ def line(value: object) -> str:
     if "\n" in checked or "\t" in checked:
         raise Refused(f"{show(checked)} is more than one line", "write it in one line", "E107")
     return checked
+
+
+LONGEST_LABEL = 200
+
+
+def label(value: object) -> str:
+    """Read a short text of one line that stands in a heading, a row or a chart."""
+    checked = line(value)
+    if len(checked) > LONGEST_LABEL:
+        message = f"the text is longer than {LONGEST_LABEL} characters"
+        raise Refused(message, "shorten it: a report has a line for it", "E107")
+    if _UNSEEN.search(checked):
+        message = f"{show(checked)} holds a character that turns or breaks lines"
+        raise Refused(
+            message, "remove it; reports set the direction of a text by themselves", "E107"
+        )
+    return checked
+
+
+def labels(value: object) -> Mapping[str, str]:
+    """Read a table of labels."""
+    if not isinstance(value, Mapping):
+        raise Refused(f"{show(value)} is not a table", 'write { key = "..." }', "E103")
+    return dict(zip(value, read_each(value.items(), label), strict=True))
+
+
+def decimals(value: object) -> int:
+    """Read how many decimal places of a figure are shown: 0 to 12. Raises ``Refused`` (E281)."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= PLACES:
+        message = f"decimals {show(value)} is not a whole number from 0 to {PLACES}"
+        raise Refused(message, "how many places people are shown, such as decimals = 1", "E281")
+    return value
+
+
+LICENCES = (
+    "CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "ODbL-1.0", "ODC-By-1.0", "PDDL-1.0",
+    "OGL-UK-3.0", "DL-DE-BY-2.0", "DL-DE-ZERO-2.0", "etalab-2.0",
+)  # fmt: skip
+"""Identifiers of SPDX that data is often published under."""
+LICENCE = r"https?://[^\s<>\"']+|[A-Za-z0-9][A-Za-z0-9.+-]{0,99}"
+
+
+def licence(value: object) -> str:
+    """Read an identifier of SPDX, or the URL of a licence. Raises ``Refused`` (E282)."""
+    checked = line(value)
+    usual = {name.casefold(): name for name in LICENCES}
+    close = usual.get(re.sub(r"[\s_]+", "-", checked.strip()).casefold())
+    if re.fullmatch(LICENCE, checked) and close in {None, checked}:
+        return checked
+    hint = f"write {show(close)}" if close else 'such as licence = "CC-BY-4.0", or an https address'
+    raise Refused(f"{show(checked)} is no identifier of SPDX and no URL", hint, "E282")
 
 
 def safe_name(value: object) -> str:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from dprelease.report.formats import FORMATS
-from dprelease.spec.schema import fields, numbers, sections
+from dprelease.spec.schema import fields, numbers, query_tables, sections
 from dprelease.spec.schema.section_reader import Choice, Key, Section
 from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, SECTIONS
 from dprelease.statistics.base import SpecKeys
@@ -34,6 +34,11 @@ _NAMES: Fragment = {"type": "array", "items": {"type": "string"}}
 _WAY: Fragment = {"type": "integer", "minimum": 0, "maximum": fields.MAX_WAYS}
 _QUANTILE: Fragment = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 
+_LABEL: Fragment = {
+    "type": "string",
+    "pattern": r"^[^\n\t]*[^\s][^\n\t]*$",
+    "maxLength": fields.LONGEST_LABEL,
+}
 _POSITIVE: Fragment = {"type": "number", "exclusiveMinimum": 0}
 _WEIGHT: Fragment = {"type": "number", "exclusiveMinimum": 0, "maximum": numbers.MAX_EPSILON}
 _GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
@@ -60,6 +65,10 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "type": "string",
         "pattern": rf"^(?!.*\.\.){fields.SAFE_NAME.pattern}$",
     },
+    fields.label: _LABEL,
+    fields.labels: {"type": "object", "additionalProperties": _LABEL},
+    fields.decimals: {"type": "integer", "minimum": 0, "maximum": numbers.PLACES},
+    fields.licence: {"type": "string", "pattern": f"^({fields.LICENCE})$"},
     fields.option: {"type": "string"},
     fields.flag: {"type": "boolean"},
     fields.texts: {"type": "array", "items": {"type": "string"}},
@@ -113,10 +122,10 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
     fields.truth: _QUANTILE,
     sections.read_bounding: _ref(sections.BoundingSection),
-    sections.read_accuracy: _ref(sections.AccuracySection),
-    sections.read_selection: _ref(sections.SelectionSection),
-    sections.read_half: {
-        "oneOf": [{"type": "string", "pattern": r"\S"}, _ref(sections.PartSection)],
+    query_tables.read_accuracy: _ref(query_tables.AccuracySection),
+    query_tables.read_selection: _ref(query_tables.SelectionSection),
+    query_tables.read_half: {
+        "oneOf": [{"type": "string", "pattern": r"\S"}, _ref(query_tables.PartSection)],
     },
 }
 

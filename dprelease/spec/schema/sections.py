@@ -8,12 +8,17 @@ that belong to the format but not to this version.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from dprelease.engines.registry import ENGINES
+from dprelease.language import ENGLISH, LANGUAGES
 from dprelease.report.formats import DEFAULT_FORMATS
 from dprelease.spec.schema.fields import (
+    decimals,
     flag,
+    label,
+    labels,
+    licence,
     line,
     mechanisms,
     names,
@@ -33,16 +38,21 @@ from dprelease.spec.schema.numbers import (
     bandwidth,
     bound,
     budget,
-    confidence,
     display_step,
     exact,
     interval,
     picks,
     points,
     probability,
-    selection_delta,
     weight,
-    within,
+)
+from dprelease.spec.schema.query_tables import (
+    AccuracySection,
+    PartSection,
+    SelectionSection,
+    read_accuracy,
+    read_half,
+    read_selection,
 )
 from dprelease.spec.schema.section_reader import Choice, Key, Section, nested
 from dprelease.statistics.registry import STATISTICS
@@ -51,7 +61,6 @@ Accounting = Literal["auto", "pure", "zcdp", "pld"]
 Format = Literal["csv", "parquet"]
 Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
 Neighbours = Literal["add-remove", "replace-one"]
-PartStatistic = Literal["sum", "count"]
 TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
 Unit = Literal["row", "column"]
 
@@ -71,8 +80,9 @@ class ReleaseSection(Section, header="[release]"):
     contact = Key(line, "where readers can ask")
     purpose = Key(text, "what the release is for")
     region = Key(line, "which place the data is about")
-    sector = Key(line, "such as health or education")
+    sector = Key(line, "such as Healthcare or Education, words of the registry of deployments")
     approved_by = Key(line, "who agreed to the release")
+    licence = Key(licence, "of the figures: an identifier of SPDX, or a URL", "none is stated")
 
 
 class DataSection(Section, header="[data]"):
@@ -206,69 +216,8 @@ class ColumnSection(Section, header="[columns.NAME]"):
     bins = Key(scalars, "edges of ranges to group by: half-open, the last one closed")
     expression = Key(text, "computes the column from others of the same record")
     source = Key(text, "which public rule the bounds or keys come from", "warned")
-
-
-class SelectionSection(Section, header="partition_selection = { ... }"):
-    WORDS = (
-        "Which groups without public keys are shown: those whose noisy count reaches a threshold. "
-        "It is one selection for the whole table, by its `count` (`count_units`, if the unit is a "
-        "column); a table without one gets `<table>_rows` or `<table>_units`."
-    )
-
-    delta = Key(
-        selection_delta,
-        "the chance that a group of a single unit is shown",
-        remedy="the chance that a key of one unit alone is shown, such as delta = 1e-8",
-    )
-    epsilon = Key(
-        budget, "the budget of the count that selects, if it states none itself", "the count's own"
-    )
-
-
-read_selection = nested(SelectionSection)
-
-
-class PartSection(Section, header="numerator = { ... }, denominator = { ... }"):
-    WORDS = "What a `ratio` divides: the sum of a column, or without one a number of records."
-
-    column = Key(line, "what is summed; needs bounds")
-    where = Key(text, "which records count", "all records")
-    statistic = Choice[PartStatistic | None](
-        PartStatistic, None, "`sum` or `count`", "sum with a column, else count"
-    )
-
-
-class Half(NamedTuple):
-    """A numerator or denominator; ``short``: written as nothing but its condition."""
-
-    section: PartSection
-    short: bool
-
-
-def read_half(value: object) -> Half:
-    """Read a numerator or denominator: a condition, or a table."""
-    if isinstance(value, str):
-        return Half(PartSection.read({"where": text(value)})[0], short=True)
-    return Half(nested(PartSection)(value), short=False)
-
-
-class AccuracySection(Section, header="accuracy = { ... }"):
-    WORDS = "How large the noise of a query may be; the budget follows from that."
-
-    within = Key(
-        within,
-        "the largest noise, in the unit of the figure; in scores of a choice, ranks of a quantile",
-        remedy="how far the noise may move a figure, in its own unit, such as within = 10",
-    )
-    confidence = Key(confidence, "how often it must be within, 0.5 to below 1", "0.95")
-    records = Key(
-        bound,
-        "of means, shares, ratios and variances: at how many records the target holds, if "
-        "their values are spread evenly over the bounds",
-    )
-
-
-read_accuracy = nested(AccuracySection)
+    label = Key(label, "what people read instead of the column's name", "the name")
+    labels = Key(labels, 'what they read instead of keys: `{ m = "Men" }`', "the keys")
 
 
 class PostprocessSection(Section, header="[postprocess]"):
@@ -393,6 +342,9 @@ class QuerySection(Section, header="[[query]]"):
         Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
     )
     table = Key(safe_name, "which table it is published in", "`overall` or `by_...`")
+    title = Key(label, "what people read instead of the name", "the name")
+    unit = Key(label, "the unit of the figure, such as days or EUR")
+    decimals = Key(decimals, "how many decimals they are shown", "two digits of the half-width")
     consistent = PostprocessSection.consistent
     nonnegative = PostprocessSection.nonnegative
     integer = PostprocessSection.integer
@@ -468,6 +420,11 @@ class OutputSection(Section, header="[output]"):
     )
     format = Choice[Format](Format, "csv", "format of the tables")
     interval = Key(interval, "level of the noise intervals, 0.5 to 0.999999", "0.95")
+    titles = Key(
+        labels,
+        'what people read instead of the names of tables: `{ by_sex = "By sex" }`',
+        "the names",
+    )
 
 
 class ReportSection(Section, header="[report]"):
@@ -475,9 +432,11 @@ class ReportSection(Section, header="[report]"):
 
     formats = Key(
         texts,
-        "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
+        "of `html`, `md`, `json`, `pdf` (needs the extra `dprelease[pdf]`) `registry` (an "
+        "entry for OpenDP's registry) and `dcat` (DCAT-AP, for catalogues of data)",
         '["' + '", "'.join(DEFAULT_FORMATS) + '"]',
     )
+    language = Choice[str](LANGUAGES, ENGLISH, "language of the report's sentences")
 
 
 SECTIONS: tuple[type[Section], ...] = (

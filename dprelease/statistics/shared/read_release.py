@@ -14,8 +14,10 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
+from dprelease.language import say
 from dprelease.model import (
     Form,
     Loss,
@@ -31,7 +33,7 @@ from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
 from dprelease.postprocess.number_text import plus_minus
 from dprelease.postprocess.screened_counts import CHANCE, screened_half
-from dprelease.statistics.base import RECORDS_FOR_EXAMPLE, neighbours_of
+from dprelease.statistics.base import neighbours_of, records_for_example
 from dprelease.statistics.quantile import ranks_half
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import combined
@@ -59,7 +61,7 @@ def columns_of(read: Read, plan: Plan, noisy: NoisyTable, interval: Fraction) ->
     """The query's columns, of the noisy integers that it is read from."""
     statistic = statistic_of(read.query.statistic)
     if read.reading is Reading.COMBINED:
-        return combined.combined_columns(read, plan, noisy, statistic.what, interval)
+        return combined.combined_columns(read, plan, noisy, say(statistic.what), interval)
     step, integers = plan.step(read), noisy.values[read.step]
     seen = _view(read, step)
     rows = [integers[row] for row in read.rows] if read.rows else list(integers)
@@ -94,7 +96,35 @@ def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int
     """The half-width at so many records, where it differs by cell."""
     if read.reading is Reading.COMBINED:
         return None
-    return example_of(read, plan.step(read), interval)
+    return example_of(read, plan.step(read), interval, records_for_example(read.query))
+
+
+class LinearColumn(NamedTuple):
+    """A published column: of each cell ``factors`` times its released integers at ``rows``."""
+
+    column: str
+    rows: tuple[int, ...]
+    factors: tuple[Fraction, ...]
+
+
+def linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
+    """The columns of a query that are the truth plus fixed factors times noise of one step.
+
+    None where keys are selected by their own noise, or where an integer is screened.
+    """
+    step = plan.step(read)
+    unmixed = step.form is Form.NUMBERS and not step.axes and step.threshold is None
+    if not unmixed or read.query.private or read.screened:
+        return []
+    if read.reading is Reading.LINEAR:
+        return [LinearColumn(read.query.column_name, read.rows, read.factors)]
+    if read.reading is not Reading.OWN:
+        return []
+    columns = statistic_of(read.query.statistic).linear(read.query)
+    return [
+        LinearColumn(column, (read.rows or tuple(range(len(factors))))[: len(factors)], factors)
+        for column, factors in columns.items()
+    ]
 
 
 def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
@@ -103,8 +133,9 @@ def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
         return plus_minus(constant_half(read, plan, interval) or Fraction(0))
     seen = view(read, plan)
     if read.reading is Reading.MOMENTS:
-        half = mean_half(seen, interval, RECORDS_FOR_EXAMPLE)
-        return f"{plus_minus(Fraction(half))} at {RECORDS_FOR_EXAMPLE:,} values"
+        records = records_for_example(read.query)
+        half = mean_half(seen, interval, records)
+        return f"{plus_minus(Fraction(half))} at {records:,} values"
     return statistic_of(read.query.statistic).expected_error(seen, interval)
 
 
@@ -119,7 +150,7 @@ def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None
 
 
 def example_of(
-    read: Read, step: Step, interval: Fraction, records: int = RECORDS_FOR_EXAMPLE
+    read: Read, step: Step, interval: Fraction, records: int
 ) -> dict[str, float | int] | None:
     """The half-width at so many records, where it differs by cell."""
     if read.reading is Reading.LINEAR:
@@ -191,7 +222,7 @@ def _linear_columns(
     tops = [int(factor * bottom) * 10**places for factor in read.factors]
     totals = [sum(map(operator.mul, tops, cell)) for cell in zip(*rows, strict=True)]
     values = [(2 * total + bottom) // (2 * bottom) for total in totals]
-    what = statistic_of(read.query.statistic).what
+    what = say(statistic_of(read.query.statistic).what)
     meaning = f"{what}, with noise; read from the release of {read.step}"
     layout = Layout(read.query.name, places, meaning, interval)
     return estimate_columns(layout, values, _half(read, step, interval, places))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import say
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, on_scale, places_for
@@ -98,7 +99,9 @@ class ThreeSums(Statistic):
         figure = self.figure(variances(sums, 1 - interval))
         places = places_for(self.span(grid))
         span = fixed_point(self.span(grid), places)
-        layout = Layout(step.query.name, places, f"{self.what}, with noise", interval)
+        layout = Layout(
+            step.query.name, places, say("{what}, with noise", what=say(self.what)), interval
+        )
         scale, values, halves = _means(step, sums, interval)
         name, kind = f"{step.query.name}_mean", "number" if scale.places else "integer"
         return [

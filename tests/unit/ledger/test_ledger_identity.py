@@ -15,6 +15,7 @@ from dprelease.model import (
     Bounding,
     Candidates,
     Column,
+    ColumnNames,
     ColumnType,
     CurveAxis,
     Data,
@@ -27,6 +28,7 @@ from dprelease.model import (
     LedgerSettings,
     ListFile,
     Mechanism,
+    Names,
     Output,
     Part,
     Perturb,
@@ -196,7 +198,15 @@ CHANGES = {
 SAME = {
     "file": replace(a_release(), file="/b/spec.toml"),
     "texts": replace(
-        a_release(), about=About("pay", "T", "C", "c@d.e", "P", "R", "S", approved_by="A")
+        a_release(), about=About("pay", "T", "C", "c@d.e", "P", "R", "S", "A", "CC0-1.0")
+    ),
+    "names for people": replace(
+        a_release(),
+        names=Names(
+            {"region": ColumnNames("Region", labels={"n": "North"})},
+            {"n": ColumnNames("People", "persons", 0)},
+            {"by_region": "By region"},
+        ),
     ),
     "place of the data": with_source(pattern="/b/pay.csv"),
     "engine": with_data(engine="reference"),
@@ -210,6 +220,7 @@ SAME = {
     ),
     "output": replace(a_release(), output=Output("/b/out", "parquet", Fraction(1, 2))),
     "reports": replace(a_release(), report_formats=("html",)),
+    "language": replace(a_release(), report_language="de"),
     "list files": replace(a_release(), lists=(ListFile("keys_file", "region", "k.txt", "0"),)),
     "warnings": replace(a_release(), warnings=(Complaint("W1", "no cap"),)),
     "places": replace(a_release(), places={"release": Place("/a/spec.toml", 2, 1)}),
@@ -352,8 +363,8 @@ def test_every_field_left_out_exists() -> None:
 def test_every_field_is_tried_above() -> None:
     # A new field of the model must be put on one of the two lists on purpose.
     tried = {
-        Release: 14,
-        About: 8,
+        Release: 16,
+        About: 9,
         Data: 4,
         Source: 3,
         Dialect: 7,

@@ -1,41 +1,31 @@
 """Reports from a published directory alone: the same bytes; and the schemas of JSON and YAML."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
-from pages import rendered_as
-from report_specs import DELTA, PEOPLE, SELECTED
+from pages import ALL_FORMATS, rendered_as
+from registry_schema import refusals
+from report_specs import DELTA, PEOPLE, SELECTED, spec
 
 import dprelease
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.read_back import as_in_file, read_table
 from dprelease.output.tables import write_table
+from dprelease.planning.planner import make_plan
 from dprelease.report.facts.json_form import report_from_json, to_json
 from dprelease.report.facts.release_facts import table_facts
 from dprelease.report.formats import FORMATS, file_of
-from dprelease.report.opendp_registry import SECTORS, registry_entry
+from dprelease.report.opendp_registry import registry_entry
 from dprelease.report.opendp_registry import render as render_registry
 from dprelease.report.rerender import rendered_again
+from dprelease.spec import load
 
 SCHEMA = Path(dprelease.__file__).parent / "report" / "report.schema.json"
-
-# What the registry's schema allows below `deployment`, as of 2026.
-REGISTRY = {
-    "basic": {"name", "data_curators", "intended_use", "data_product_type", "data_product_region",
-              "description", "publication_date", "data_product_sector"},
-    "dp_variant": {"variant_name", "data_domain", "unprotected_quantities"},
-    "privacy_loss": {"privacy_unit", "privacy_unit_details", "privacy_parameters",
-                     "privacy_parameters_details"},
-    "deployment_model": {"model_name", "model_name_details", "actors", "release_type",
-                         "release_type_details", "data_source_type", "access_type"},
-    "accounting": {"post_processing", "composition"},
-    "implementation": {"preprocessing_and_hyperparameter_tuning", "mechanisms", "justification"},
-    "administrative": {"sources", "notes", "registry_authors"},
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -58,14 +48,14 @@ def folder(made, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ALL_FORMATS)
 def test_the_same_bytes_as_the_run_wrote(made, folder, form):
     again = rendered_again(str(folder), form)
     shown = {
         each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
     }
     assert again == rendered_as(made.report, shown, form)
-    if form != "registry":
+    if FORMATS[form].by_default:
         assert again == made.files[file_of(form)]
 
 
@@ -125,20 +115,80 @@ def test_report_json_fits_its_schema(made):
     checked = jsonschema.Draft202012Validator(schema)
     assert list(checked.iter_errors(made.report)) == []
     assert set(schema["required"]) == set(made.report)
-    assert set(schema["properties"]) - set(made.report) == {"perturb", "lists", "strategies"}
+    assert set(schema["properties"]) - set(made.report) == {
+        "language", "lists", "perturb", "strategies",
+    }  # fmt: skip
     assert list(checked.iter_errors({**made.report, "queries": [{}]}))
 
 
 def test_the_registry_entry_is_yaml_and_fits_the_registry(made):
     entry = registry_entry(report_from_json(made.report))
     assert yaml.safe_load(render_registry(None, report_from_json(made.report))) == entry
-    assert set(entry) == {"url_slug", "status", "tier", "deployment"}
-    assert {name: set(part) - REGISTRY[name] for name, part in entry["deployment"].items()} == {
-        name: set() for name in REGISTRY
-    }
+    assert refusals(entry) == ["deployment.basic.publication_date: 'now' is not a 'date'"]
     loss = entry["deployment"]["privacy_loss"]["privacy_parameters"]
     assert loss == {"epsilon": made.report["accounting"]["epsilon"], "delta": 1e-8}
-    assert entry["deployment"]["basic"].get("data_product_sector", "Energy") in SECTORS
+
+
+def entry_of(report, sector=None, period=None):
+    """The entry of a report with another sector and period."""
+    basic = {**report["deployment"]["basic"], "sector": sector}
+    report = {
+        **report,
+        "deployment": {**report["deployment"], "basic": basic},
+        "provenance": {**report["provenance"], "period": period, "released_at": "2026-02-28T01"},
+    }
+    entry = registry_entry(report_from_json(report))
+    assert refusals(entry) == []
+    return entry["deployment"]
+
+
+def test_the_registry_refuses_other_words(made):
+    entry = registry_entry(report_from_json(made.report))
+    basic = entry["deployment"]["basic"]
+    basic |= {"data_product_type": "Microdata", "publication_date": "2026-02-28"}
+    assert refusals(entry) == [
+        "deployment.basic.data_product_type: 'Microdata' is not one of ['Summary statistics', "
+        "'Machine learning model', 'Dataset', 'Synthetic data', 'Interactive API', 'SQL queries']"
+    ]
+
+
+def test_sectors_are_those_of_the_registry_and_others_are_noted(made):
+    entry = entry_of(made.report, "healthcare")
+    assert entry["basic"]["data_product_sector"] == "Healthcare"
+    assert "notes" not in entry["administrative"]
+    entry = entry_of(made.report, "health")
+    assert "data_product_sector" not in entry["basic"]
+    assert entry["administrative"]["notes"] == "The curator states the sector health."
+
+
+def test_a_release_for_each_period_is_many_releases_of_data_that_come_in(made):
+    model = entry_of(made.report)["deployment_model"]
+    assert (model["release_type"], model["data_source_type"]) == ("One release", "Static")
+    model = entry_of(made.report, period="2026-01")["deployment_model"]
+    assert (model["release_type"], model["data_source_type"]) == ("Many releases", "Dynamic")
+    assert "this one is of 2026-01" in model["release_type_details"]
+
+
+def test_zcdp_is_named_and_told_in_rho(published):
+    where = {"statistic": "count", "by": ["region"]}
+    content = spec(*(where | {"name": f"q{n}", "where": f"days > {n}"} for n in range(5)))
+    for query in content["query"]:
+        query |= {"mechanism": "gaussian", "rho": Decimal("0.01")}
+        del query["epsilon"]
+    content["privacy"] |= {"delta": DELTA, "accounting": "zcdp"}
+    made = published(make_plan(load(content)))
+    assert made.report["accounting"]["method"] == "zcdp"
+    entry = entry_of(made.report)
+    assert entry["dp_variant"]["variant_name"] == "Zero-concentrated DP"
+    loss = entry["privacy_loss"]["privacy_parameters"]
+    assert (loss["rho"], loss["epsilon"]) == (
+        made.report["accounting"]["rho"], made.report["accounting"]["epsilon"]
+    )  # fmt: skip
+    assert "gaussian, rho 0.01, " in entry["implementation"]["mechanisms"]
+    page = made.files["report.md"].decode()
+    (head,) = [line for line in page.splitlines() if line.startswith("| query | statistic |")]
+    assert head.endswith("| expected error | rho |")
+    assert sum(float(query["rho"]) for query in made.report["queries"]) == loss["rho"]
 
 
 @pytest.mark.one_in(2)

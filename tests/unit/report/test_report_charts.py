@@ -79,7 +79,10 @@ def facts(planned):
 def test_budget_bars_are_in_proportion(facts):
     chart = budget_chart(facts.queries, facts.accounting)
     bars = [float(bar.get("width")) for bar in shapes(chart, "rect", "bar")]
-    assert bars == [360, 120]
+    assert bars == [270, 90]  # of 360: against the whole
+    assert chart.description.startswith(
+        "2 releases share the budget. The largest, visits, takes 75%"
+    )
     assert chart.rows == (("visits", "0.75", "75%"), ("wait", "0.25", "25%"))
 
 
@@ -92,6 +95,9 @@ def test_what_is_shared_is_paid_once(facts):
     assert len(shapes(chart, "rect", "bar")) == 12
     assert "19 more" in chart.svg
     assert len(chart.rows) == 30
+    assert "The largest, 0, takes 3.33% of their sum" in chart.description
+    alone = budget_chart(many[:1], facts.accounting)
+    assert alone.description.startswith("One release takes the whole budget: 0. It comes to")
 
 
 LEDGER = Ledger(

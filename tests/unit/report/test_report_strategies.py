@@ -264,6 +264,10 @@ def test_what_agrees_is_not_said_to_disagree_and_what_is_0_or_more_not_to_be_neg
     assert "totals released by another query: each has noise of its own" in alone
     assert "A count can be negative" not in alone
     some = reading_words(specified(queries, {"epsilon": 1.0}), tmp_path)
+    assert "A count can be negative" not in some
+    assert "A sum of positive values can be negative: noise was added" in some
+    mixed = [{"by": ["a"], "nonnegative": True}, {"where": "x > 0"}]
+    some = reading_words(specified(mixed, {"epsilon": 1.0}), tmp_path)
     assert "A count can be negative, unless it was moved to 0 or more: noise" in some
     agree: list[Json] = [{"by": ["a"], "mechanism": "laplace"}, {"mechanism": "gaussian"}]
     agree = [query | {"consistent": True} for query in agree]

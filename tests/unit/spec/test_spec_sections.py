@@ -9,6 +9,7 @@ from typing import Literal, get_args, get_origin
 import pytest
 
 from dprelease.engines.registry import ENGINES
+from dprelease.language import LANGUAGES
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import show
 from dprelease.spec.schema import sections
@@ -135,7 +136,10 @@ def test_names_of_the_class_are_no_keys():
     assert findings({"title": "t"} | dict.fromkeys(names, 1)) == [(name, Unknown) for name in names]
 
 
-REGISTRIES = {(sections.DataSection, "engine"): ENGINES}
+REGISTRIES = {
+    (sections.DataSection, "engine"): ENGINES,
+    (sections.ReportSection, "language"): LANGUAGES,
+}
 
 
 def test_choices_in_the_table_state_the_type_of_their_words():

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.complaint_codes import SPEC_CODES
 
-import dprelease.spec
 from dprelease.errors import Place
 from dprelease.model import ColumnType, Source
 from dprelease.spec.checks.columns.domains import canonical
@@ -23,17 +20,6 @@ from dprelease.spec.schema.numbers import budget, exact, probability
 from dprelease.spec.schema.sections import QuerySection
 from dprelease.spec.toml.positions import find_positions
 from dprelease.statistics.registry import STATISTICS
-
-
-def test_codes_are_unique_sorted_and_all_of_them_are_used():
-    codes = [code for code, _ in SPEC_CODES]
-    assert codes == sorted(set(codes))
-    assert len({meaning for _, meaning in SPEC_CODES}) == len(codes)
-    folder = Path(dprelease.spec.__file__).parent
-    used: set[str] = set()
-    for file in folder.rglob("*.py"):
-        used |= set(re.findall(r'"([EW][0-9]{3})"', file.read_text()))
-    assert used == set(codes)
 
 
 @given(st.integers(-(10**19), 10**19), st.integers(0, 14), st.integers(-3, 3))

@@ -1,0 +1,173 @@
+"""What people read of a published table: titles for columns, labels for keys, bins in words.
+
+The files hold names and keys as the spec writes them; these stand in reports, charts and on
+terminals.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from dprelease.language import number_text, say
+from dprelease.model import ColumnType, OutputColumn, Release
+from dprelease.model.queries import column_name
+
+_BIN = re.compile(r"\[([^,]+), ([^,]+)([\])])")
+_MIDNIGHT = " 00:00:00"
+
+
+def key_text(column: OutputColumn, key: str | int | None) -> str:
+    """The label of a key, a bin in words, or the key itself."""
+    if key is None:
+        return say("(none)")
+    text, names = str(key), column.names
+    label = names.labels.get(text)
+    if label is not None:
+        return label
+    return text if names.bins is None else bin_text(names.bins, text)
+
+
+def column_title(column: OutputColumn) -> str:
+    """The title of a column, or its name; of a column beside a figure, what it says of it."""
+    title, query = column.names.title, column_name(column.query or "")
+    if title is None:
+        return column.name
+    part = column.name.removeprefix(query) if query else ""
+    words = _BESIDE.get(part)
+    if words is not None:
+        return words(title)
+    if not part:
+        return title
+    return say("{title}: {part}", title=title, part=part.replace("_", " ").strip())
+
+
+_BESIDE: Mapping[str, Callable[[str], str]] = {
+    "_noise_moe": lambda title: say("{title}: noise half-width", title=title),
+    "_rank_moe": lambda title: say("{title}: ranks it may be off", title=title),
+    "_flag": lambda title: say("{title}: flag", title=title),
+    "_low": lambda title: say("{title}: lower end", title=title),
+    "_high": lambda title: say("{title}: upper end", title=title),
+    "_count": lambda title: say("{title}: number of values", title=title),
+    "_mean": lambda title: say("{title}: mean", title=title),
+}
+
+
+def title_with_unit(column: OutputColumn) -> str:
+    """The title of a column, with the unit of its figures."""
+    title, unit = column_title(column), column.names.unit
+    if unit is None or column.kind not in {"integer", "number"} or column.name.endswith("_count"):
+        return title
+    return say("{title} ({unit})", title=title, unit=unit)
+
+
+class StatedName(NamedTuple):
+    """A name for people that a spec states: its key there, whose name it is, and the name."""
+
+    key: str
+    of: str
+    name: str | int | tuple[str, ...]
+
+
+def stated_names(release: Release) -> Iterator[StatedName]:
+    """Every name for people that a spec states."""
+    names = release.names
+    for table, title in names.tables.items():
+        yield StatedName(
+            f"output.titles.{table}", say("title of the table {table}", table=table), title
+        )
+    for column, stated in names.columns.items():
+        if stated.title is not None:
+            yield StatedName(
+                f"columns.{column}.label", say("label of {column}", column=column), stated.title
+            )
+        if stated.labels:
+            labels = tuple(f"{key} = {label}" for key, label in stated.labels.items())
+            yield StatedName(
+                f"columns.{column}.labels", say("labels of {column}", column=column), labels
+            )
+    for query, stated in names.queries.items():
+        for part in ("title", "unit", "decimals"):
+            value = getattr(stated, part)
+            if value is not None:
+                yield StatedName(
+                    f"query.{query}.{part}", say("{part} of {query}", part=part, query=query), value
+                )
+
+
+# --- bins -----------------------------------------------------------------------------------------
+
+
+def bin_text(kind: ColumnType, key: str) -> str:
+    """A bin in words: "18 to 39" of whole numbers, "0 to under 0.5" of others, a month."""
+    bounds = _BIN.fullmatch(key)
+    if bounds is None:  # the label of other values
+        return key
+    low, high, closed = bounds[1], bounds[2], bounds[3] == "]"
+    if kind in {ColumnType.DATE, ColumnType.TIMESTAMP}:
+        return _times(kind, low, high, closed=closed)
+    if kind is ColumnType.INTEGER:
+        last = int(high) - (not closed)
+        if last == int(low):
+            return _number(low)
+        return _span(_number(low), _number(str(last)))
+    if closed:
+        return _span(_number(low), _number(high))
+    return say("{low} to under {high}", low=_number(low), high=_number(high))
+
+
+def _number(text: str) -> str:
+    """A canonical number for people; years and other short ones are not grouped."""
+    sign = "\u2212" if text.startswith("-") else ""
+    whole, point, rest = text.removeprefix("-").partition(".")
+    grouped = f"{int(whole):,}" if len(whole) > 4 else whole
+    return sign + number_text(f"{grouped}{point}{rest}")
+
+
+def _times(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:
+    if kind is ColumnType.TIMESTAMP:
+        if closed:
+            return _span(low, high)
+        if not (low.endswith(_MIDNIGHT) and high.endswith(_MIDNIGHT)):
+            return say("{low} to before {high}", low=low, high=high)
+        low, high = low.removesuffix(_MIDNIGHT), high.removesuffix(_MIDNIGHT)
+    last = date.fromisoformat(high)
+    return _days(date.fromisoformat(low), last if closed else last - timedelta(days=1))
+
+
+def _days(first: date, last: date) -> str:
+    """The days from the first to the last: as years, months or days, whichever are whole."""
+    if first.day > 1 or last.day < monthrange(last.year, last.month)[1]:
+        return _day(first) if first == last else _span(_day(first), _day(last))
+    years = str(first.year), str(last.year)
+    if (first.month, last.month) == (1, 12):
+        return years[0] if first.year == last.year else _span(*years)
+    if first.year != last.year:
+        return _span(_month(first), _month(last))
+    if first.month == last.month:
+        return _month(first)
+    months = _month_name(first), _month_name(last)
+    return say("{first} to {last} {year}", first=months[0], last=months[1], year=years[0])
+
+
+def _span(first: str, last: str) -> str:
+    return say("{first} to {last}", first=first, last=last)
+
+
+def _day(day: date) -> str:
+    month, year = _month_name(day), str(day.year)
+    return say("{day} {month} {year}", day=str(day.day), month=month, year=year)
+
+
+def _month(day: date) -> str:
+    return say("{month} {year}", month=_month_name(day), year=str(day.year))
+
+
+def _month_name(day: date) -> str:
+    return (
+        say("Jan"), say("Feb"), say("Mar"), say("Apr"), say("May"), say("Jun"),
+        say("Jul"), say("Aug"), say("Sep"), say("Oct"), say("Nov"), say("Dec"),
+    )[day.month - 1]  # fmt: skip

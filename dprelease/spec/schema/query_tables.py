@@ -1,0 +1,74 @@
+"""The tables within a ``[[query]]``: a selection of keys, the parts of a ratio, an accuracy."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from dprelease.spec.schema.fields import line, text
+from dprelease.spec.schema.numbers import bound, budget, confidence, selection_delta, within
+from dprelease.spec.schema.section_reader import Choice, Key, Section, nested
+
+PartStatistic = Literal["sum", "count"]
+
+
+class SelectionSection(Section, header="partition_selection = { ... }"):
+    WORDS = (
+        "Which groups without public keys are shown: those whose noisy count reaches a threshold. "
+        "It is one selection for the whole table, by its `count` (`count_units`, if the unit is a "
+        "column); a table without one gets `<table>_rows` or `<table>_units`."
+    )
+
+    delta = Key(
+        selection_delta,
+        "the chance that a group of a single unit is shown",
+        remedy="the chance that a key of one unit alone is shown, such as delta = 1e-8",
+    )
+    epsilon = Key(
+        budget, "the budget of the count that selects, if it states none itself", "the count's own"
+    )
+
+
+read_selection = nested(SelectionSection)
+
+
+class PartSection(Section, header="numerator = { ... }, denominator = { ... }"):
+    WORDS = "What a `ratio` divides: the sum of a column, or without one a number of records."
+
+    column = Key(line, "what is summed; needs bounds")
+    where = Key(text, "which records count", "all records")
+    statistic = Choice[PartStatistic | None](
+        PartStatistic, None, "`sum` or `count`", "sum with a column, else count"
+    )
+
+
+class Half(NamedTuple):
+    """A numerator or denominator; ``short``: written as nothing but its condition."""
+
+    section: PartSection
+    short: bool
+
+
+def read_half(value: object) -> Half:
+    """Read a numerator or denominator: a condition, or a table."""
+    if isinstance(value, str):
+        return Half(PartSection.read({"where": text(value)})[0], short=True)
+    return Half(nested(PartSection)(value), short=False)
+
+
+class AccuracySection(Section, header="accuracy = { ... }"):
+    WORDS = "How large the noise of a query may be; the budget follows from that."
+
+    within = Key(
+        within,
+        "the largest noise, in the unit of the figure; in scores of a choice, ranks of a quantile",
+        remedy="how far the noise may move a figure, in its own unit, such as within = 10",
+    )
+    confidence = Key(confidence, "how often it must be within, 0.5 to below 1", "0.95")
+    records = Key(
+        bound,
+        "of means, shares, ratios and variances: at how many records the target holds, if "
+        "their values are spread evenly over the bounds",
+    )
+
+
+read_accuracy = nested(AccuracySection)
