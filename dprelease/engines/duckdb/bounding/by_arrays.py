@@ -272,19 +272,19 @@ class SortedBounding(NamedTuple):
             return (words[0][some] >> low) - first
 
         runs = _runs(np.diff(words[0] >> low, prepend=-1) != 0)
-        index = _sampled(runs, bound.rows, starts[Cut.ROWS][unit(runs[0])])
+        index = places_kept(runs, bound.rows, starts[Cut.ROWS][unit(runs[0])])
         words = [word[index] for word in words]
         if bound.groups < min(bound.rows, packing.fields[0].size):
             cells = _runs(packing.begins("c", words))
             owners = unit(cells[0])
             runs = _runs(np.diff(owners, prepend=-1) != 0)
             chosen = np.zeros(len(owners), bool)
-            chosen[_sampled(runs, bound.groups, starts[Cut.CELLS][owners[runs[0]]])] = True
+            chosen[places_kept(runs, bound.groups, starts[Cut.CELLS][owners[runs[0]]])] = True
             index = np.repeat(chosen, cells[1])
             words = [word[index] for word in words]
         if bound.per_group < bound.rows:
             cells = _runs(packing.begins("c", words))
-            index = _sampled(cells, bound.per_group, starts[Cut.WITHIN][unit(cells[0])])
+            index = places_kept(cells, bound.per_group, starts[Cut.WITHIN][unit(cells[0])])
             words = [word[index] for word in words]
         return words
 
@@ -341,8 +341,11 @@ def _runs(begins: Integers) -> tuple[Integers, Integers]:
     return places, np.diff(places, append=len(begins))
 
 
-def _sampled(runs: tuple[Integers, Integers], most: int, numbers: Integers) -> Integers:
-    """The places that are kept of each run, no more than ``most``: see ``bounding.rule``."""
+def places_kept(runs: tuple[Integers, Integers], most: int, numbers: Integers) -> Integers:
+    """The places that are kept of each run, no more than ``most``: see ``bounding.rule``.
+
+    Of a run there are the place where it begins, the number of its items, and that of its unit.
+    """
     import numpy as np
 
     places, counts = runs
