@@ -37,7 +37,7 @@ class ReadShare:
         return self._share is not None
 
     @property
-    def left(self) -> int:
+    def readings(self) -> int:
         """How many readings are left, the present one included."""
         return self._readings
 

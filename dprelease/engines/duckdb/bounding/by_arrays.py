@@ -184,17 +184,17 @@ class SortedBounding(NamedTuple):
         """The rows of the sample, in a table; raises duckdb.Error."""
         import numpy as np
 
-        left = self.reader.share.left
-        self.reader.share.begin(left + 1)
+        readings = self.reader.share.readings
+        self.reader.share.begin(readings + 1)
         count, rows = self._numbered_units()
         packing = replace(self.packing, above=count.bit_length())
-        self.reader.share.begin(left)
+        self.reader.share.begin(readings)
         records = self._packed_rows(packing)
         parts = max(1, -(-rows // AT_ONCE))
         for part in range(parts):
             first, end = part * count // parts, (part + 1) * count // parts
-            kept = self._kept(packing, self._sorted(packing, first, end), first, end)
-            columns = dict(zip(packing.names, kept, strict=True)) | self._firsts(packing, kept)
+            words = self._kept(packing, self._sorted(packing, first, end), first, end)
+            columns = dict(zip(packing.names, words, strict=True)) | self._firsts(packing, words)
             if not part and self.reader.everything and records:
                 # one more row, which is none: less the number of all records
                 last = dict.fromkeys(columns, 0) | {"x0": -records}
@@ -349,9 +349,9 @@ def places_kept(runs: tuple[Integers, Integers], most: int, numbers: Integers) -
     import numpy as np
 
     places, counts = runs
-    kept = np.minimum(counts, most)
-    run = np.repeat(np.arange(len(counts)), kept)
-    item = np.arange(len(run)) - (np.cumsum(kept) - kept)[run]
+    sizes = np.minimum(counts, most)
+    run = np.repeat(np.arange(len(counts)), sizes)
+    item = np.arange(len(run)) - (np.cumsum(sizes) - sizes)[run]
     count = counts[run]
     place = (item * count + (numbers % counts)[run]) // most
     kept_places: Integers = places[run] + np.where(count > most, place, item)
