@@ -64,7 +64,9 @@ def test_every_sentence_is_translated_and_no_other(language: str, sentences: set
 def test_a_translation_has_the_values_of_its_sentence(language: str) -> None:
     for english, other in catalogue(language).items():
         assert values_of(english) == values_of(other), english
-        ends = [(text[:1] == " ", text[-1:] == " ") for text in (english, other.replace("\u202f", " "))]
+        ends = [
+            (text[:1] == " ", text[-1:] == " ") for text in (english, other.replace("\u202f", " "))
+        ]
         assert ends[0][1] == ends[1][1], english
         assert other.strip(), english
 
