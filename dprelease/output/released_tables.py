@@ -126,7 +126,7 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
         yield Described(path.stem, title, file, resource["format"], fields, digest, records)
 
 
-MOE, RANKS, FLAG = "_noise_moe", "_rank_moe", "_flag"
+MOE, RANKS, FLAG, LOW, HIGH = "_noise_moe", "_rank_moe", "_flag", "_low", "_high"
 
 
 class Figure(NamedTuple):
@@ -137,15 +137,17 @@ class Figure(NamedTuple):
     moe: int | None = None
     ranks: int | None = None
     flag: int | None = None
+    low: int | None = None
+    high: int | None = None
 
 
 def figures_of(fields: Sequence[Field]) -> list[Figure]:
     """Every column that stands for itself, with those that are about it, in order."""
     places = {field.name: place for place, field in enumerate(fields)}
     about = {
-        name: [f"{name}{suffix}" for suffix in (MOE, RANKS, FLAG)]
+        name: [f"{name}{suffix}" for suffix in (MOE, RANKS, FLAG, LOW, HIGH)]
         for name in places
-        if f"{name}{MOE}" in places
+        if any(f"{name}{suffix}" in places for suffix in (MOE, RANKS, HIGH))
     }
     said = {*chain.from_iterable(about.values())}
     return [

@@ -12,6 +12,7 @@ from itertools import chain, repeat
 from math import prod
 from typing import Any
 
+from dprelease.finishing.flags import with_bounded, with_rank_flags
 from dprelease.finishing.tables import finished, noisy_figures
 from dprelease.language import speaking
 from dprelease.ledger.entries import Run
@@ -36,6 +37,7 @@ from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
 from dprelease.output.tables import RecordFile, file_name, write_table
 from dprelease.postprocess.estimate_columns import blank_tables
+from dprelease.release.first_layout import in_first_layout
 from dprelease.release.payload import Sealed
 from dprelease.report.facts.json_form import report_json
 from dprelease.report.facts.model import Cap, Charge, ComposedTotals, Ledger, Spent
@@ -149,9 +151,11 @@ def _assembled(
     runs: Iterable[Run],
 ) -> Publication:
     release = plan.release
-    noisy = tuple(tables_of(plan, sealed.noisy))
-    finish = finished(noisy, noisy_figures(plan, plan.reads))
-    written = [write_table(table, release.output.format) for table in finish.tables]
+    noisy, first = tuple(tables_of(plan, sealed.noisy)), sealed.layout == 1
+    flagged = noisy if first else with_rank_flags(noisy, plan)
+    finish = finished(flagged, noisy_figures(plan, plan.reads))
+    tables = (in_first_layout if first else with_bounded)(finish.tables, plan)
+    written = [write_table(table, release.output.format) for table in tables]
     records = _records(plan, sealed)
     outcome = Outcome(
         run_id=reservation.run_id,
@@ -173,7 +177,7 @@ def _assembled(
     files["datapackage.json"] = datapackage_bytes(
         release, [*written, *records], others, media_types()
     )
-    return Publication(finish.tables, report_json(facts), files, tuple(records))
+    return Publication(tables, report_json(facts), files, tuple(records))
 
 
 def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:

@@ -168,16 +168,19 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.bundle": (
         *VOCABULARY,
         LANGUAGE,
+        "dprelease.finishing.flags",
         "dprelease.finishing.tables",
         "dprelease.ledger",
         "dprelease.local.cells",
         "dprelease.output",
         "dprelease.postprocess.estimate_columns",
+        "dprelease.release.first_layout",
         "dprelease.release.payload",
         "dprelease.report",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
+    "dprelease.release.first_layout": (*VOCABULARY, "dprelease.statistics.registry"),
     # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
     "dprelease.release.single_draw": (*VOCABULARY, "dprelease.ledger"),
     # From exact records to a stored table.
@@ -224,6 +227,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.ledger",
         "dprelease.local",
         "dprelease.output.released_tables",
+        "dprelease.postprocess.number_text",
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",

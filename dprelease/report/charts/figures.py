@@ -82,7 +82,7 @@ def figures_of(table: OutputTable) -> list[Figure]:
 
 def is_beside(name: str, named: dict[str, OutputColumn]) -> bool:
     """Whether a column says something of another one: its half-width, ranks, flag or count."""
-    for ending in ("_noise_moe", "_rank_moe", "_flag", "_count", "_mean"):
+    for ending in ("_noise_moe", "_rank_moe", "_flag", "_low", "_high", "_count", "_mean"):
         if name.endswith(ending) and name.removesuffix(ending) in named:
             return True
     return name.endswith(("_noise_moe", "_rank_moe", "_flag"))
