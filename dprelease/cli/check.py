@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 import dprelease
 from dprelease.cli.app import FORM, OUTSIDE, PERIOD, QUIET, SAME_AS_JSON
-from dprelease.cli.console import answer, answer_json, complain, paint, remark
+from dprelease.cli.console import answer, answer_json, folded, paint, remark
+from dprelease.cli.views.complaints import MOST_BYTES, complain, counted_errors
 from dprelease.cli.views.formats import marked
 from dprelease.errors import Complaint, ExitCode, Failure
 
@@ -28,11 +32,14 @@ class Finding:
     exit_code: int
     errors: tuple[Complaint, ...] = ()
     warnings: tuple[Complaint, ...] = ()
+    text: str | None = None  # of standard input, which can't be read again
 
 
+STDIN = "-"
 EPILOG = """\b
 Example:
-  dprelease check release_specs/*.toml
+  dprelease check release_specs
+  git show main:visits.toml | dprelease check -
   dprelease check --strict --format github release_specs/clinic_visits.toml"""
 
 
@@ -55,9 +62,10 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
 ) -> int:
     """Check specs and plan them, without opening any data.
 
-    Says everything that is wrong at once, each with its place and what to do.
+    Says everything that is wrong at once, each with its place and what to do. Of a folder every
+    file NAME.toml in it and below is checked; - is standard input.
     """
-    findings = [_examine(spec, period, outside) for spec in specs]
+    findings = [_examine(spec, period, outside) for spec in _files(specs)]
     if any(finding.plan is not None and finding.plan.release.period for finding in findings):
         # A period that one spec takes is not a mistake beside the others.
         from dprelease.spec.checks.data_source import USELESS_PERIOD
@@ -78,31 +86,54 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     return code
 
 
+def _files(specs: Sequence[str]) -> list[str]:
+    """The specs that are named, each once, and those in folders that are."""
+    files: list[str] = []
+    for spec in specs:
+        if spec != STDIN and os.path.isdir(spec):
+            inside = [path for path in Path(spec).rglob("*.toml") if not _is_hidden(path, spec)]
+            if not inside:
+                raise click.UsageError(f"no file NAME.toml in {spec}")
+            files += sorted(map(str, inside))
+        else:
+            files.append(spec)
+    return list(dict.fromkeys(files))
+
+
+def _is_hidden(path: Path, folder: str) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
 def _examine(spec: str, period: str | None, outside: bool) -> Finding:
     from dprelease.report.facts.explanations import plan_warnings
 
     warnings: tuple[Complaint, ...] = ()
+    stream = BytesIO(sys.stdin.buffer.read(MOST_BYTES + 1)) if spec == STDIN else None
+    text = None if stream is None else stream.getvalue().decode(errors="replace")
+    name = spec if stream is None else "<stdin>"
     try:
-        release = dprelease.load(spec, period=period, allow_outside_lists=outside)
+        release = dprelease.load(stream or spec, period=period, allow_outside_lists=outside)
         warnings = release.warnings
         planned = dprelease.plan(release)
         warnings += plan_warnings(planned)
-        return Finding(spec, planned, int(ExitCode.DONE), (), warnings)
+        return Finding(name, planned, int(ExitCode.DONE), (), warnings, text)
     except Failure as failure:
-        return Finding(spec, None, int(failure.exit_code), tuple(failure.complaints), warnings)
+        code, errors = int(failure.exit_code), tuple(failure.complaints)
+        return Finding(name, None, code, errors, warnings, text)
 
 
 def _tell_text(findings: list[Finding], _code: int, quiet: bool) -> None:
     for finding in findings:
-        complain(finding.errors)
+        texts = None if finding.text is None else {finding.file: finding.text}
+        complain(finding.errors, texts=texts)
         if not quiet:
-            complain(finding.warnings, "warning")
+            complain(finding.warnings, "warning", texts)
         if finding.plan is not None and not quiet:
-            good = paint("ok", "good", sys.stdout)
-            answer(f"{finding.file}: {good} ({_summary(finding.plan)})")
-    failed = sum(1 for finding in findings if finding.errors)
-    if failed and len(findings) > 1 and not quiet:
-        remark(f"{failed} of {len(findings)} specs have errors")
+            line = folded(f"{finding.file}: ok ({_summary(finding.plan)})", sys.stdout, 4)
+            answer(line.replace(": ok", f": {paint('ok', 'good', sys.stdout)}", 1))
+    if not quiet and any(finding.errors for finding in findings):
+        remark(counted_errors({finding.file: finding.errors for finding in findings}))
+        remark("What a code means: dprelease explain CODE", "quiet")
 
 
 def _summary(plan: Plan) -> str:

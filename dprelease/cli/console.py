@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TextIO
 
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -64,15 +64,34 @@ def width_of(stream: TextIO) -> int | None:
     return max(NARROWEST, columns or 80)
 
 
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes: many characters take two, some take none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(
+        0 if category(char) in {"Mn", "Me", "Cf"} else 2 if east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
 def folded(text: str, stream: TextIO, indent: int) -> str:
     """Fold a line between words where a person would see it broken; whole elsewhere."""
     width = width_of(stream)
-    if width is None or len(text) <= width:
+    if width is None or columns_of(text) <= width:
         return text
-    from textwrap import fill
+    from re import findall
 
-    more = " " * indent
-    return fill(text, width, subsequent_indent=more, break_long_words=False, break_on_hyphens=False)
+    lines, line, used = [], "", 0
+    for gap, word in findall(r"(\s*)(\S+)", text):
+        needed = columns_of(gap + word)
+        if line and used + needed > width:
+            lines.append(line)
+            line, used = " " * indent + word, indent + columns_of(word)
+        else:
+            line, used = line + gap + word, used + needed
+    return "\n".join([*lines, line])
 
 
 def answer(text: str) -> None:
@@ -100,17 +119,9 @@ def printable(text: str) -> str:
 
 def remark(text: str, style: str = "") -> None:
     """Write anything that is not a result to standard error."""
-    lines = text.expandtabs(4).split("\n")
-    text = folded("\n".join(map(printable, lines)), sys.stderr, 4)
+    lines = map(printable, text.expandtabs(4).split("\n"))
+    text = "\n".join(folded(line, sys.stderr, 4) for line in lines)
     sys.stderr.write(f"{paint(text, style, sys.stderr) if style else text}\n")
-
-
-def complain(complaints: Iterable[Complaint], style: str = "error") -> None:
-    """Write complaints to standard error, one line each (folded), the code in the style."""
-    for complaint in complaints:
-        code = paint(complaint.code, style, sys.stderr)
-        said = folded(printable(str(complaint)), sys.stderr, 4)
-        sys.stderr.write(said.replace(complaint.code, code, 1) + "\n")
 
 
 def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None) -> None:

@@ -16,7 +16,8 @@ from itertools import pairwise
 import click
 
 from dprelease.cli.app import app
-from dprelease.cli.console import abandon_stdout, answer_json, complain, prepare_streams, remark
+from dprelease.cli.console import abandon_stdout, answer_json, prepare_streams, remark
+from dprelease.cli.views.complaints import complain
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it

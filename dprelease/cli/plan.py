@@ -6,7 +6,8 @@ import click
 
 import dprelease
 from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
-from dprelease.cli.console import answer_json, complain, remark
+from dprelease.cli.console import answer_json, remark
+from dprelease.cli.views.complaints import complain
 from dprelease.errors import ExitCode
 
 EPILOG = """\b
@@ -70,7 +71,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         from dprelease.report.sections.contents import plan_document
 
         approval = approval_of(planned, digest, ledger)
-        write_file(html, render(plan_document(planned_facts(planned), approval)))
+        write_file(html, render(plan_document(planned_facts(planned), approval)).encode())
         if not quiet:
             remark(f"written  {html}")
     if as_json:

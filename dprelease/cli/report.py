@@ -25,7 +25,7 @@ Example:
     type=click.Choice(tuple(FORMATS)),
     default="md",
     show_default=True,
-    help="HTML, Markdown, JSON, or a YAML entry for the OpenDP registry of deployments.",
+    help="HTML, Markdown, JSON, PDF, or a YAML entry for the OpenDP registry of deployments.",
 )
 @click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Write here.")
 @QUIET
@@ -42,17 +42,17 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
         sys.stdout.buffer.write(content)  # its own encoding, whatever that of the stream is
         sys.stdout.buffer.flush()
         return
-    write_file(out, content.decode())
+    write_file(out, content)
     if not quiet:
         remark(f"written  {out}")
 
 
-def write_file(path: str, content: str) -> None:
+def write_file(path: str, content: bytes) -> None:
     """Write a file that somebody asked for by name. Raises Failure (exit 2)."""
-    from dprelease.files.atomic import save_text
+    from dprelease.files.atomic import save_file
     from dprelease.report.formats import is_rendered
 
-    problem = save_text(path, content, is_rendered)
+    problem = save_file(path, content, is_rendered)
     if problem is not None:
         raise Failure(
             ExitCode.SPEC,

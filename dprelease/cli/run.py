@@ -9,7 +9,8 @@ import click
 
 import dprelease
 from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
-from dprelease.cli.console import abandon_stdout, complain, remark
+from dprelease.cli.console import abandon_stdout, remark
+from dprelease.cli.views.complaints import complain
 from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
 
 if TYPE_CHECKING:

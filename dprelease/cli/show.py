@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dprelease.cli.app import JSON
-from dprelease.cli.console import answer, answer_json, complain, folded, remark
+from dprelease.cli.console import answer, answer_json, folded, remark
+from dprelease.cli.views.complaints import complain
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:

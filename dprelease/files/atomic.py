@@ -89,7 +89,7 @@ def _alive(process: int) -> bool:
     return True
 
 
-def save_text(file: str, text: str, ours: Callable[[str], bool]) -> str | None:
+def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> str | None:
     """Write a file (mode 0600) and return None, or why it can't be written.
 
     What is there is only replaced if it is a file that is ``ours`` by its text: a mistaken name
@@ -98,7 +98,7 @@ def save_text(file: str, text: str, ours: Callable[[str], bool]) -> str | None:
     try:
         if not replaceable(file, ours):
             return "there is another file of that name"
-        put_file(file, text.encode("utf-8"))
+        put_file(file, content)
     except OSError as problem:
         return os.strerror(problem.errno) if problem.errno else "it can't be written"
     return None
@@ -112,6 +112,6 @@ def replaceable(file: str, ours: Callable[[str], bool]) -> bool:
     if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_TEXT:
         return False
     try:
-        return ours(Path(file).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):  # no text, or no JSON that can be read
+        return ours(Path(file).read_text(encoding="utf-8", errors="replace"))
+    except (ValueError, RecursionError):  # no JSON that can be read
         return False

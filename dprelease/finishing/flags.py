@@ -144,6 +144,6 @@ def _changed(tables: Sequence[OutputTable], plan: Plan, change: Change) -> tuple
             if read.query.table == table.name:
                 new |= change(table, read.query)
         columns = (new.get(column.name, column) for column in table.columns)
-        kept = tuple(column for column in columns if column is not None)
-        made.append(replace(table, columns=kept))
+        remaining = tuple(column for column in columns if column is not None)
+        made.append(replace(table, columns=remaining))
     return tuple(made)

@@ -73,6 +73,11 @@ def number_text(english: str) -> str:
     return english.translate({ord(","): language.thousands, ord("."): language.decimal})
 
 
+def template(text: str, /) -> str:
+    """Mark a text that ``say`` is given later, by a name: a literal, for the catalogues."""
+    return text
+
+
 @cache
 def catalogue(language: str) -> Mapping[str, str]:
     """The templates of a language by their English form; none for English."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import template
 from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
 from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
 from dprelease.privacy import zcdp
@@ -48,7 +49,7 @@ class Laplace(Mechanism):
     """Laplace noise on every released integer."""
 
     family = NoiseFamily.LAPLACE
-    words = "discrete Laplace noise on every released integer"
+    words = template("discrete Laplace noise on every released integer")
     keyword = "laplace"
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:

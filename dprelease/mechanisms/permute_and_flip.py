@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import template
 from dprelease.mechanisms import NO_LOSS, Choice, Mechanism, Target, exponential, laplace
 from dprelease.mechanisms.top_k import one_shot_errs_less
 from dprelease.model import Form, Loss, Noise, NoiseFamily
@@ -58,7 +59,7 @@ class PermuteAndFlip(Mechanism):
     """
 
     family = NoiseFamily.PERMUTE_AND_FLIP
-    words = "permute-and-flip: a choice by score"
+    words = template("permute-and-flip: a choice by score")
     form = Form.CHOICE
     keyword = "laplace"
 

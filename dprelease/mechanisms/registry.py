@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from dprelease.language import template
 from dprelease.mechanisms import Choice, Mechanism, Target
 from dprelease.mechanisms.exponential import EXPONENTIAL
 from dprelease.mechanisms.gaussian import GAUSSIAN
@@ -23,7 +24,7 @@ MECHANISMS: list[Mechanism] = [
     STAIRCASE,
 ]
 
-NO_NOISE = "no noise: the same in all neighbouring tables"
+NO_NOISE = template("no noise: the same in all neighbouring tables")
 
 
 def law_of(family: NoiseFamily) -> Mechanism:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from urllib.parse import quote
 
 from dprelease.errors import Complaint, Place
 from dprelease.model.columns import Column
@@ -48,6 +50,24 @@ class About:
     sector: str | None = None
     approved_by: str | None = None
     licence: str | None = None  # an identifier of SPDX, or a URL
+
+
+_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")
+_WEB = ("https://", "http://")
+
+
+def contact_address(contact: str) -> str | None:
+    """The address that a contact leads to: of mail, of a page, or none."""
+    if contact.startswith(_WEB):
+        return contact
+    return f"mailto:{quote(contact, safe='@')}" if _EMAIL.fullmatch(contact) else None
+
+
+def licence_address(licence: str) -> str:
+    """The page of a licence: its URL, or that of SPDX for an identifier."""
+    if licence.startswith(_WEB):
+        return licence
+    return f"https://spdx.org/licenses/{quote(licence, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)

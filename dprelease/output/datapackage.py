@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from dprelease.model import About, Release
+from dprelease.model.release import contact_address, licence_address
 from dprelease.output.table_schema import table_schema, texts
 from dprelease.output.tables import RecordFile, WrittenTable
 
@@ -21,7 +22,6 @@ _MEDIA = {
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",
 }
-_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")
 
 
 def datapackage_bytes(
@@ -48,6 +48,7 @@ def datapackage_bytes(
         "generator": GENERATOR,
         **texts(title=release.about.title, description=release.about.purpose),
         **_contributors(release.about),
+        **_licences(release.about.licence),
         "resources": resources,
     }
     return (json.dumps(descriptor, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
@@ -95,11 +96,17 @@ def _contributors(about: About) -> dict[str, object]:
     if about.curator is None:
         return {}
     person: dict[str, object] = {"title": about.curator, "role": "publisher"}
-    if about.contact and _EMAIL.fullmatch(about.contact):
-        person["email"] = about.contact
-    elif about.contact and about.contact.startswith(("https://", "http://")):
-        person["path"] = about.contact
+    address = contact_address(about.contact or "")
+    if address is not None:
+        person |= {"email": about.contact} if address != about.contact else {"path": address}
     return {"contributors": [person]}
+
+
+def _licences(licence: str | None) -> dict[str, object]:
+    if licence is None:
+        return {}
+    address = licence_address(licence)
+    return {"licenses": [{"path": address} | ({} if address == licence else {"name": licence})]}
 
 
 def _slug(name: str) -> str:

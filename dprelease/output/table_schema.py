@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.model import AS_WRITTEN, ColumnType, OutputColumn, OutputTable
+from dprelease.model.queries import column_name
 from dprelease.output.csv_table import header_name, is_escaped
 from dprelease.output.key_types import published_type
 
@@ -49,10 +50,12 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
     description = column.description
     if as_csv and is_escaped(column):
         description = f"{description} {ESCAPE_NOTE}".strip()
+    words = column.names if column.name == column_name(column.query or column.name) else AS_WRITTEN
     return {
         "name": header_name(column) if as_csv else column.name,
         **_type(column),
-        **texts(description=description),
+        **texts(title=words.title, unit=words.unit, description=description),
+        **_labels(column),
     }
 
 
@@ -67,6 +70,13 @@ def _type(column: OutputColumn) -> dict[str, object]:
         return {"type": "datetime", "format": "any"}
     pattern = "%Y-%m-%d %H:%M:%S.%f" if True in fractions else "%Y-%m-%d %H:%M:%S"
     return {"type": "datetime", "format": pattern}
+
+
+def _labels(column: OutputColumn) -> dict[str, object]:
+    """Labels of published keys: no property of the standard's, which has them for some types."""
+    labels = column.names.labels
+    published = [str(key) for key in dict.fromkeys(column.values) if key in labels]
+    return {"labels": {key: labels[key] for key in published}} if published else {}
 
 
 def _primary_key(columns: Iterable[OutputColumn], *, as_csv: bool) -> list[str]:

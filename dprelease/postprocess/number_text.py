@@ -7,6 +7,7 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 
+from dprelease.language import number_text, say
 from dprelease.postprocess.fixed_point import placed
 
 MOST_PLACES = 12
@@ -20,15 +21,15 @@ def number(value: Fraction, digits: int = 3, *, up: bool = False) -> str:
     losses and errors, which must never look smaller than they are.
     """
     if value.denominator == 1 and abs(value) < 1_000_000:
-        return f"{value.numerator:,}"
+        return number_text(f"{value.numerator:,}")
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_HALF_EVEN)
     wide = Context(prec=60, rounding=ROUND_CEILING if up else ROUND_HALF_EVEN)
     exact = wide.divide(Decimal(value.numerator), Decimal(value.denominator))
     rounded = context.plus(exact)
     if rounded != 0 and not -5 <= rounded.adjusted() <= 14:
-        return f"{rounded:.{digits - 1}e}"
+        return number_text(f"{rounded:.{digits - 1}e}")
     text = f"{rounded:,f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return number_text(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def as_budget(value: Fraction, digits: int = 6) -> str:
@@ -76,13 +77,13 @@ def rounded_text(
 
 def percent(share: Fraction) -> str:
     """Write a share such as 95/100 as a percentage."""
-    return f"{number(share * 100, 6)}%"
+    return say("{share}%", share=number(share * 100, 6))
 
 
 def listing(names: Sequence[str]) -> str:
     """Write names one after the other, with an "and" before the last."""
     *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+    return say("{most} and {last}", most=", ".join(most), last=last) if most else last
 
 
 MOST_NAMES = 8
@@ -93,4 +94,5 @@ def few(names: Sequence[str]) -> str:
     """Write names one after the other; of many the first ones, and how many more there are."""
     if len(names) <= MOST_NAMES:
         return listing(names)
-    return f"{', '.join(names[: MOST_NAMES - 2])} and {len(names) - MOST_NAMES + 2} more"
+    first, more = ", ".join(names[: MOST_NAMES - 2]), len(names) - MOST_NAMES + 2
+    return say("{first} and {more} more", first=first, more=more)

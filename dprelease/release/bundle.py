@@ -37,7 +37,6 @@ from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
 from dprelease.output.tables import RecordFile, file_name, write_table
 from dprelease.postprocess.estimate_columns import blank_tables
-from dprelease.release.first_layout import in_first_layout
 from dprelease.release.payload import Sealed
 from dprelease.report.facts.json_form import report_json
 from dprelease.report.facts.model import Cap, Charge, ComposedTotals, Ledger, Spent
@@ -119,6 +118,35 @@ def key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
             f"bins of {group.column}" if group.edges else f"declared values of {group.column}",
             type=group.type if typed else None,
         )
+
+
+_ENDS = ("_low", "_high", "_mean_low", "_mean_high")
+_OF_QUANTILE = ("", "_noise_moe", "_flag", "_rank_moe")
+
+
+def in_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Lay finished tables out as the first versions did.
+
+    A release is laid out for good as it was when its integers were sealed: who publishes it again
+    gets the same files. So figures have no ends, quantiles an empty half-width, and no flag is
+    ``bounded``.
+    """
+    queries = {read.query.name: read.query for read in plan.reads}
+    ends = {query.column_name + end for query in queries.values() for end in _ENDS}
+    ranked = {name for name, query in queries.items() if statistic_of(query.statistic).in_ranks}
+
+    def columns(table: OutputTable) -> Iterator[OutputColumn]:
+        named = {column.name: column for column in table.columns}
+        for column in table.columns:
+            if column.query not in ranked:
+                if column.query is None or column.name not in ends:
+                    yield column
+            elif f"{column.name}_rank_moe" in named:
+                half = replace(column, name=f"{column.name}_noise_moe", description="empty")
+                named[half.name] = replace(half, values=[None] * len(column.values))
+                yield from (named[column.name + part] for part in _OF_QUANTILE)
+
+    return tuple(replace(table, columns=tuple(columns(table))) for table in tables)
 
 
 @dataclass(frozen=True, slots=True)

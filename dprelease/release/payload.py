@@ -35,7 +35,7 @@ def versions() -> Mapping[str, str]:
 
 FORM = "dprelease/sealed/1"
 LAYOUT = 2
-"""Which columns are made of the integers; see ``first_layout`` for the one before."""
+"""Which columns are made of the integers; 1 was without the ends of intervals."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_target(release.output.path, file_names(certified.plan))
+    formats.require(release.report_formats)
     if certified.plan.records:
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:

@@ -19,7 +19,7 @@ from stat import S_ISREG
 from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.files.atomic import LARGEST_TEXT, save_text
+from dprelease.files.atomic import LARGEST_TEXT, save_file
 from dprelease.ledger.identity import canonical_json, run_id
 from dprelease.model import Plan
 from dprelease.model.plan_json import plan_json, step_json
@@ -55,7 +55,7 @@ def save(file: str, described: Mapping[str, object]) -> None:
     """Write a described plan with its digest, whole or not at all. Raises Failure (exit 2)."""
     content = {name: value for name, value in described.items() if name != "ledger"}
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    if problem := save_text(file, text, _is_plan):
+    if problem := save_file(file, text.encode(), _is_plan):
         raise _refused(f"the plan {file} can't be written: {problem}", "choose another FILE")
 
 

@@ -51,7 +51,14 @@ class Status(NamedTuple):
     text: str
 
 
-Cell = str | int | float | Status | None
+class Link(NamedTuple):
+    """A cell that leads to an address: of the web, of mail, or of a file beside the report."""
+
+    text: str
+    address: str
+
+
+Cell = str | int | float | Status | Link | None
 
 
 class Table(NamedTuple):
@@ -142,11 +149,15 @@ class Section(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A report, or the page of a plan: ``form`` says which, ``kind`` says it in a sentence."""
+    """A report, or the page of a plan: ``form`` says which, ``kind`` says it in a sentence.
+
+    ``linked_data`` is JSON-LD that says the same to programs.
+    """
 
     title: str
     form: str
     kind: str
-    basics: tuple[tuple[str, str], ...]
+    basics: tuple[tuple[str, str | Link], ...]
     sections: tuple[Section, ...]
     origin: str
+    linked_data: str = ""

@@ -1,7 +1,8 @@
 """The formats of a report: one line each, and one file that renders it.
 
-The file has ``render(document, facts)``, which gives the text: the same document and facts give
-the same text. It may have ``prepare()``, which does beforehand what takes long.
+The file has ``render(document, facts)``, which gives a text or bytes: the same document and facts
+give the same. It may have ``prepare()``, which does beforehand what takes long, and refuses where
+an extra is missing.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 class ReportFormat:
     """A format by its name in a spec: its file, media type, module of this package, and mark.
 
-    By the mark, a text near the beginning, a file of ours is known, which may be replaced.
-    ``by_default``: it is written where a spec names no formats.
+    By the mark, a text near the beginning or at the end, a file of ours is known, which may be
+    replaced. ``by_default``: it is written where a spec names no formats. ``extra``: it needs
+    packages that are not always there.
     """
 
     name: str
@@ -30,21 +32,26 @@ class ReportFormat:
     module: str
     mark: str
     by_default: bool = True
+    extra: bool = False
 
 
 _HTML_MARK = '<meta name="generator" content="dprelease">'
 _MARKDOWN_MARK = "\nPrivacy report of a release of noisy statistics.\n"
 _YAML_MARK = "\nurl_slug: "
 _JSON_MARK = '\n  "schema": "dprelease/report/1",\n'
+_DCAT_MARK = '\n    "dcat": "http://www.w3.org/ns/dcat#",\n'
+_PDF_MARK = "\n% report of dprelease\n"
 FORMATS = {
     form.name: form
     for form in (
         ReportFormat("html", "report.html", "text/html", "html.page", _HTML_MARK),
         ReportFormat("md", "report.md", "text/markdown", "markdown.page", _MARKDOWN_MARK),
         ReportFormat("json", "report.json", "application/json", "facts.json_form", _JSON_MARK),
+        ReportFormat("pdf", "report.pdf", "application/pdf", "pdf.page", _PDF_MARK, False, True),
         ReportFormat(
             "registry", "registry.yaml", "application/yaml", "opendp_registry", _YAML_MARK, False
         ),
+        ReportFormat("dcat", "dcat.jsonld", "application/ld+json", "dcat", _DCAT_MARK, False),
     )
 }
 DEFAULT_FORMATS = tuple(form.name for form in FORMATS.values() if form.by_default)
@@ -67,7 +74,15 @@ def rendered(
     from dprelease.report.sections.contents import report_document
 
     document = report_document(facts, tables)
-    return {file_of(name): _module(name).render(document, facts).encode() for name in names}
+    made = {file_of(name): _module(name).render(document, facts) for name in names}
+    return {file: text if isinstance(text, bytes) else text.encode() for file, text in made.items()}
+
+
+def require(names: Iterable[str]) -> None:
+    """Raise Failure (exit 2) where a format needs an extra that is missing."""
+    for name in names:
+        if FORMATS[name].extra:
+            _module(name).prepare()
 
 
 def prepare(names: Iterable[str]) -> None:
@@ -78,7 +93,7 @@ def prepare(names: Iterable[str]) -> None:
 
 def is_rendered(text: str) -> bool:
     """Whether a text is a report or a page of ours, in whatever format."""
-    return any(form.mark in f"\n{text[:4000]}" for form in FORMATS.values())
+    return any(form.mark in f"\n{text[:4000]}\n{text[-100:]}" for form in FORMATS.values())
 
 
 def _module(name: str) -> Any:

@@ -76,18 +76,26 @@ def stated_names(release: Release) -> Iterator[StatedName]:
     """Every name for people that a spec states."""
     names = release.names
     for table, title in names.tables.items():
-        yield StatedName(f"output.titles.{table}", f"title of the table {table}", title)
+        yield StatedName(
+            f"output.titles.{table}", say("title of the table {table}", table=table), title
+        )
     for column, stated in names.columns.items():
         if stated.title is not None:
-            yield StatedName(f"columns.{column}.label", f"label of {column}", stated.title)
+            yield StatedName(
+                f"columns.{column}.label", say("label of {column}", column=column), stated.title
+            )
         if stated.labels:
             labels = tuple(f"{key} = {label}" for key, label in stated.labels.items())
-            yield StatedName(f"columns.{column}.labels", f"labels of {column}", labels)
+            yield StatedName(
+                f"columns.{column}.labels", say("labels of {column}", column=column), labels
+            )
     for query, stated in names.queries.items():
         for part in ("title", "unit", "decimals"):
             value = getattr(stated, part)
             if value is not None:
-                yield StatedName(f"query.{query}.{part}", f"{part} of {query}", value)
+                yield StatedName(
+                    f"query.{query}.{part}", say("{part} of {query}", part=part, query=query), value
+                )
 
 
 # --- bins -----------------------------------------------------------------------------------------

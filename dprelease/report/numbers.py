@@ -6,6 +6,7 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
+from dprelease.language import number_text, say
 from dprelease.model.plan_json import exact
 
 
@@ -42,9 +43,9 @@ def written(value: int | float) -> str:
     if number == 0:
         return "0"
     if -4 <= number.adjusted() <= 14:
-        return f"{number:,f}"
+        return number_text(f"{number:,f}")
     mantissa, _, exponent = f"{number:e}".partition("e")
-    return f"{mantissa}e{int(exponent)}"
+    return number_text(f"{mantissa}e{int(exponent)}")
 
 
 def loss_text(value: Fraction) -> str:
@@ -54,7 +55,7 @@ def loss_text(value: Fraction) -> str:
 
 def percent(share: float) -> str:
     """Write a chance or a share in percent."""
-    return f"{share * 100:.4g}%"
+    return say("{share}%", share=number_text(f"{share * 100:.4g}"))
 
 
 def text(value: Fraction) -> str:

@@ -11,6 +11,7 @@ from dprelease.language import speaking
 from dprelease.model import OutputTable
 from dprelease.output.read_back import read_table
 from dprelease.output.released_tables import open_plain
+from dprelease.report.combine.figures import Published
 from dprelease.report.facts.json_form import SCHEMA, report_from_json, to_json
 from dprelease.report.facts.model import PublishedTable, ReportFacts
 from dprelease.report.facts.record_level.model import RecordTable
@@ -38,6 +39,23 @@ def rendered_again(directory: str, form: str) -> bytes:
     except Exception:  # anybody may have written the file, with its hash: what it holds decides
         raise _bad_report(directory, "does not hold what a report holds") from None
     return report
+
+
+def published_of(directory: str) -> tuple[Published, str]:
+    """Read the figures of a published release, and the level of its intervals.
+
+    Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
+    """
+    _, facts = _facts(directory)
+    try:
+        tables = {table.file: _table(directory, table, facts) for table in facts.tables}
+        published = Published(facts, tables)
+        len(published.figures)
+    except (Failure, MemoryError):
+        raise
+    except Exception:  # as above
+        raise _bad_report(directory, "does not hold what a report holds") from None
+    return published, facts.provenance.interval
 
 
 def _facts(directory: str) -> tuple[bytes, ReportFacts]:

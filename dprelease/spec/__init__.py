@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import IO
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Release
 
 
 def load(
-    spec: str | os.PathLike[str] | Mapping[str, object],
+    spec: str | os.PathLike[str] | IO[bytes] | Mapping[str, object],
     *,
     period: str | None = None,
     base: str | None = None,
@@ -23,9 +24,10 @@ def load(
 ) -> Release:
     """Read and check a spec completely, before any data is opened.
 
-    ``spec`` is the path of a TOML file, or its content as a mapping (then complaints have no
-    places). ``period`` fills ``{period}`` in the paths and the snapshot. Relative paths start at
-    ``base``; by default at the directory of the file, for a mapping at the current directory.
+    ``spec`` is the path of a TOML file, an open one (in complaints it is ``<stdin>``), or the
+    content as a mapping (then complaints have no places). ``period`` fills ``{period}`` in the
+    paths and the snapshot. Relative paths start at ``base``; by default at the directory of the
+    file, else at the current directory.
     Neither the data nor the ledger is opened. Each keys_file and candidates_file is read.
     A list is refused unread if it is a part of the data, another period or the ledger (told by
     names, devices and inodes). So is one outside of that directory, unless
@@ -43,7 +45,10 @@ def load(
     else:
         from dprelease.spec.toml.syntax import read_document
 
-        document = read_document(os.fsdecode(spec))
+        if isinstance(spec, str | os.PathLike):
+            document = read_document(os.fsdecode(spec))
+        else:
+            document = read_document("<stdin>", spec)
         tree, reporter = document.tree, Reporter(document.file, document.marks)
         folder = os.path.dirname(document.file)
     start = base if base is not None else os.path.abspath(folder)

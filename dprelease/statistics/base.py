@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from dprelease.language import say, template
 from dprelease.model import (
     Adjacency,
     AxisMatrix,
@@ -224,7 +225,7 @@ class Statistic(ABC):
     """Whether its error is known in ranks alone, so that it has no half-width and no flag."""
     error_by_records = False
     """Whether its error depends on how many records are behind a figure."""
-    example_records = "values"
+    example_records = template("values")
     """The records at which its error is stated before any data is read, if it depends on them."""
     compared_with: tuple[str, Fraction | None] | None = None
     """What the error of a figure of one record is a share of, and its size.
@@ -243,16 +244,27 @@ class Statistic(ABC):
 
     def words(self, step: Step) -> str:
         """Explain of a step what a table of scales can't."""
-        return self.explained
+        return say(self.explained)
+
+    def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+        """Give the factor of each released integer in the columns that are linear in them."""
+        del query
+        return {}
+
+    def range_of_share(self, query: Query) -> tuple[Fraction, Fraction] | None:
+        """Where a figure is a share of two sums on a scale: its lowest and highest value."""
+        del query
+        return None
 
     def how_to_read(self, level: str) -> str:
         """Say how figures are read; ``level`` is that of intervals, in percent."""
-        return self.reading.format(level=level)
+        return say(self.reading, level=level)
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Name the hazards of reading the figures of a step."""
         if self.hazard is not None:
-            yield self.hazard._replace(subject=step.query.name)
+            said = say(self.hazard.title), say(self.hazard.note)
+            yield Hazard(self.hazard.place, *said, step.query.name)
 
     def relative_error(
         self, half: float | None, at_one: float | None, middle: float | None, units: str
@@ -266,7 +278,7 @@ class Statistic(ABC):
         error, reference = at_one if half is None else half, size or middle
         if not (words and error and reference):
             return None
-        return error / reference, f"of {words}".format(units=units)
+        return error / reference, say("of {what}", what=say(words, units=units))
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
         """Suffixes of the columns it publishes after the query's name, in order."""
@@ -311,7 +323,9 @@ class Statistic(ABC):
         records = records_for_example(step.query)
         half = self.half_at(step, interval, records)
         error = "no interval" if half is None else plus_minus(Fraction(half))
-        return f"{error} at {records:,} {self.example_records}"
+        return say(
+            "{error} at {n:,} {records}", error=error, n=records, records=say(self.example_records)
+        )
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Give the half-width at so many ``example_records``, where it differs by cell."""

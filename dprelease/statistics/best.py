@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dprelease.language import say, template
 from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.base import (
@@ -21,14 +22,16 @@ class Best(Choices):
     """The candidate with the largest sum of scores over a cell's records."""
 
     name = "best"
-    what = "candidate with the largest score"
-    unit_noun = "points of the score"
+    what = template("candidate with the largest score")
+    unit_noun = template("points of the score")
     keys = SpecKeys(
         needs=("candidates", "score", "score_upper"),
         may=(*LISTS, "score_step"),
         mechanisms=BY_CHOICE,
     )
-    processing = "Scores above `score_upper` count as that, scores below 0 and null ones as 0."
+    processing = template(
+        "Scores above `score_upper` count as that, scores below 0 and null ones as 0."
+    )
 
     def candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates of the query."""
@@ -56,7 +59,7 @@ class Best(Choices):
             l2_squared=number * one.l2_squared,
             coordinates=number * one.coordinates,
             shapes=(),
-            derivation=f"{one.derivation}, for each candidate",
+            derivation=say("{derivation}, for each candidate", derivation=one.derivation),
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
             choice_l1=rows * _candidates(query).grid.upper,
         )

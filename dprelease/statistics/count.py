@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import template
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys
@@ -14,12 +15,12 @@ class Count(Single):
     """The number of records, released as one integer for each cell."""
 
     name = "count"
-    what = "number of records"
+    what = template("number of records")
     keys = SpecKeys(may=("levels",))
     sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
     counts = "records"
     combines = True
-    compared_with = ("the count of records", Fraction(1))
+    compared_with = (template("the count of records"), Fraction(1))
     selects_keys = True
     adds_up = True
 

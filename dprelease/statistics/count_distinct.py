@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import say, template
 from dprelease.model import Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import DISTINCT
 from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, moved
@@ -15,19 +16,21 @@ class CountDistinct(Single):
 
     name = "count_distinct"
     keys = SpecKeys(column=True)
-    counts = "different values"
-    compared_with = ("the count of different values", Fraction(1))
+    counts = template("different values")
+    compared_with = (template("the count of different values"), Fraction(1))
     overlaps = True
     hazard = Hazard(
         3,
-        "different values counted",
-        "each spelling of a value counts as a value of its own, and cells do not add up: a "
-        "value can be in several",
+        template("different values counted"),
+        template(
+            "each spelling of a value counts as a value of its own, and cells do not add "
+            "up: a value can be in several"
+        ),
     )
 
     def meaning(self, query: Query) -> str:
         """Name the column whose values are counted."""
-        return f"number of different values of {_column(query)}"
+        return say("number of different values of {query}", query=_column(query))
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of different values."""

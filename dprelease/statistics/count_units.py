@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import template
 from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import added_units, replaced_units
 from dprelease.statistics.base import Neighbours, Released, cells_of, may_be_outside
@@ -17,9 +18,9 @@ class CountUnits(Single):
     """
 
     name = "count_units"
-    what = "number of different units with a record"
+    what = template("number of different units with a record")
     counts = "{units}"
-    compared_with = ("the count of {units}", Fraction(1))
+    compared_with = (template("the count of {units}"), Fraction(1))
     overlaps = True
     counts_units = True
     selects_keys = True

@@ -24,6 +24,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import ceil
 
+from dprelease.language import say, template
 from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.columns import NUMERIC_TYPES
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
@@ -49,21 +50,22 @@ class Cumulative(Statistic):
     """Counts whose last grouping column is the statistic's own, added up along its order."""
 
     name = "cumulative"
-    what = "number of records up to the end of the row's bin, or up to its key"
+    what = template("number of records up to the end of the row's bin, or up to its key")
     keys = SpecKeys(column=True, groups=True, ordered=True, may=("q",))
     counts = "records"
-    compared_with = ("the count of records", Fraction(1))
-    reading = (
-        "A cumulative count holds the noise of all rows up to its own, so that its interval grows "
-        "along the rows, and rows are not for adding up. A quantile that is read from it lies "
-        "between its `_low` and `_high` with {level}% certainty; it is the same in all rows that "
-        "differ by the ordered column alone."
+    compared_with = (template("the count of records"), Fraction(1))
+    reading = template(
+        "A cumulative count holds the noise of all rows up to its own, so that its "
+        "interval grows along the rows, and rows are not for adding up. A quantile "
+        "that is read from it lies between its `_low` and `_high` with {level}% "
+        "certainty; it is the same in all rows that differ by the ordered column "
+        "alone."
     )
-    explained = (
-        "Each figure is read from noisy numbers of all rows up to its own, added up. Where "
-        "Gaussian noise errs less so, overlapping sums along the order are released in their "
-        "place: sensitivity and scale are those. The error stated is that of the last row, the "
-        "largest."
+    explained = template(
+        "Each figure is read from noisy numbers of all rows up to its own, added up. "
+        "Where Gaussian noise errs less so, overlapping sums along the order are "
+        "released in their place: sensitivity and scale are those. The error stated "
+        "is that of the last row, the largest."
     )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
@@ -100,7 +102,9 @@ class Cumulative(Statistic):
             for start in range(0, len(noisy[0]), labels)
         ]
         halves = [running.half(step.noise, count, 1 - interval) for count in range(1, labels + 1)]
-        layout = Layout(step.query.name, 0, f"{self.what}, with noise", interval)
+        layout = Layout(
+            step.query.name, 0, say("{what}, with noise", what=say(self.what)), interval
+        )
         figures = [figure for block in sums for figure in block]
         published = estimate_columns(layout, figures, halves * len(sums))
         for q, ending in zip(step.query.quantiles, quantile_endings(step.query), strict=True):
@@ -109,7 +113,10 @@ class Cumulative(Statistic):
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The half-width of the last row, the largest."""
-        return f"± at most {plus_minus(self.halfwidth(step, interval)).removeprefix('± ')}"
+        return say(
+            "± at most {removeprefix}",
+            removeprefix=plus_minus(self.halfwidth(step, interval)).removeprefix("± "),
+        )
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction:
         """That of the last row: no row has a larger one."""
@@ -179,9 +186,12 @@ def _quantile_columns(
         kind, values = "text", [_named(place, group.labels) for place in places]
     name, level, share = query.column_name + ending, percent(interval), decimal(q)
     words = (
-        f"value with a share {share} of the records below it, read from the cumulative counts",
-        f"with {level} certainty {name} lies from here on",
-        f"with {level} certainty {name} lies up to here",
+        say(
+            "value with a share {share} of the records below it, read from the cumulative counts",
+            share=share,
+        ),
+        say("with {level} certainty {name} lies from here on", level=level, name=name),
+        say("with {level} certainty {name} lies up to here", level=level, name=name),
     )
     published = []
     for at, (part, word) in enumerate(zip(OF_QUANTILE, words, strict=True)):

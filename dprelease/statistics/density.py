@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
+from dprelease.language import say, template
 from dprelease.model import (
     EACH,
     Adjacency,
@@ -43,26 +44,29 @@ class Density(Statistic):
     """A kernel density estimate of the clamped values, that integrates to 1 over the bounds."""
 
     name = "density"
-    what = "density of the records at the point"
+    what = template("density of the records at the point")
     keys = SpecKeys(curve=True, may=("columns", "bandwidth", "points"))
     error_by_records = True
     example_records = "records"
-    reading = (
-        "A density says how many of the records of a group lie near a point, per unit of the "
-        "column: between two points lies about its mean there times their distance, as a share "
-        "of all. It can be below 0 by noise. It is empty where the number of records can't be "
-        "told from 0."
+    reading = template(
+        "A density says how many of the records of a group lie near a point, per "
+        "unit of the column: between two points lies about its mean there times "
+        "their distance, as a share of all. It can be below 0 by noise. It is empty "
+        "where the number of records can't be told from 0."
     )
-    processing = (
-        "Values beyond the bounds of a density count at the bounds. Its curve is smooth by its "
-        "bandwidth: what is narrower can't be seen in it."
+    processing = template(
+        "Values beyond the bounds of a density count at the bounds. Its curve is "
+        "smooth by its bandwidth: what is narrower can't be seen in it."
     )
     hazard = Hazard(
         7,
         "densities",
-        "noise intervals say how far noise moves the smooth curve, not how far that is from the "
-        "values themselves: peaks are lower and wider by the bandwidth; and all points of a curve "
-        "share their noise, so that a whole stretch may lie too high",
+        template(
+            "noise intervals say how far noise moves the smooth curve, not how far that "
+            "is from the values themselves: peaks are lower and wider by the bandwidth; "
+            "and all points of a curve share their noise, so that a whole stretch may "
+            "lie too high"
+        ),
     )
 
     def published(self, query: Query) -> tuple[Group, ...]:
@@ -109,9 +113,10 @@ class Density(Statistic):
 
     def _meaning(self, query: Query) -> str:
         names = listing([axis.column.name for axis in query.curve])
-        return (
-            f"density of {names} at the point, smooth by a {_bandwidths(query)}, per unit "
-            f"of {names}, with noise"
+        return say(
+            "density of {names} at the point, smooth by a {query}, per unit of {names}, with noise",
+            names=names,
+            query=_bandwidths(query),
         )
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
@@ -128,23 +133,31 @@ class Density(Statistic):
         """Say what is released, and how it is read."""
         waves_of = step.unit[0] != 1  # finer than records
         what, how = (
-            ("waves", "sums of waves, which together make the curve")
+            (say("waves"), say("sums of waves, which together make the curve"))
             if waves_of
-            else ("bins", "counts of bins")
+            else (say("bins"), say("counts of bins"))
         )
         parts = (
-            f"{len(matrix.entries):,} {what} of {axis.column.name}" for axis, matrix in _mixed(step)
+            say(
+                "{entries:,} {what} of {name}",
+                entries=len(matrix.entries),
+                what=what,
+                name=axis.column.name,
+            )
+            for axis, matrix in _mixed(step)
         )
-        return (
-            f"Released are {' by '.join(parts)}: {how}, smoothed after the noise by a "
-            f"{_bandwidths(step.query)}. The number of records is read from the same integers. "
-            "Noise intervals hold for the smooth curve: what smoothing takes off peaks is not in "
-            "them."
+        return say(
+            "Released are {parts}: {how}, smoothed after the noise by a {query}. The "
+            "number of records is read from the same integers. Noise intervals hold for "
+            "the smooth curve: what smoothing takes off peaks is not in them.",
+            parts=" by ".join(parts),
+            how=how,
+            query=_bandwidths(step.query),
         )
 
 
 def _bandwidths(query: Query) -> str:
-    return "bandwidth of " + " and ".join(number(axis.bandwidth, 6) for axis in query.curve)
+    return say("bandwidth of ") + " and ".join(number(axis.bandwidth, 6) for axis in query.curve)
 
 
 def _matched(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:

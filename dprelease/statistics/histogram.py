@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dprelease.language import template
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.count import Count
 
@@ -10,7 +11,7 @@ class Histogram(Count):
     """A count whose last grouping column is the histogram's own: same integers, same law."""
 
     name = "histogram"
-    what = "number of records in the bin"
+    what = template("number of records in the bin")
     keys = SpecKeys(column=True, groups=True)
     sharing = None
     selects_keys = False

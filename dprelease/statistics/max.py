@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import template
 from dprelease.statistics.quantile import OF_VALUES, Quantile
 
 
@@ -13,5 +14,5 @@ class Max(Quantile):
     name = "max"
     keys = OF_VALUES
     fixed_quantile = Fraction(99, 100)
-    remark = "; a high quantile, for a true maximum is the value of one record"
+    remark = template("; a high quantile, for a true maximum is the value of one record")
     end = "maximum"

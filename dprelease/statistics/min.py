@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import template
 from dprelease.statistics.quantile import OF_VALUES, Quantile
 
 
@@ -13,5 +14,5 @@ class Min(Quantile):
     name = "min"
     keys = OF_VALUES
     fixed_quantile = Fraction(1, 100)
-    remark = "; a low quantile, for a true minimum is the value of one record"
+    remark = template("; a low quantile, for a true minimum is the value of one record")
     end = "minimum"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dprelease.language import template
 from dprelease.statistics.shared.choices import AxisChoice
 
 
@@ -9,4 +10,4 @@ class Mode(AxisChoice):
     """The value that most of a cell's records have, chosen among the column's public ones."""
 
     name = "mode"
-    what = "most frequent value"
+    what = template("most frequent value")

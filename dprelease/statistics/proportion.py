@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import say, template
 from dprelease.model import Measure, MeasureKind, Query
 from dprelease.postprocess.fixed_point import places_for
 from dprelease.statistics.base import OF_PARTS, Released, SpecKeys, both
@@ -24,11 +25,11 @@ class Proportion(TwoSums):
     keys = SpecKeys(where_is_numerator=True)
     processing = OF_PARTS
     example_records = "records"
-    compared_with = ("a share of one half", Fraction(1, 2))
+    compared_with = (template("a share of one half"), Fraction(1, 2))
 
     def scale(self, query: Query) -> Scale:
         """From 0 to 1."""
-        meaning = "share of the records that fulfil the condition, with noise"
+        meaning = say("share of the records that fulfil the condition, with noise")
         return Scale(Fraction(0), _ONE, 1, places_for(_ONE), meaning)
 
     def released(self, query: Query) -> Released:

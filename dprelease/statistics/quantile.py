@@ -121,7 +121,7 @@ class Quantile(Statistic):
                 kind,
                 [factor * k for k in integers],
                 f"value with a share {decimal(q)} of the clamped values below it, chosen with "
-                f"noise among those between the bounds{self.remark}",
+                f"noise among those between the bounds{say(self.remark)}",
                 places,
                 query.name,
             ),
@@ -159,7 +159,7 @@ class Quantile(Statistic):
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The rank half-width; of several quantiles the largest."""
         most = "at most " if len(step.query.quantiles) > 1 else ""
-        return f"± {most}{ranks_half(step, interval):,} ranks{self.remark}"
+        return f"± {most}{ranks_half(step, interval):,} ranks{say(self.remark)}"
 
 
 def ranks_half(step: Step, interval: Fraction) -> int:

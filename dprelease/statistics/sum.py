@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import template
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys, quantity
@@ -14,10 +15,10 @@ class Sum(Single):
     """The sum of a column's clamped values on its grid, released as one integer for each cell."""
 
     name = "sum"
-    what = "sum of the clamped values"
+    what = template("sum of the clamped values")
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=1, linear=True)
-    compared_with = ("the sum", None)
+    compared_with = (template("the sum"), None)
     adds_up = True
 
     def released(self, query: Query) -> Released:

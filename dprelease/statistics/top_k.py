@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dprelease.language import template
 from dprelease.model import Query
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.shared.choices import AxisChoice
@@ -11,7 +12,7 @@ class TopK(AxisChoice):
     """The ``picks`` values that most of a cell's records have, one column for each rank."""
 
     name = "top_k"
-    what = "most frequent values"
+    what = template("most frequent values")
     suffixes = ("_1", "_noise_moe", "_flag")
     keys = SpecKeys(
         column=True, chooses=True, needs=("k",), mechanisms=("auto", "laplace", "exponential")

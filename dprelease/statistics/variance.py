@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dprelease.language import template
 from dprelease.statistics.base import Sharing
 from dprelease.statistics.shared.three_sums import ThreeSums
 
@@ -10,5 +11,7 @@ class Variance(ThreeSums):
     """The population variance of a column's clamped values, at most (upper - lower)^2 / 4."""
 
     name = "variance"
-    what = "population variance of the clamped values (mean squared distance from their mean)"
+    what = template(
+        "population variance of the clamped values (mean squared distance from their mean)"
+    )
     sharing = Sharing(lead=4, squared=True)

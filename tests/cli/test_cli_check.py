@@ -42,7 +42,7 @@ def test_good_and_bad_specs_together(cli, spec):
     assert answer.code == 2
     assert answer.out.startswith("small.toml: ok")
     assert "E110" in answer.err
-    assert "1 of 2 specs have errors" in answer.err
+    assert "\n1 error in 1 of 2 files\n" in answer.err
 
 
 def test_a_budget_that_is_overdrawn_is_seen_before_any_data(cli, spec):

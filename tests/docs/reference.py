@@ -242,10 +242,12 @@ def columns() -> Lines:
 
 
 REPORTS = {
+    "pdf": "the same on A4 pages, to sign and to keep; needs the extra `dprelease[pdf]`",
     "html": "for people: the guarantee, what it means, figures with charts, noise, budget, hazards."
     " One file that loads nothing, for the screen, the phone and paper",
     "md": "the same as Markdown, for pull requests",
     "json": "the same for programs; its schema is [report.schema.json](report.schema.json)",
+    "dcat": "the release as a data set of [DCAT-AP](https://semiceu.github.io/DCAT-AP), for catalogues of data",
     "registry": "a draft entry for [OpenDP's registry of deployments](https://registry.opendp.org)",
 }
 

@@ -39,6 +39,9 @@ RANGES = {
     "E8": (
         "output",
         "report.rerender",
+        "report.combine",
+        "cli.combine",
+        "report.pdf",
         "cli.report",
         "cli.estimate",
         "local",

@@ -202,8 +202,8 @@ def test_nothing_is_left_to_do() -> None:
 # --- the size of the house -----------------------------------------------------------------------
 
 MOST_LOOSE = 4
-MOST_FILES = 392
-MOST_ALL_LINES = 54_340
+MOST_FILES = 404
+MOST_ALL_LINES = 56_860
 
 
 def test_the_house_stays_within_its_walls() -> None:
@@ -267,11 +267,13 @@ def test_variables_are_named_by_what_they_hold() -> None:
 REACHED_OTHERWISE = {
     *(f"report.{form.module}.render" for form in FORMATS.values()),
     "report.html.page.prepare",
+    "report.pdf.page.prepare",
     "language._InLanguage.format_field",  # of Formatter
     "cli.app.LazyGroup.get_command", "cli.app.LazyGroup.list_commands",
     "cli.app.LazyGroup.resolve_command", "cli.budget.export", "cli.budget.show",
     "cli.budget.verify", "cli.check.check", "cli.completion.completion", "cli.estimate.estimate",
-    "cli.diff.diff", "cli.explain.explain", "cli.init.init", "cli.plan.plan", "cli.report.report",
+    "cli.combine.combine", "cli.diff.diff", "cli.explain.explain", "cli.init.init",
+    "cli.plan.plan", "cli.report.report",
     "cli.run.run", "cli.schema.schema", "cli.show.show",  # click's
     "release.plan.plan",  # the public API gives it by its name
 }  # fmt: skip

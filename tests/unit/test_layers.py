@@ -174,13 +174,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.local.cells",
         "dprelease.output",
         "dprelease.postprocess.estimate_columns",
-        "dprelease.release.first_layout",
         "dprelease.release.payload",
         "dprelease.report",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
     ),
-    "dprelease.release.first_layout": (*VOCABULARY, "dprelease.statistics.registry"),
     # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
     "dprelease.release.single_draw": (*VOCABULARY, "dprelease.ledger"),
     # From exact records to a stored table.
@@ -232,6 +230,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.report",
         "dprelease.scaffold",
         "dprelease.spec.checks.data_source",  # the name of a warning
+        "dprelease.spec.complaints.reporter",  # the name of a complaint
         "dprelease.spec.schema.json_schema",
     ),
     "dprelease.__main__": ("dprelease.cli",),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
 from dprelease.cli.views.ledger import amounts, number_or_none, remaining_under, total_facts
-from dprelease.files.atomic import save_text
+from dprelease.files.atomic import save_file
 from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Run
 from dprelease.ledger.guarantee import DESCRIPTION, definition_in
@@ -280,7 +280,7 @@ def write_lines(lines: Iterable[str], out: str | None) -> None:
         if text:
             answer(text.rstrip("\n"))
         return
-    if problem := save_text(out, text, _is_export):
+    if problem := save_file(out, text.encode(), _is_export):
         raise no_export(out, problem)
 
 

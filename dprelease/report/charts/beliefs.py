@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import groupby
 from textwrap import wrap
 
+from dprelease.language import say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, near
 from dprelease.report.facts.model import Beliefs
 from dprelease.report.numbers import percent, written
@@ -25,7 +26,11 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
     across, up = Scale(0, 1, x_start, x_start + side), Scale(0, 1, top + side * 0.8, top)
     bottom = up.start
     legend = [
-        wrap(f"epsilon {written(table.epsilon)}: {table.about}", LEGEND) for table in tables[:2]
+        wrap(
+            say("epsilon {epsilon}: {about}", epsilon=written(table.epsilon), about=table.about),
+            LEGEND,
+        )
+        for table in tables[:2]
     ]
     drawing = Drawing(bottom + 44 + 15 * sum(map(len, legend)))
     for tenth in (0, 25, 50, 75, 100):
@@ -37,7 +42,7 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
         drawing.path(_band(across, up, float(table.epsilon)), STYLES[place], closed=True)
     drawing.path([(across.at(0), up.at(0)), (across.at(1), up.at(1))], "rule dash")
     drawing.text(
-        x_start + side / 2, bottom + 29, "belief before (across), after (up)", anchor="middle"
+        x_start + side / 2, bottom + 29, say("belief before (across), after (up)"), anchor="middle"
     )
     y = bottom + 48
     for place, lines in enumerate(legend):
@@ -45,21 +50,24 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
         for line in lines:
             drawing.text(x_start + 18, y, line)
             y += 15
-    description = (
+    description = say(
         "For each belief before the release, the least and the greatest belief after it. "
-        + " ".join(
-            f"Of {table.about}: from 50% to between {percent(_at(table, 0.5)[0])} and "
-            f"{percent(_at(table, 0.5)[1])}."
-            for table in tables
+    ) + " ".join(
+        say(
+            "Of {about}: from 50% to between {table} and {table_2}.",
+            about=table.about,
+            table=percent(_at(table, 0.5)[0]),
+            table_2=percent(_at(table, 0.5)[1]),
         )
+        for table in tables
     )
     rows = [
         (table.about, *map(percent, (row.prior, row.posterior_low, row.posterior_high)))
         for table in tables
         for row in table.rows
     ]
-    head = ("belief about", "before", "least after", "greatest after")
-    return drawing.chart("chart-beliefs", "How far a belief can move", description, head, rows)
+    head = (say("belief about"), say("before"), say("least after"), say("greatest after"))
+    return drawing.chart("chart-beliefs", say("How far a belief can move"), description, head, rows)
 
 
 def most(epsilon: float) -> list[tuple[float, float]]:
@@ -103,22 +111,28 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     # the decimals as written: of floats, 0.07 of 100 is a little more than 7
     low, high = (Fraction(str(share)) * 100 for share in _at(table, prior))
     marked = (round(prior * 100), math.floor(low), math.ceil(high))
-    labels = ("before", "at least, after", "at most, after")
+    labels = (say("before"), say("at least, after"), say("at most, after"))
     drawing = Drawing(10 * SIDE + 40)
     gap = (WIDTH - 3 * 10 * SIDE) / 4
     for place, (count, label) in enumerate(zip(marked, labels, strict=True)):
         x = gap + place * (10 * SIDE + gap)
         hundred(drawing, (x, 4), count)
-        drawing.text(x + 5 * SIDE, 10 * SIDE + 20, f"{count} of 100", "t b", "middle")
+        drawing.text(
+            x + 5 * SIDE, 10 * SIDE + 20, say("{count} of 100", count=count), "t b", "middle"
+        )
         drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, anchor="middle")
-    said = "but for rare outcomes (delta)" if table.delta else "whatever it says"
-    description = (
-        f"Somebody holds a statement about this for true in {marked[0]} of 100 such cases. After "
-        f"the release, {said}, they hold it for true in at least {marked[1]} and at most "
-        f"{marked[2]} of 100."
+    said = say("but for rare outcomes (delta)") if table.delta else say("whatever it says")
+    description = say(
+        "Somebody holds a statement about this for true in {marked} of 100 such "
+        "cases. After the release, {said}, they hold it for true in at least "
+        "{marked_2} and at most {marked_3} of 100.",
+        marked=marked[0],
+        said=said,
+        marked_2=marked[1],
+        marked_3=marked[2],
     )
     rows = [(label, str(count)) for count, label in zip(marked, labels, strict=True)]
-    title, head = f"In people: {table.about}", ("belief", "in 100")
+    title, head = say("In people: {about}", about=table.about), (say("belief"), say("in 100"))
     return drawing.chart(f"chart-people-{number}", title, description, head, rows)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from math import floor
 
-from dprelease.language import counted
+from dprelease.language import counted, say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, bars, cut, linear
 from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query
 from dprelease.report.facts.record_level.model import RecordTable
@@ -49,7 +49,10 @@ def budget_chart(
     drawn = costs
     if len(costs) > MOST_BARS:
         rest = costs[MOST_BARS - 1 :]
-        drawn = [*costs[: MOST_BARS - 1], (f"{len(rest)} more", sum(cost for _, cost in rest))]
+        drawn = [
+            *costs[: MOST_BARS - 1],
+            (say("{rest} more", rest=len(rest)), sum(cost for _, cost in rest)),
+        ]
     label, largest = max(costs, key=lambda paid_for: paid_for[1], default=("", 0.0))
     rows = [
         (label, written(shortened(cost)), f"{cost / total * 100:.3g}%") for label, cost in costs
@@ -65,7 +68,7 @@ def budget_chart(
         ],
         "track",
     )
-    by = "query" if not perturbs else "query and column" if queries else "column"
+    by = "query" if not perturbs else say("query and column") if queries else "column"
     sizes = {
         "share": f"{largest / total * 100:.3g}",
         "label": label,
@@ -79,7 +82,7 @@ def budget_chart(
         "Composed ({method}) they come to epsilon {epsilon}.",
         **sizes,
     )
-    title = f"The budget by {by}, in {unit}"
+    title = say("The budget by {by}, in {unit}", by=by, unit=unit)
     return drawing.chart("chart-budget", title, description, (by, unit, "share"), rows)
 
 
@@ -94,15 +97,15 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
     drawing.box((0, 6), (WIDTH, 20), "track")
     drawing.box((0, 6), (across.at(before), 20), "bar quiet")
     drawing.box((across.at(before), 6), (across.at(after) - across.at(before), 20), "bar")
-    remaining = "no cap"
+    remaining = say("no cap")
     if cap is not None:  # never more than there is
         remaining_budget = max(0.0, float(cap) - after)
         digits = floor(float(f"{remaining_budget:.12g}") * 10**6) / 10**6
-        remaining = f"{written(digits)} of {written(cap)}"
+        remaining = say("{digits} of {cap}", digits=written(digits), cap=written(cap))
     rows = (
-        ("spent before", _loss(before)),
-        ("this release adds", _loss(after - before)),
-        ("left under the cap", remaining),
+        (say("spent before"), _loss(before)),
+        (say("this release adds"), _loss(after - before)),
+        (say("left under the cap"), remaining),
     )
     for place, (label, said) in enumerate(rows):
         y = 44.0 + 17 * place
@@ -110,11 +113,11 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
         drawing.text(18, y, f"{label}: {said}", "t")
     return drawing.chart(
         "chart-ledger",
-        "The ledger of the dataset, in epsilon",
+        say("The ledger of the dataset, in epsilon"),
         "; ".join(f"{label}: {said}" for label, said in rows) + f". {_counted(ledger)}",
         ("what", "epsilon"),
         rows,
-        f"What is spent is never given back. {_counted(ledger)}",
+        say("What is spent is never given back. {ledger}", ledger=_counted(ledger)),
     )
 
 
@@ -124,11 +127,11 @@ def _loss(value: float) -> str:
 
 def _counted(ledger: Ledger | LedgerStanding) -> str:
     """How releases add up: a chart can't be read without that."""
-    said = "Releases are added up plainly."
+    said = say("Releases are added up plainly.")
     if ledger.composed is not None and ledger.composed.after.by == "zCDP":
-        said = "Releases are composed by zCDP, which is less than their plain sum."
+        said = say("Releases are composed by zCDP, which is less than their plain sum.")
     if ledger.disjoint_periods:
-        said += " Of periods that are declared disjoint, the dearest counts."
+        said += say(" Of periods that are declared disjoint, the dearest counts.")
     return said
 
 
@@ -154,23 +157,38 @@ def spending_chart(ledger: Ledger) -> Chart | None:
     drawing.dot(*points[-2], 3.5, "bar")
     if cap is not None:
         drawing.line((x_start, up.at(float(cap))), (x_end, up.at(float(cap))), "limit")
-        drawing.text(x_end, up.at(float(cap)) - 4, f"cap {written(cap)}", anchor="end")
+        drawing.text(x_end, up.at(float(cap)) - 4, say("cap {cap}", cap=written(cap)), anchor="end")
     first, last = (history[place].at[:10] for place in (0, -1))
     if first != last:
         drawing.text(x_start, bottom + 16, first)
     drawing.text(x_end, bottom + 16, last, anchor="end")
     description = (
-        f"{len(history)} {'charge' if len(history) == 1 else 'charges'} of this dataset up to this "
-        f"release, which brings the total to {written(history[-1].epsilon)}"
-        + (f", under a cap of {written(cap)}." if cap is not None else "; there is no cap.")
+        say(
+            "{history} charge of this dataset up to this release, which brings the total "
+            "to {epsilon}",
+            history=len(history),
+            epsilon=written(history[-1].epsilon),
+        )
+        if len(history) == 1
+        else say(
+            "{history} charges of this dataset up to this release, which brings the "
+            "total to {epsilon}",
+            history=len(history),
+            epsilon=written(history[-1].epsilon),
+        )
+        + (
+            say(", under a cap of {cap}.", cap=written(cap))
+            if cap is not None
+            else say("; there is no cap.")
+        )
         + f" {_counted(ledger)}"
     )
     rows = [
         (str(charge.entry), charge.at[:19].replace("T", " "), written(charge.epsilon))
         for charge in history
     ]
-    head = ("ledger entry", "charged at (UTC)", "epsilon so far")
-    return drawing.chart("chart-spending", "Epsilon over time", description, head, rows)
+    head = (say("ledger entry"), say("charged at (UTC)"), say("epsilon so far"))
+    return drawing.chart("chart-spending", say("Epsilon over time"), description, head, rows)
 
 
 def _times(texts: Sequence[str]) -> list[float]:

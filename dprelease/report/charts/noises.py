@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
+from dprelease.language import say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, cut, short
 from dprelease.report.facts.model import Column, Query
 from dprelease.report.numbers import shortened, written
@@ -88,18 +89,26 @@ def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     drawing = Drawing(strip * min(len(dotted), MOST_STRIPS))
     for place, query in enumerate(dotted[:MOST_STRIPS]):
         _strip(drawing, strip * place, query)
-    description = (
-        "If the truth were at the middle line, the figure would be published at one of the twenty "
-        f"dots, each as likely as any other. The noise interval holds {level:g} of 100 results."
+    description = say(
+        "If the truth were at the middle line, the figure would be published at one "
+        "of the twenty dots, each as likely as any other. The noise interval holds "
+        "{level:g} of 100 results.",
+        level=level,
     )
     rest = len(dotted) - MOST_STRIPS
     return drawing.chart(
         "chart-dots",
-        "Twenty equally likely results",
+        say("Twenty equally likely results"),
         description,
-        ("query", "published minus true, twenty equally likely"),
+        (say("query"), say("published minus true, twenty equally likely")),
         [(query.name, ", ".join(map(_signed, twenty(query)))) for query in dotted],
-        f"{description} {rest} more queries are in the table of numbers." if rest > 0 else "",
+        say(
+            "{description} {rest} more queries are in the table of numbers.",
+            description=description,
+            rest=rest,
+        )
+        if rest > 0
+        else "",
     )
 
 
@@ -119,7 +128,7 @@ def _strip(drawing: Drawing, top: float, query: Query) -> None:
         drawing.dot(WIDTH / 2 + column * size, base - stack * size * 0.62, 3.6, "dot")
     for value, anchor, x in ((-reach, "", 2.0), (reach, "end", WIDTH - 2.0)):
         drawing.text(x, base + 18, _signed(value), anchor=anchor)
-    drawing.text(WIDTH / 2, base + 18, "the truth", anchor="middle")
+    drawing.text(WIDTH / 2, base + 18, say("the truth"), anchor="middle")
 
 
 def _signed(value: float) -> str:
@@ -154,7 +163,7 @@ def falling(
             units,
         )
         if error is not None and error[0] > 0:
-            sizes = statistic.counts.format(units=units) or "records"
+            sizes = say(statistic.counts or "records", units=units)
             names.setdefault((*error, sizes), []).append(query.name)
     lines = [Falling(tuple(equal), *error) for error, equal in names.items()]
     return sorted(lines, key=lambda line: -line.share)
@@ -217,26 +226,38 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
         y = bottom + 46 + 16 * place
         drawing.line((x_start, y - 4), (x_start + 22, y - 4), style)
         drawing.text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", 32))
-        drawing.text(x_end, y, f"{_percent(share / 1000)} at 1,000", anchor="end")
+        drawing.text(x_end, y, say("{share} at 1,000", share=_percent(share / 1000)), anchor="end")
     counted = {line.sizes for line in lines}
-    all_sizes = dict.fromkeys(("records", units, "different values"))
+    all_sizes = dict.fromkeys((say("records"), units, say("different values")))
     sizes = listed([name for name in all_sizes if name in counted])
-    drawing.text((x_start + x_end) / 2, bottom + 28, f"{sizes} in the group", anchor="middle")
-    description = (
+    drawing.text(
+        (x_start + x_end) / 2,
+        bottom + 28,
+        say("{sizes} in the group", sizes=sizes),
+        anchor="middle",
+    )
+    description = say(
         "The noise interval's half-width as a share of the figure. Ten times the "
-        f"{sizes}, a tenth of the error. Sums and means are compared with values of half the "
-        "column's largest."
+        "{sizes}, a tenth of the error. Sums and means are compared with values of "
+        "half the column's largest.",
+        sizes=sizes,
     )
     note = ""
     if rest:
-        more = f" and {len(rest) - MOST_NAMES} more" if len(rest) > MOST_NAMES else ""
+        more = (
+            say(" and {rest} more", rest=len(rest) - MOST_NAMES) if len(rest) > MOST_NAMES else ""
+        )
         others = f"{', '.join(rest[:MOST_NAMES])}{more}"
-        note = f"{description} Not drawn, for they lie close to these lines or between: {others}."
+        note = say(
+            "{description} Not drawn, for they lie close to these lines or between: {others}.",
+            description=description,
+            others=others,
+        )
     return drawing.chart(
         "chart-errors",
-        "Relative error against the size of a group",
+        say("Relative error against the size of a group"),
         description,
-        ("query", "share", *(f"at {size:,}" for size in SIZES[1:5])),
+        ("query", "share", *(say("at {size:,}", size=size) for size in SIZES[1:5])),
         [
             (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
             for line in lines
@@ -263,7 +284,7 @@ def _powers(drawing: Drawing, across: Scale, up: Scale) -> None:
         drawing.text(x, up.start + 14, label, anchor="end" if power == 6 else "middle")
     limit = up.at(math.log10(UNRELIABLE))
     drawing.box((across.start, up.end), (across.end - across.start, limit - up.end), "shade")
-    drawing.text(across.end - 4, up.end + 12, "flagged: over 30%", anchor="end")
+    drawing.text(across.end - 4, up.end + 12, say("flagged: over 30%"), anchor="end")
 
 
 def _fall(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dprelease.language import say
 from dprelease.report.charts.svg import Chart, Estimate, bars, cut, estimates_across, isolated
 from dprelease.report.facts.record_level.model import Frequencies, RecordTable
 from dprelease.report.facts.record_level.wording import expected_and_floor
@@ -22,22 +23,31 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
         for column in columns[:MOST_BARS]
     ]
     drawing = bars(
-        [(cut(label, 30), f"{share * 100:.3g}% unavoidable", share) for label, share in shares],
+        [
+            (cut(label, 30), say("{share:.3g}% unavoidable", share=share * 100), share)
+            for label, share in shares
+        ],
         "interval",
     )
-    description = (
-        "The whole bar is the expected error of one answer, for the true value where it is "
-        "largest; the dark part is the least that any mechanism with the same epsilon and delta "
-        "can have."
+    description = say(
+        "The whole bar is the expected error of one answer, for the true value where "
+        "it is largest; the dark part is the least that any mechanism with the same "
+        "epsilon and delta can have."
     )
     rest = len(columns) - len(shares)
     return drawing.chart(
         name,
-        f"How much of an answer's error is unavoidable: {part.name}",
+        say("How much of an answer's error is unavoidable: {name}", name=part.name),
         description,
-        ("column", "expected error", "least possible"),
+        (say("column"), say("expected error"), say("least possible")),
         [(column.name, *expected_and_floor(column)) for column in columns],
-        f"{description} {rest} more columns are in the table of numbers." if rest else "",
+        say(
+            "{description} {rest} more columns are in the table of numbers.",
+            description=description,
+            rest=rest,
+        )
+        if rest
+        else "",
     )
 
 
@@ -66,8 +76,11 @@ def frequency_chart(
         "bar",
         "%",
     )
-    description = (
-        f"Share of the records with each label, estimated, with its {level}% interval, in the "
-        "order of the spec; the line at 0 is shown."
+    description = say(
+        "Share of the records with each label, estimated, with its {level}% "
+        "interval, in the order of the spec; the line at 0 is shown.",
+        level=level,
     )
-    return drawing.chart(name, f"Estimated shares of {facts.column}", description, head, rows)
+    return drawing.chart(
+        name, say("Estimated shares of {column}", column=facts.column), description, head, rows
+    )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.errors import Complaint
+from dprelease.language import say
 from dprelease.mechanisms.registry import law_of
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.number_text import number, percent
@@ -44,11 +45,15 @@ def _stairs(step: Step) -> str:
     noise, unit = step.noise, step.unit[0]
     error = root(law_of(noise.family).variance(noise) * unit**2)
     rms = written(shortened(error))
-    return (
-        f"Staircase noise: all values within ± {number((noise.first - 1) * unit, 6)} are equally "
-        f"likely. From there on the chance falls in stairs of {number(noise.stair * unit, 6)}, "
-        f"each by the factor e^{number(noise.stair / noise.parameter)}. The root mean square of "
-        f"this noise is {rms}: at this epsilon less than that of Laplace noise."
+    return say(
+        "Staircase noise: all values within ± {first} are equally likely. From there "
+        "on the chance falls in stairs of {stair}, each by the factor e^{stair_2}. "
+        "The root mean square of this noise is {rms}: at this epsilon less than that "
+        "of Laplace noise.",
+        first=number((noise.first - 1) * unit, 6),
+        stair=number(noise.stair * unit, 6),
+        stair_2=number(noise.stair / noise.parameter),
+        rms=rms,
     )
 
 
@@ -70,24 +75,35 @@ def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
 def _threshold(threshold: Threshold, interval: Fraction) -> str:
     many = threshold.counts
     one = "person" if many == "people" else "row"
-    return (
-        f"Private keys: each key that occurs gets its number of {many} with noise, and is shown "
-        f"with it where that is at least {threshold.at_least:,}. A key that one {one} alone has is "
-        f"shown with a probability of at most {written(threshold.delta)}. A key of "
-        f"{threshold.shown_from:,} {many} or more is shown, and one of fewer than "
-        f"{threshold.hidden_below:,} hidden, each with at least {percent(interval)} certainty. Of "
-        "keys about the threshold those are seen whose noise was large, so that their counts look "
-        "larger than they are: their noise intervals are wide."
+    return say(
+        "Private keys: each key that occurs gets its number of {many} with noise, "
+        "and is shown with it where that is at least {at_least:,}. A key that one "
+        "{one} alone has is shown with a probability of at most {delta}. A key of "
+        "{shown_from:,} {many} or more is shown, and one of fewer than "
+        "{hidden_below:,} hidden, each with at least {interval} certainty. Of keys "
+        "about the threshold those are seen whose noise was large, so that their "
+        "counts look larger than they are: their noise intervals are wide.",
+        many=many,
+        at_least=threshold.at_least,
+        one=one,
+        delta=written(threshold.delta),
+        shown_from=threshold.shown_from,
+        hidden_below=threshold.hidden_below,
+        interval=percent(interval),
     )
 
 
 def _selected(step: Step) -> str:
     """Noise on a 0 can be seen to be small; a name or a value says nothing of how it came about."""
-    said = "Its cells are the private keys that the table's count selected."
+    said = say("Its cells are the private keys that the table's count selected.")
     if step.form is Form.NUMBERS and step.query.axis is None:
         return said
     one = "value" if step.form is Form.QUANTILES else "name"
-    return f"{said} A key without any records for it is given a {one} too, by chance alone."
+    return say(
+        "{said} A key without any records for it is given a {one} too, by chance alone.",
+        said=said,
+        one=one,
+    )
 
 
 def _choice(step: Step, interval: Fraction) -> str:
@@ -100,54 +116,77 @@ def _choice(step: Step, interval: Fraction) -> str:
     missed = written(upward(1 - interval))
     if several:
         missed = f"1 - (1 - {missed})^(1/{query.picks:,})"
-    said = (
-        f"Chosen by {'permute-and-flip' if flips else 'the exponential mechanism'} among public "
-        f"candidates{', one pick after the other' if several else ''}: larger scores are likelier. "
-        f"{_error(step, interval)}, whatever the scores are. The bound is "
-        f"{'' if change.monotone else '2 '}D s/epsilon, in whole scores, where p = e^-s solves "
-        f"{law} = {missed}, with D = "
-        f"{number(change.choice_l1 * step.unit[0], 6, up=True)} (how far neighbours move a score; "
-        f"{'all move one way' if change.monotone else 'they can move both ways'}), "
-        f"R = {candidates_of(step):,} (candidates) and epsilon = {written(upward(epsilon))}"
-        f"{' for each pick' if several else ''}: with that chance one of them is chosen if all "
-        "but the best fall short by as much."
+    said = say(
+        "Chosen by {flips} among public candidates{several}: larger scores are "
+        "likelier. {step}, whatever the scores are. The bound is {monotone}D "
+        "s/epsilon, in whole scores, where p = e^-s solves {law} = {missed}, with D "
+        "= {choice_l1} (how far neighbours move a score; {monotone_2}), R = "
+        "{step_2:,} (candidates) and epsilon = {epsilon}{several_2}: with that "
+        "chance one of them is chosen if all but the best fall short by as much.",
+        flips="permute-and-flip" if flips else say("the exponential mechanism"),
+        several=say(", one pick after the other") if several else "",
+        step=_error(step, interval),
+        monotone="" if change.monotone else "2 ",
+        law=law,
+        missed=missed,
+        choice_l1=number(change.choice_l1 * step.unit[0], 6, up=True),
+        monotone_2=say("all move one way") if change.monotone else say("they can move both ways"),
+        step_2=candidates_of(step),
+        epsilon=written(upward(epsilon)),
+        several_2=say(" for each pick") if several else "",
     )
     if query.candidates is None:
         return said
     grid = query.candidates.grid
     upper = number(grid.upper * grid.step, 12)
-    return (
-        f"{said} What a record adds to the score of a candidate is rounded to multiples of "
-        f"{number(grid.step, 12)}; above {upper} it counts as {upper}, below 0 or null as 0."
+    return say(
+        "{said} What a record adds to the score of a candidate is rounded to "
+        "multiples of {step}; above {upper} it counts as {upper}, below 0 or null as "
+        "0.",
+        said=said,
+        step=number(grid.step, 12),
+        upper=upper,
     )
 
 
 def _largest(step: Step, interval: Fraction) -> str:
     """Top k by noisy counts."""
-    return (
-        f"The {step.query.picks:,} with the largest noisy counts are named, and the counts are not "
-        f"published. {_error(step, interval)}, whatever the counts are."
+    return say(
+        "The {picks:,} with the largest noisy counts are named, and the counts are "
+        "not published. {step}, whatever the counts are.",
+        picks=step.query.picks,
+        step=_error(step, interval),
     )
 
 
 def _quantiles(step: Step, interval: Fraction) -> str:
     query = step.query
-    among = f"{candidates_of(step):,} values of the grid"
+    among = say("{step:,} values of the grid", step=candidates_of(step))
     if query.points is not None:
-        among = f"{candidates_of(step):,} candidates listed"
-    said = f"Chosen by the exponential mechanism among the {among}: nearer ranks are likelier."
+        among = say("{step:,} candidates listed", step=candidates_of(step))
+    said = say(
+        "Chosen by the exponential mechanism among the {among}: nearer ranks are likelier.",
+        among=among,
+    )
     if len(query.quantiles) > 1:
-        said += " One is found after the other, between two found before, so that they rise."
+        said += say(" One is found after the other, between two found before, so that they rise.")
     error = _error(step, interval).partition(";")[0]
-    said += f" The error is {error} with {percent(interval)} certainty, whatever the values are."
+    said += say(
+        " The error is {error} with {interval} certainty, whatever the values are.",
+        error=error,
+        interval=percent(interval),
+    )
     statistic = statistic_of(query.statistic)
     if statistic.end:
         needed = statistic.meaningful_from(step, interval)
-        said += (
-            f" It is the quantile {text(query.quantiles[0])}, for a true {statistic.end} is the "
-            "value of one record and can't be released. In a group of fewer than "
-            f"{needed:,} values it may be off by more ranks than lie beyond that quantile: there "
-            f"it says nothing of the {statistic.end}."
+        said += say(
+            " It is the quantile {quantiles}, for a true {end} is the value of one "
+            "record and can't be released. In a group of fewer than {needed:,} values it "
+            "may be off by more ranks than lie beyond that quantile: there it says "
+            "nothing of the {end}.",
+            quantiles=text(query.quantiles[0]),
+            end=statistic.end,
+            needed=needed,
         )
     return said
 

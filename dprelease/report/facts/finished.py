@@ -11,13 +11,14 @@ from math import pi, sqrt
 from typing import NamedTuple
 
 from dprelease.finishing.tables import SUPPRESSED, Noisy, deeds, forms_of, group_of, noisy_figures
+from dprelease.language import say, template
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.postprocess.number_text import listing, number, percent
 from dprelease.report.facts.model import Finishing
 from dprelease.report.numbers import text
 
 MOST_TABLES = 12
-RAW = "report.json holds the figure as it was released (`raw`)"
+RAW = template("report.json holds the figure as it was released (`raw`)")
 
 
 def finishings(plan: Plan) -> dict[str, Finishing]:
@@ -57,10 +58,15 @@ def finishing_words(plan: Plan) -> list[str]:
     queries: dict[str, dict[str, None]] = {}
     for query in (read.query for read in plan.reads):
         condition = condition_of(query.finish)
-        parts = deeds(query.finish) + ([] if condition is None else [f"shown if {condition}"])
+        parts = deeds(query.finish) + (
+            [] if condition is None else [say("shown if {condition}", condition=condition)]
+        )
         if parts:
             queries.setdefault(", ".join(parts), {})[query.column_name] = None
-    return [f"After the noise, {listing([*names])}: {what}." for what, names in queries.items()]
+    return [
+        say("After the noise, {names}: {what}.", names=listing([*names]), what=what)
+        for what, names in queries.items()
+    ]
 
 
 def condition_of(finish: Finish) -> str | None:
@@ -86,43 +92,75 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
     finish = query.finish
     if finish.consistent:
         more = len(noise.tables) - MOST_TABLES
-        tables = [*noise.tables[:MOST_TABLES], *([f"{more} more"] if more > 0 else [])]
+        tables = [
+            *noise.tables[:MOST_TABLES],
+            *([say("{more} more", more=more)] if more > 0 else []),
+        ]
         of = "tables" if len(tables) > 1 else "table"
-        yield f"Made to agree in the {of} {listing(tables)}: cells add up to totals exactly."
+        yield say(
+            "Made to agree in the {of} {tables}: cells add up to totals exactly.",
+            of=of,
+            tables=listing(tables),
+        )
         yield (
-            "That is the weighted least squares of all noisy figures of the same records. It "
-            "biases nothing, if all records count in each of these tables."
+            say(
+                "That is the weighted least squares of all noisy figures of the same "
+                "records. It biases nothing, if all records count in each of these tables."
+            )
         )
         if noise.before:
             yield (
-                f"The standard deviation of a cell's noise goes from {_size(noise.before)} to "
-                f"{_size(noise.after)} by that."
+                say(
+                    "The standard deviation of a cell's noise goes from {before} to {after} by "
+                    "that.",
+                    before=_size(noise.before),
+                    after=_size(noise.after),
+                )
             )
     if finish.nonnegative and noise.after:
         yield from _nonnegative(query, noise.after * noise.upward, alone=not finish.consistent)
     if finish.integer:
         yield (
-            "Rounded to whole numbers so that totals are kept: the largest remainders are rounded "
-            "up. A figure moves by about 1 at most by that, as often up as down."
+            say(
+                "Rounded to whole numbers so that totals are kept: the largest remainders "
+                "are rounded up. A figure moves by about 1 at most by that, as often up as "
+                "down."
+            )
         )
     if finish.consistent or finish.nonnegative or finish.integer:
-        yield f"The half-width is that of the noisy figure before all this; {RAW}."
+        yield say(
+            "The half-width is that of the noisy figure before all this; {raw}.", raw=say(RAW)
+        )
     if (condition := condition_of(finish)) is not None:
-        yield f"Shown only where {condition}; else it is empty, and its flag is {SUPPRESSED}."
+        yield say(
+            "Shown only where {condition}; else it is empty, and its flag is {suppressed}.",
+            condition=condition,
+            suppressed=SUPPRESSED,
+        )
         yield (
-            "That hides what is not reliable. It protects nobody: privacy comes from the noise "
-            "alone, and totals or other tables of the same records may tell what is hidden. Near "
-            "the limit, figures that are shown are larger than the truth on average."
+            say(
+                "That hides what is not reliable. It protects nobody: privacy comes from the "
+                "noise alone, and totals or other tables of the same records may tell what "
+                "is hidden. Near the limit, figures that are shown are larger than the truth "
+                "on average."
+            )
         )
     if finish.round_to is not None:
         yield (
-            f"Rounded to the nearest multiple of {number(finish.round_to, 12)} at last. The "
-            f"half-width allows for that: it is larger by {number(finish.round_to / 2, 12)}."
+            say(
+                "Rounded to the nearest multiple of {round_to} at last. The half-width "
+                "allows for that: it is larger by {round_to_2}.",
+                round_to=number(finish.round_to, 12),
+                round_to_2=number(finish.round_to / 2, 12),
+            )
         )
-        yield f"Rounded figures need not add up; {RAW}."
+        yield say("Rounded figures need not add up; {raw}.", raw=say(RAW))
     if finish.flag_unreliable_at != AS_RELEASED.flag_unreliable_at:
         share = percent(finish.flag_unreliable_at)
-        yield f"Flagged low_reliability where the half-width exceeds {share} of the figure."
+        yield say(
+            "Flagged low_reliability where the half-width exceeds {share} of the figure.",
+            share=share,
+        )
 
 
 UPWARD = dict.fromkeys((NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN), 1 / sqrt(2 * pi))
@@ -134,21 +172,33 @@ UPWARD = dict.fromkeys((NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN), 1 / sqrt(2 *
 
 def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
     """Say how cells are biased; what all cells of a table are lowered by makes it only less."""
-    bias = f"{'at most' if alone else 'about'} {_size(upward)} on average"
+    bias = (
+        say("at most {upward} on average", upward=_size(upward))
+        if alone
+        else say("about {upward} on average", upward=_size(upward))
+    )
     if not query.groups:
         yield (
-            "Set to 0 if noise made it less. That biases a figure near 0 upward, one that is "
-            f"truly 0 by {bias}."
+            say(
+                "Set to 0 if noise made it less. That biases a figure near 0 upward, one "
+                "that is truly 0 by {bias}.",
+                bias=bias,
+            )
         )
         return
     yield (
-        "Moved to 0 or more: all cells are lowered alike and those below 0 set to 0, so that they "
-        "still add up to the noisy total (or 0). That does not bias the total, but for one that is "
-        "near 0 itself."
+        say(
+            "Moved to 0 or more: all cells are lowered alike and those below 0 set to 0, "
+            "so that they still add up to the noisy total (or 0). That does not bias the "
+            "total, but for one that is near 0 itself."
+        )
     )
     yield (
-        f"Small cells are biased upward by that, a cell without records by {bias}; the others are "
-        "biased downward by as much together."
+        say(
+            "Small cells are biased upward by that, a cell without records by {bias}; "
+            "the others are biased downward by as much together.",
+            bias=bias,
+        )
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dprelease.report.facts.record_level.model import Fact, Number, RecordTable
-from dprelease.report.facts.strategy_model import StrategyFacts
+from dprelease.report.facts.strategy_model import LinearFigure, StrategyFacts
 
 Scalar = str | int | float | bool | None
 
@@ -186,6 +186,7 @@ class Query(Fact):
     stairs: tuple[int, ...] | None = None
     finishing: Finishing | None = None
     together: str | None = None
+    linear: tuple[LinearFigure, ...] = ()
 
     @property
     def lender(self) -> str | None:

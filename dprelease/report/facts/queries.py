@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import prod
 
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
+from dprelease.model.plan_json import exact
 from dprelease.postprocess.number_text import listing, number
 from dprelease.report.facts.explanations import candidates_of, explained, threshold_facts
 from dprelease.report.facts.finished import finishings
@@ -23,6 +24,7 @@ from dprelease.report.facts.model import (
     Shares,
 )
 from dprelease.report.facts.strategies import Whole, wholes_of
+from dprelease.report.facts.strategy_model import LinearFigure, StrategyGroup
 from dprelease.report.numbers import root, text, upward
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import read_release as reading
@@ -130,7 +132,29 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
         finishing=finishing,
         together=whole.first if whole else None,
+        linear=tuple(_linear(plan, read)),
     )
+
+
+def _linear(plan: Plan, read: Read) -> Iterator[LinearFigure]:
+    """State which released integers a figure is made of, and the law of their noise."""
+    step = plan.step(read)
+    share = statistic_of(read.query.statistic).range_of_share(read.query)
+    for column in reading.linear_columns(read, plan):
+        yield LinearFigure(
+            column=column.column,
+            step=read.step,
+            rows=column.rows,
+            factors=tuple(map(exact, column.factors)),
+            family=str(step.noise.family),
+            parameter=exact(step.noise.parameter),
+            stairs=(step.noise.stair, step.noise.first) if step.noise.stair else (),
+            merged=tuple(
+                StrategyGroup(column=group.column, labels=group.labels)
+                for group in (step.query.groups[place] for place in read.merged)
+            ),
+            share=() if share is None else tuple(map(exact, share)),
+        )
 
 
 def _together_words(step: Step) -> Iterator[str]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from dprelease.language import ENGLISH
+from dprelease.language import ENGLISH, say
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
     AS_RELEASED,
@@ -253,7 +253,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
         implementation=Implementation(
             tool="dprelease",
             mechanisms=(
-                *sorted({words_of(step.noise.family) for step in plan.steps}),
+                *sorted({say(words_of(step.noise.family)) for step in plan.steps}),
                 *record_words(plan).mechanisms,
             ),
         ),
@@ -356,7 +356,7 @@ def _figures(plan: Plan) -> list[str]:
         "groups follow `other`, and are left out of the table where there is none.",
         "Means are read from two noisy sums; they and their counts are post-processing of these.",
     ]
-    words = (statistic.processing for name, statistic in STATISTICS.items() if name in used)
+    words = (say(statistic.processing) for name, statistic in STATISTICS.items() if name in used)
     return [*said, *filter(None, dict.fromkeys(words))]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from dprelease.language import counted, say
 from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
 from dprelease.postprocess.number_text import few, listing
 from dprelease.report.facts.strategy_model import (
@@ -103,7 +104,9 @@ def _integer(step: Step, factors: Sequence[int]) -> str:
     parts = []
     for factor, measure in zip(factors, step.measures, strict=True):
         if factor:
-            where = f" where {measure.where.text}" if measure.where is not None else ""
+            where = (
+                say(" where {text}", text=measure.where.text) if measure.where is not None else ""
+            )
             parts.append(("" if factor == 1 else f"{factor} x ") + f"records{where}")
     return " + ".join(parts).replace("+ -1 x", "less")
 
@@ -115,29 +118,40 @@ def _words(
     reads: Sequence[Read], steps: Sequence[Step], queries: Sequence[CombinedQuery], loss: Loss
 ) -> Iterator[str]:
     names = few(list(dict.fromkeys(read.query.column_name for read in reads)))
-    together = "Planned together" if len(queries) > 1 else "Read from other counts"
-    yield f"{together}: {names}. Released in their place: {listing(list(_released(steps)))}."
-    yield "The figures are the best linear unbiased estimates from all of these."
+    together = say("Planned together") if len(queries) > 1 else say("Read from other counts")
+    yield say(
+        "{together}: {names}. Released in their place: {steps}.",
+        together=together,
+        names=names,
+        steps=listing(list(_released(steps))),
+    )
+    yield say("The figures are the best linear unbiased estimates from all of these.")
     percents = sorted(int(query.saved.removesuffix("%")) for query in queries)
     least, most = percents[0], percents[-1]
-    size = f"{least}%" if least == most else f"{least}% to {most}%"
-    yield f"The standard deviation of their noise is {size} less than if each were planned alone."
-    cost = f"epsilon {loss_text(loss.epsilon)}"
-    cost += f", delta {loss_text(loss.delta)}" if loss.delta else ""
-    cost += f" (rho {loss_text(loss.rho)})" if loss.rho is not None else ""
-    yield f"All of it costs at most {cost}, and is paid for once."
+    size = f"{least}%" if least == most else say("{least}% to {most}%", least=least, most=most)
+    yield say(
+        "The standard deviation of their noise is {size} less than if each were planned alone.",
+        size=size,
+    )
+    cost = say("epsilon {epsilon}", epsilon=loss_text(loss.epsilon))
+    cost += say(", delta {delta}", delta=loss_text(loss.delta)) if loss.delta else ""
+    cost += say(" (rho {rho})", rho=loss_text(loss.rho)) if loss.rho is not None else ""
+    yield say("All of it costs at most {cost}, and is paid for once.", cost=cost)
     if sum(read.query.where == steps[0].query.where for read in reads) > 1:
-        yield "Their tables add up to each other exactly, but for records in no published group."
+        yield say(
+            "Their tables add up to each other exactly, but for records in no published group."
+        )
 
 
 def _released(steps: Sequence[Step]) -> Iterator[str]:
     """What is released in place of the figures, in a few words for all steps of one kind."""
     plain = [step for step in steps if CENTRED not in step.axes]
     if any(not step.query.groups and len(step.transform) == 1 for step in plain):
-        yield "the number of records"
+        yield say("the number of records")
     tables = [step for step in plain if step.query.groups and step.measures[0].where == _of(step)]
     if tables:
-        yield f"the table{'s' * (len(tables) > 1)} by {few(list(map(_title, tables)))}"
+        titles = few(list(map(_title, tables)))
+        yield counted(len(tables), "the table by {titles}", "the tables by {titles}", titles=titles)
     mixed: dict[str, list[str]] = {}
     for step in steps:
         if CENTRED in step.axes:
@@ -147,19 +161,28 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
                 if axis == CENTRED
             ]
             whole = len(centred) == len(step.axes)
-            along = "every axis" if whole else listing(centred)
+            along = say("every axis") if whole else listing(centred)
             mixed.setdefault(along, []).append(_title(step))
-    for along, titles in mixed.items():
-        yield (
-            f"from the table{'s' * (len(titles) > 1)} by {few(titles)} what is left of the cells "
-            f"without the means along {along} (in whole numbers)"
+    for along, mixes in mixed.items():
+        yield counted(
+            len(mixes),
+            "from the table by {titles} what is left of the cells without the means along "
+            "{along} (in whole numbers)",
+            "from the tables by {titles} what is left of the cells without the means along "
+            "{along} (in whole numbers)",
+            titles=few(mixes),
+            along=along,
         )
     for step in plain:
         if step.measures[0].where != _of(step):
             number = len(step.transform)
-            of = f"for each of {number} conditions" if number > 1 else "for a condition"
-            cells = f", by {_title(step)}" if step.query.groups else ""
-            yield f"{of} twice its count less the number of records{cells}"
+            of = (
+                say("for each of {number} conditions", number=number)
+                if number > 1
+                else say("for a condition")
+            )
+            cells = say(", by {step}", step=_title(step)) if step.query.groups else ""
+            yield say("{of} twice its count less the number of records{cells}", of=of, cells=cells)
 
 
 def _of(step: Step) -> object:

@@ -79,6 +79,25 @@ class StrategyFacts(Fact):
     queries: tuple[CombinedQuery, ...]
 
 
+class LinearFigure(Fact):
+    """A published column of a query whose figures are factors times integers of one step.
+
+    ``parameter`` of the noise is a scale, or a Gaussian's variance. The cells over ``merged`` are
+    added up. Of a share of two sums ``share`` has the lowest and the highest value, and this
+    column is the number of what is behind it.
+    """
+
+    column: str
+    step: str
+    rows: tuple[int, ...]
+    factors: tuple[str, ...]
+    family: str
+    parameter: str
+    stairs: tuple[int, ...] = ()
+    merged: tuple[StrategyGroup, ...] = ()
+    share: tuple[str, ...] = ()
+
+
 def saved(deviation: Number, alone: Number) -> int:
     """How many percent less, rounded down."""
     return int(100 * (1 - deviation / alone)) if alone > deviation else 0

@@ -24,6 +24,7 @@ from dprelease.report.document import (
     FigureTable,
     Group,
     Heading,
+    Link,
     Paragraph,
     Part,
     Section,
@@ -76,6 +77,8 @@ def _escaped(value: Cell) -> Html:
         return value
     if isinstance(value, Status):
         return tag("span", value.text, class_=f"status {value.text}")
+    if isinstance(value, Link):
+        return tag("a", value.text, href=value.address)
     return Html(clean(value if isinstance(value, str) else written(value)))
 
 
@@ -129,9 +132,20 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
             tabindex="-1",
         ),
         tag("footer", tag("div", tag("p", document.origin), class_="wide")),
+        *_linked_data(document.linked_data),
     ]
     page = [tag("head", NEW_LINE, _lines(head)), tag("body", NEW_LINE, _lines(body))]
     return _lines([Html("<!doctype html>"), tag("html", NEW_LINE, _lines(page), lang="en")])
+
+
+def _linked_data(content: str) -> Iterator[Html]:
+    """What the page says to programs: a block of data, which no browser runs.
+
+    Escapes of JSON stand for what could end the block.
+    """
+    if content:
+        ends = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&"}
+        yield tag("script", Html(content.translate(ends)), type_="application/ld+json")
 
 
 def _wide(parts: Iterable[Html]) -> Html:

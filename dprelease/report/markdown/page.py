@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from dprelease.report.document import (
     Bullets,
@@ -16,6 +17,7 @@ from dprelease.report.document import (
     FigureTable,
     Group,
     Heading,
+    Link,
     Paragraph,
     Part,
     Status,
@@ -52,6 +54,8 @@ def cell(value: Cell) -> str:
         return "-"
     if isinstance(value, Status):
         value = value.text
+    if isinstance(value, Link):
+        return f"[{cell(value.text)}]({quote(value.address, safe='/:@?#&=%+,;~')})"
     if isinstance(value, int | float):
         return written(value)
     text = _MARKUP.sub(r"\\\g<0>", value)

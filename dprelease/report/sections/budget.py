@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dprelease.language import say
 from dprelease.report.charts.budget import budget_chart, ledger_chart, spending_chart
 from dprelease.report.document import Group, Paragraph, Section, Table
 from dprelease.report.facts.model import Ledger, LedgerStanding, PlanFacts
@@ -20,21 +21,26 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
         charts.append(spending)
     bars = budget_chart(facts.queries, facts.accounting, facts.perturb)
     disjoint = ledger is not None and ledger.disjoint_periods
-    said = f"Composition: {facts.accounting.method}. {' '.join(_costs(facts))}"
-    declared = (
-        f"Declared: each {facts.meaning.of} has records in one period only. The dataset's figures "
-        "are those of the periods that cost most together."
+    said = say(
+        "Composition: {method}. {facts}",
+        method=facts.accounting.method,
+        facts=" ".join(_costs(facts)),
+    )
+    declared = say(
+        "Declared: each {of} has records in one period only. The dataset's figures "
+        "are those of the periods that cost most together.",
+        of=facts.meaning.of,
     )
     return Section(
         "budget",
-        "The budget",
+        say("The budget"),
         "Budget",
         (
             Paragraph(said),
             Group("pair", (bars, Group("stack", tuple(charts)))),
             Table(
                 "accounting",
-                "Privacy loss, composed",
+                say("Privacy loss, composed"),
                 ("what", "epsilon", "delta"),
                 tuple(_rows(facts, ledger)),
                 (1, 2),
@@ -49,29 +55,36 @@ def _costs(facts: PlanFacts) -> Iterator[str]:
     one = facts.meaning.of
     if facts.queries:
         yield (
-            f"The cells of a table are disjoint: a query costs what one {one} can change in them, "
-            "not a sum over the cells."
+            say(
+                "The cells of a table are disjoint: a query costs what one {one} can change "
+                "in them, not a sum over the cells.",
+                one=one,
+            )
         )
     if facts.perturb:
         yield (
-            f"A record-level table costs what all answers about one {one} lose together: those of "
-            f"its columns{' and rows' if one == 'person' else ''} add up, those of others don't."
+            say(
+                "A record-level table costs what all answers about one {one} lose together: "
+                "those of its columns{one_2} add up, those of others don't.",
+                one=one,
+                one_2=say(" and rows") if one == "person" else "",
+            )
         )
 
 
 def _rows(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Iterator[tuple[str, ...]]:
     """Give epsilon and delta of this release, by plain addition, and of the ledger."""
     spent = facts.accounting
-    yield _row("this release", spent.epsilon, spent.delta)
-    yield _row("plain addition would say", spent.basic_epsilon, spent.basic_delta)
+    yield _row(say("this release"), spent.epsilon, spent.delta)
+    yield _row(say("plain addition would say"), spent.basic_epsilon, spent.basic_delta)
     if ledger is None:
         return
     for when, loss in (("before", ledger.before), ("after", ledger.after)):
-        yield _row(f"dataset {when} this release", loss.epsilon, loss.delta)
+        yield _row(say("dataset {when} this release", when=when), loss.epsilon, loss.delta)
     if ledger.composed is not None:
         totals = (("before", ledger.composed.before), ("after", ledger.composed.after))
         for when, total in totals:
-            yield _row(f"dataset {when}, composed", total.epsilon, total.delta)
+            yield _row(say("dataset {when}, composed", when=when), total.epsilon, total.delta)
     yield _row("cap", ledger.cap.epsilon, ledger.cap.delta)
 
 
@@ -80,4 +93,4 @@ def _row(label: str, epsilon: Number | None, delta: Number | None) -> tuple[str,
 
 
 def _loss(value: Number | None) -> str:
-    return "no cap" if value is None else written(shortened(value, 6))
+    return say("no cap") if value is None else written(shortened(value, 6))

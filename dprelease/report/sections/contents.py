@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
+from dprelease.language import say
 from dprelease.model import OutputTable
-from dprelease.report.document import Document, Section
+from dprelease.model.release import contact_address, licence_address
+from dprelease.report.dcat import citation, dataset
+from dprelease.report.document import Document, Link, Section
 from dprelease.report.facts.model import Approval, PlanFacts, ReportFacts
 from dprelease.report.sections.budget import budget_section
 from dprelease.report.sections.data import data_section
@@ -29,9 +33,14 @@ def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Do
         facts.deployment.basic.title,
         "privacy report",
         "Privacy report of a release of noisy statistics",
-        (*_basics(facts), ("Released at", released_at)),
+        (
+            *_basics(facts),
+            ("Released at", released_at),
+            (say("To be cited as"), citation(facts)),
+        ),
         tuple(_report_sections(facts, tables)),
         ORIGIN,
+        json.dumps(dataset(facts)),
     )
 
 
@@ -82,16 +91,18 @@ def _records(facts: PlanFacts, level: float) -> Iterator[Section]:
         yield records_section(facts, f"{level:g}")
 
 
-def _basics(facts: PlanFacts) -> Iterator[tuple[str, str]]:
+def _basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
     basic = facts.deployment.basic
+    address, licence = contact_address(basic.contact or ""), basic.licence
     for label, value in (
         ("Release", basic.name),
         ("Curator", basic.data_curator),
-        ("Contact", basic.contact),
+        ("Contact", Link(basic.contact, address) if basic.contact and address else basic.contact),
         ("Purpose", basic.intended_use),
         ("Region", basic.region),
         ("Sector", basic.sector),
         ("Approved by", basic.approved_by),
+        (say("Licence"), licence and Link(licence, licence_address(licence))),
     ):
         if value:
             yield label, value

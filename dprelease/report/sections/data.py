@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
+from dprelease.language import say
 from dprelease.report.document import Bullets, Details, Heading, Section, Table
 from dprelease.report.facts.model import Column, DataFile, PlanFacts
 from dprelease.report.numbers import written
@@ -14,32 +15,37 @@ def data_section(facts: PlanFacts) -> Section:
     """Say where bounds and groups come from, what is left out, and what happens to values."""
     lists = Table(
         "lists",
-        "Lists that were read from files",
-        ("file", "named by", "its lines", "SHA-256"),
+        say("Lists that were read from files"),
+        (say("file"), say("named by"), say("its lines"), "SHA-256"),
         tuple(
-            (named.file, f"{named.key} of {named.name}", named.lines, named.sha256)
+            (
+                named.file,
+                say("{key} of {name}", key=named.key, name=named.name),
+                named.lines,
+                named.sha256,
+            )
             for named in facts.lists
         ),
     )
-    file = "How the file is read"
+    file = say("How the file is read")
     return Section(
         "data",
-        "Data, bounds and groups",
-        "Data and bounds",
+        say("Data, bounds and groups"),
+        say("Data and bounds"),
         (
             Table(
                 "columns",
-                "Where bounds and groups come from",
+                say("Where bounds and groups come from"),
                 ("column", "type", "bounds", "groups", "nulls", "source"),
                 tuple(map(_column, facts.columns)),
             ),
             *((lists,) if facts.lists else ()),
             *(
-                (Heading("What is left out of the data"), Bullets(facts.bounding))
+                (Heading(say("What is left out of the data")), Bullets(facts.bounding))
                 if facts.bounding
                 else ()
             ),
-            Heading("What happens to the data before and after"),
+            Heading(say("What happens to the data before and after")),
             Bullets(facts.processing, code=True),
             Details(file, (Table("file", file, ("what", "how"), tuple(_file(facts.data))),)),
         ),
@@ -53,27 +59,32 @@ def _column(column: Column) -> tuple[str | int | float | None, ...]:
         _bounds(column),
         _groups(column),
         column.nulls,
-        column.source or column.expression or "no source given",
+        column.source or column.expression or say("no source given"),
     )
 
 
 def _bounds(column: Column) -> str:
     if column.lower is None or column.upper is None or column.step is None:
         return "-"
-    chosen = ", chosen by the tool" if column.step_chosen_by_tool else ""
-    step = f"in steps of {written(column.step)}{chosen}"
-    return f"{written(column.lower)} to {written(column.upper)}, {step}"
+    chosen = say(", chosen by the tool") if column.step_chosen_by_tool else ""
+    step = say("in steps of {step}{chosen}", step=written(column.step), chosen=chosen)
+    return say(
+        "{lower} to {upper}, {step}",
+        lower=written(column.lower),
+        upper=written(column.upper),
+        step=step,
+    )
 
 
 def _groups(column: Column) -> str:
     """Say what groups a column has."""
     if column.bins:
-        return f"{len(column.bins) - 1} bins"
+        return say("{bins} bins", bins=len(column.bins) - 1)
     if column.private_keys:
-        return "private keys"
+        return say("private keys")
     if column.keys:
-        other = f", others as {column.other}" if column.other else ""
-        return f"{column.keys} keys{other}"
+        other = say(", others as {other}", other=column.other) if column.other else ""
+        return say("{keys} keys{other}", keys=column.keys, other=other)
     return "-"
 
 

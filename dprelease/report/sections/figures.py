@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import quote
 
 from dprelease.language import counted, say
 from dprelease.model import OutputColumn, OutputTable
@@ -15,14 +16,17 @@ from dprelease.report.document import (
     FigureTable,
     Group,
     Heading,
+    Link,
     Paragraph,
     Part,
     Section,
+    Table,
 )
 from dprelease.report.names import key_text, title_with_unit
 
 ROWS_SHOWN = 24
 MOST_CHARTS = 24
+_PACKAGE = "datapackage.json"
 _ENDINGS = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
 _NUMBERS = frozenset({"integer", "number"})
 
@@ -66,6 +70,10 @@ def figures_section(tables: Mapping[str, OutputTable], level: float, title: str)
                 "small",
             )
         )
+    files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
+    described = (Link(_PACKAGE, _PACKAGE), say("what every file is, its columns and its hash"))
+    head = (say("file"), say("what it holds"))
+    parts.append(Table("files", say("Files with these figures"), head, (*files, described)))
     return Section("tables", "The figures", "Figures", tuple(parts))
 
 

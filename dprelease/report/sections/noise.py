@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.postprocess.number_text import listing
 from dprelease.report.charts.noises import dots_chart, error_chart
 from dprelease.report.document import (
@@ -22,32 +22,50 @@ from dprelease.report.facts.model import Accuracy, PlanFacts, Query, Sensitivity
 from dprelease.report.facts.strategy_model import StrategyFacts, StrategyGroup, StrategyStep
 from dprelease.report.numbers import shortened, written
 
-HEAD = ("query", "statistic", "by", "cells", "noise", "expected error")
+HEAD = (
+    template("query"),
+    template("statistic"),
+    template("by"),
+    template("cells"),
+    template("noise"),
+    template("expected error"),
+)
 
 MOST_ROWS = 4
 
 
 def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     """Say how large the noise of each query is, and why."""
-    units = "people" if facts.meaning.of == "person" else "rows"
+    units = say("people") if facts.meaning.of == "person" else say("rows")
     drawn = (dots_chart(facts.queries, level), error_chart(facts.queries, facts.columns, units))
     charts = tuple(chart for chart in drawn if chart is not None)
     choices = (
-        " Of a choice it is the scores that move, of quantiles the number of values. Their scale "
-        "is how far a score, or a rank, must fall behind to become less likely by a factor of e "
-        "(2.718)."
+        say(
+            " Of a choice it is the scores that move, of quantiles the number of values. "
+            "Their scale is how far a score, or a rank, must fall behind to become less "
+            "likely by a factor of e (2.718)."
+        )
         if any(query.form != "numbers" for query in facts.queries)
         else ""
     )
     parts: tuple[Part, ...] = (
-        Paragraph(f"The expected error is the half-width of the {level:g}% noise interval."),
+        Paragraph(
+            say(
+                "The expected error is the half-width of the {level:g}% noise interval.",
+                level=level,
+            )
+        ),
         _queries(facts),
         *_together(facts.strategies),
         *((Group("pair", charts),) if charts else ()),
-        Heading("Sensitivity, mechanism and scale of each query"),
+        Heading(say("Sensitivity, mechanism and scale of each query")),
         Paragraph(
-            f"How far one {facts.meaning.of} can move all released figures of a query together, "
-            f"and why.{choices}"
+            say(
+                "How far one {of} can move all released figures of a query together, and "
+                "why.{choices}",
+                of=facts.meaning.of,
+                choices=choices,
+            )
         ),
         *(
             Details(
@@ -58,13 +76,18 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
             for query in facts.queries
         ),
     )
-    return Section("noise", f"How the noise {'was' if released else 'is'} made", "Noise", parts)
+    return Section(
+        "noise",
+        say("How the noise was made") if released else say("How the noise is made"),
+        "Noise",
+        parts,
+    )
 
 
 def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
     """Say what is planned together, what is released for it, and how much less that errs."""
     if strategies:
-        yield Heading("Planned together")
+        yield Heading(say("Planned together"))
     for number, strategy in enumerate(strategies, start=1):
         yield Paragraph(" ".join(strategy.explained))
         rows = tuple(
@@ -74,18 +97,18 @@ def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
         )
         yield Table(
             f"together-{number}",
-            "Standard deviation of the noise",
-            ("query", "planned together", "alone", "less"),
+            say("Standard deviation of the noise"),
+            (say("query"), say("planned together"), say("alone"), say("less")),
             rows,
             (1, 2, 3),
         )
         yield Details(
-            f"released for strategy {number}",
+            say("released for strategy {number}", number=number),
             (
                 Table(
                     f"together-{number}-released",
-                    "What is released in their place",
-                    ("released", "each cell", "noise", "epsilon", "delta"),
+                    say("What is released in their place"),
+                    (say("released"), say("each cell"), say("noise"), say("epsilon"), say("delta")),
                     tuple(_released(step, strategy.groups) for step in strategy.steps),
                     (3, 4),
                 ),
@@ -100,10 +123,17 @@ def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str,
     for axis, column in zip(step.axes, columns, strict=True):
         if axis.kind != "each":
             mixed.setdefault(axis.kind, []).append(column)
-    what = "; ".join(step.rows) if len(step.rows) < MOST_ROWS else f"{len(step.rows)} integers"
-    what += "".join(f", {kind} along {listing(names)}" for kind, names in mixed.items())
+    what = (
+        "; ".join(step.rows)
+        if len(step.rows) < MOST_ROWS
+        else say("{rows} integers", rows=len(step.rows))
+    )
+    what += "".join(
+        say(", {kind} along {names}", kind=kind, names=listing(names))
+        for kind, names in mixed.items()
+    )
     parameter = written(shortened(float(Fraction(step.parameter))))
-    law = "sigma squared" if step.family == "gaussian" else "scale"
+    law = say("sigma squared") if step.family == "gaussian" else "scale"
     losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
     return step.name, what, f"{step.family}, {law} {parameter}", *losses
 
@@ -118,7 +148,7 @@ def _queries(facts: PlanFacts) -> Table:
     in_rho = facts.accounting.method == "zcdp" and all(q.rho is not None for q in facts.queries)
     costs = ("rho",) if in_rho else ("epsilon", "delta")
     rows = tuple(_row(query, in_rho) for query in facts.queries)
-    return Table("queries", "Queries", (*HEAD, *costs), rows, (3, 6, 7)[: len(costs) + 1])
+    return Table("queries", "Queries", (*map(say, HEAD), *costs), rows, (3, 6, 7)[: len(costs) + 1])
 
 
 def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
@@ -151,21 +181,21 @@ def _detail(query: Query) -> Iterator[tuple[str, str]]:
     yield "mechanism", query.mechanism
     yield "sensitivity", _sensitivity(query.sensitivity)
     yield "because", query.sensitivity.derivation
-    yield "scale of the noise", written(query.scale)
+    yield say("scale of the noise"), written(query.scale)
     yield "granularity", written(query.granularity)
     if query.denominator:
-        yield "scale of the denominator", written(query.denominator.scale)
-    yield "expected error", query.expected_error
-    yield "epsilon, exactly", query.epsilon_exact
+        yield say("scale of the denominator"), written(query.denominator.scale)
+    yield say("expected error"), query.expected_error
+    yield say("epsilon, exactly"), query.epsilon_exact
     if query.delta:
         yield "delta", written(query.delta)
     if query.rho is not None:
         yield "rho", written(query.rho)
     if query.accuracy:
         target = query.accuracy
-        yield "asked for", _asked(target)
+        yield say("asked for"), _asked(target)
     if query.threshold:
-        yield "shown from a noisy count of", f"{query.threshold.at_least:,}"
+        yield say("shown from a noisy count of"), f"{query.threshold.at_least:,}"
 
 
 def _asked(target: Accuracy) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from dprelease.language import say
 from dprelease.report.document import Bullets, Heading, Section, Table
 from dprelease.report.facts.model import Approval, ReportFacts, Scalar
 
@@ -12,17 +13,19 @@ _CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
 
 def provenance_section(facts: ReportFacts) -> Section:
     """Say what made the release, with versions and hashes."""
-    origins = Table("origins", "What made the release", ("what", "which"), tuple(_origins(facts)))
+    origins = Table(
+        "origins", say("What made the release"), ("what", "which"), tuple(_origins(facts))
+    )
     notes = (*facts.notes, *facts.warnings)
     return Section("provenance", "Provenance", "Provenance", (origins, *_notes(notes)))
 
 
 def approval_section(approval: Approval) -> Section:
     """Say what a run of the approved plan is held to, and what an approval leaves open."""
-    digest = (("digest of the plan", approval.digest),) if approval.digest is not None else ()
+    digest = ((say("digest of the plan"), approval.digest),) if approval.digest is not None else ()
     origins = Table(
         "origins",
-        "What a run of the approved plan is held to, beside its queries",
+        say("What a run of the approved plan is held to, beside its queries"),
         ("what", "which"),
         (*digest, *_held(approval.holds)),
     )
@@ -32,7 +35,7 @@ def approval_section(approval: Approval) -> Section:
         "Provenance",
         (
             origins,
-            Heading("What an approval leaves open"),
+            Heading(say("What an approval leaves open")),
             Bullets(approval.leaves_open),
             *_notes(approval.notes),
         ),
@@ -49,14 +52,14 @@ def _origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     for name, value in (("snapshot", provenance.snapshot), ("period", provenance.period)):
         if value:
             yield name, value
-    yield "dataset in the ledger", ledger.dataset
-    yield "entry in the ledger", str(ledger.entry)
+    yield say("dataset in the ledger"), ledger.dataset
+    yield say("entry in the ledger"), str(ledger.entry)
     if ledger.hash is not None:
-        yield "hash of the entry", ledger.hash
+        yield say("hash of the entry"), ledger.hash
     for name, version in provenance.versions.items():
-        yield f"version of {name}", version
+        yield say("version of {name}", name=name), version
     for name, digest in provenance.files.items():
-        yield f"SHA-256 of {name}", digest
+        yield say("SHA-256 of {name}", name=name), digest
 
 
 def _held(holds: Mapping[str, Scalar | tuple[str, ...]]) -> Iterator[tuple[str, str]]:

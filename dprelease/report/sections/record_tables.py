@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
+from dprelease.language import say, template
 from dprelease.report.charts.record_tables import floor_chart, frequency_chart
 from dprelease.report.document import (
     Bullets,
@@ -44,80 +45,109 @@ ROWS_SHOWN = 100
 MOST_CHARTS = 12
 MOST_PLACES = 9
 HEAD = (
-    "column",
-    "mechanism",
-    "an answer is",
-    "it holds the truth",
-    "expected error",
-    "least possible",
-    "scale (classical)",
-    "epsilon",
-    "delta",
+    template("column"),
+    template("mechanism"),
+    template("an answer is"),
+    template("it holds the truth"),
+    template("expected error"),
+    template("least possible"),
+    template("scale (classical)"),
+    template("epsilon"),
+    template("delta"),
 )
 TRUST = (
-    "This is the local model: every record is perturbed on its own, cell by cell, before anything "
-    "is counted. What a row says of its record is uncertain by the same measure whatever the other "
-    "rows are, and whoever reads, keeps or analyses the table need not be trusted.",
-    "The true table was read by this run: whoever ran it is trusted with that. For the {people} in "
-    "the table it is as if each had perturbed its own record, but only if the true table stays "
-    "where it is.",
-    "Rows are in a random order, so that none can be found by its place. No smaller epsilon is "
-    "claimed for that.",
-    "Whatever is computed from the table later costs nothing more: no question to it can weaken "
-    "the guarantee.",
+    template(
+        "This is the local model: every record is perturbed on its own, cell by "
+        "cell, before anything is counted. What a row says of its record is "
+        "uncertain by the same measure whatever the other rows are, and whoever "
+        "reads, keeps or analyses the table need not be trusted."
+    ),
+    template(
+        "The true table was read by this run: whoever ran it is trusted with that. "
+        "For the {people} in the table it is as if each had perturbed its own "
+        "record, but only if the true table stays where it is."
+    ),
+    template(
+        "Rows are in a random order, so that none can be found by its place. No "
+        "smaller epsilon is claimed for that."
+    ),
+    template(
+        "Whatever is computed from the table later costs nothing more: no question "
+        "to it can weaken the guarantee."
+    ),
 )
 """Who need not be trusted, who must, and what the random order is not claimed for."""
-FIGURES = ("share", "interval", "number", "interval")
+FIGURES = (template("share"), template("interval"), template("number"))
+"""An estimate as a share with its interval, and as a number with the same."""
 
 
 def records_section(facts: PlanFacts, level: str) -> Section:
     """Say how records were perturbed, what is estimated from them, and how to read that."""
-    people = "people" if facts.meaning.of == "person" else "rows"
-    parts: list[Part] = [Paragraph(sentence.format(people=people)) for sentence in TRUST]
+    people = say("people") if facts.meaning.of == "person" else say("rows")
+    parts: list[Part] = [Paragraph(say(sentence, people=people)) for sentence in TRUST]
     for number, table in enumerate(facts.perturb, 1):
         parts += _table(table, number, level)
-    parts.append(Heading("How to read records and estimates"))
+    parts.append(Heading(say("How to read records and estimates")))
     parts.append(Bullets(tuple(_how_to_read(facts, level)), code=True))
-    return Section("records", "Records, perturbed one by one", "Records", tuple(parts))
+    return Section("records", say("Records, perturbed one by one"), "Records", tuple(parts))
 
 
 def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
     """Say what rows and estimates are, and how to make more of them; only what applies."""
     columns = [column for table in facts.perturb for column in table.columns]
     yield (
-        "A row of a record-level table is an answer at random, not a fact about anybody. What many "
-        "rows say together is known well: read estimates."
+        say(
+            "A row of a record-level table is an answer at random, not a fact about "
+            "anybody. What many rows say together is known well: read estimates."
+        )
     )
     yield (
-        f"Estimates are right on average, and an interval holds the figure of these records in "
-        f"about {level} of 100 releases. It is about the noise alone: not about other people for "
-        "whom these may stand, nor about what bounds and labels do to values."
+        say(
+            "Estimates are right on average, and an interval holds the figure of these "
+            "records in about {level} of 100 releases. It is about the noise alone: not "
+            "about other people for whom these may stand, nor about what bounds and "
+            "labels do to values.",
+            level=level,
+        )
     )
     if any(column.labels for column in columns):
         yield (
-            "A share or a number can be negative, or larger than the whole: that is noise around a "
-            "small, or a large, figure. Leave it so before you add figures up, for what is cut off "
-            "biases the sum."
+            say(
+                "A share or a number can be negative, or larger than the whole: that is "
+                "noise around a small, or a large, figure. Leave it so before you add "
+                "figures up, for what is cut off biases the sum."
+            )
         )
         yield (
-            "A record that has none of the labels counts as the one that was drawn for it, evenly: "
-            "intervals are about the labels so given."
+            say(
+                "A record that has none of the labels counts as the one that was drawn for "
+                "it, evenly: intervals are about the labels so given."
+            )
         )
     if any(column.truth and column.truth.labels_in_answer > 1 for column in columns):
         yield (
-            "An answer of several labels says of each of them a little: the true label is among "
-            "them more often than any other. Never count such an answer as that many records."
+            say(
+                "An answer of several labels says of each of them a little: the true label "
+                "is among them more often than any other. Never count such an answer as that "
+                "many records."
+            )
         )
     if any(column.grid for column in columns):
         yield (
-            "A number in a row can lie far outside the bounds. Means and sums of many rows are "
-            "right on average; a median, a maximum or a spread of the rows is that of the noise."
+            say(
+                "A number in a row can lie far outside the bounds. Means and sums of many "
+                "rows are right on average; a median, a maximum or a spread of the rows is "
+                "that of the noise."
+            )
         )
     file = next((table.file for table in facts.perturb if table.file is not None), "TABLE")
     yield (
-        f"To estimate yourself: `dprelease estimate {file}` makes frequencies, means and cross "
-        "tables from the table and `report.json` beside it, nothing else; `--cross A,B` crosses "
-        "any two columns with labels."
+        say(
+            "To estimate yourself: `dprelease estimate {file}` makes frequencies, means "
+            "and cross tables from the table and `report.json` beside it, nothing else; "
+            "`--cross A,B` crosses any two columns with labels.",
+            file=file,
+        )
     )
 
 
@@ -130,23 +160,28 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
     yield Paragraph(rows + " ".join(table.explained))
     yield Table(
         f"perturbed-{number}",
-        f"How each column of {table.name} is perturbed",
-        HEAD,
+        say("How each column of {name} is perturbed", name=table.name),
+        tuple(map(say, HEAD)),
         tuple(map(_column, table.columns)),
         (3, 4, 5, 6, 7, 8),
     )
     yield Paragraph(
-        "The expected error is that of one answer, for the true value where it is largest: the "
-        "chance that it is wrong (of several labels, that one picked from them is), or how far a "
-        "number is off on average. Beside it stands the least that any mechanism with the same "
-        "epsilon and delta can have."
+        say(
+            "The expected error is that of one answer, for the true value where it is "
+            "largest: the chance that it is wrong (of several labels, that one picked "
+            "from them is), or how far a number is off on average. Beside it stands the "
+            "least that any mechanism with the same epsilon and delta can have."
+        )
     )
     for column in table.columns:
         yield Details(column.mechanism, tuple(map(Paragraph, column.explained)), column.name)
     head = halfwidth_head(table)
     yield Table(
         f"halves-{number}",
-        f"Half-widths of the {level}% intervals of estimates from n records, about and at most",
+        say(
+            "Half-widths of the {level}% intervals of estimates from n records, about and at most",
+            level=level,
+        ),
         head,
         tuple(halfwidth_rows(table)),
         tuple(range(2, len(head))),
@@ -155,9 +190,9 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
     if floors is not None:
         yield floors
     if table.rows == 0:
-        yield Paragraph("The table has no records: there is nothing to estimate.")
+        yield Paragraph(say("The table has no records: there is nothing to estimate."))
     elif table.estimates is not None:
-        yield Heading(f"What {table.file} tells")
+        yield Heading(say("What {file} tells", file=table.file))
         yield from _estimates(table.estimates, number, level)
 
 
@@ -196,7 +231,10 @@ def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
         yield Group("", tuple(_first(f"estimates-{number}-{place}", "Means", head, rows)))
     for count, frequencies in enumerate(estimates.frequencies):
         rows = tuple((_named(cell.label), *_counted(cell)) for cell in frequencies.labels)
-        title, head = f"Frequencies of {frequencies.column}", (frequencies.column, *FIGURES)
+        title, head = (
+            say("Frequencies of {column}", column=frequencies.column),
+            (frequencies.column, *map(say, FIGURES), say("interval")),
+        )
         place += 1
         shown = Group("", tuple(_first(f"estimates-{number}-{place}", title, head, rows)))
         chart = None
@@ -205,10 +243,13 @@ def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
             chart = frequency_chart(frequencies, head, rows, name, level)
         yield shown if chart is None else Group("told", (shown, Group("stack", (chart,))))
     for count, cross in enumerate(estimates.crosses, 1):
-        title, head = f"{cross.columns[0]} by {cross.columns[1]}", (*cross.columns, *FIGURES)
+        title, head = (
+            say("{columns} by {columns_2}", columns=cross.columns[0], columns_2=cross.columns[1]),
+            (*cross.columns, *map(say, FIGURES), say("interval")),
+        )
         rows = tuple((*map(_named, cell.labels), *_counted(cell)) for cell in cross.cells)
         parts = tuple(_first(f"crosses-{number}-{count}", title, head, rows, keys=2))
-        yield Details(f"Cross table: {title}", parts)
+        yield Details(say("Cross table: {title}", title=title), parts)
 
 
 def _first(
@@ -216,10 +257,14 @@ def _first(
 ) -> Iterator[Part]:
     """Give the first rows, and say how many more there are; figures follow ``keys`` columns."""
     more = len(rows) - ROWS_SHOWN
-    caption = f"{title} (the first {ROWS_SHOWN})" if more > 0 else title
+    caption = (
+        say("{title} (the first {rows_shown})", title=title, rows_shown=ROWS_SHOWN)
+        if more > 0
+        else title
+    )
     yield Table(name, caption, head, rows[:ROWS_SHOWN], tuple(range(keys, len(head))))
     if more > 0:
-        yield Paragraph(f"{more:,} more are in report.json.", "small")
+        yield Paragraph(say("{more:,} more are in report.json.", more=more), "small")
 
 
 def _named(label: str) -> str:
@@ -254,4 +299,4 @@ def _figure(values: Sequence[Number], unit: str = "") -> Row:
             (upper, ROUND_CEILING),
         )
     ]
-    return texts[0], f"{texts[1]} to {texts[2]}"
+    return texts[0], say("{texts} to {texts_2}", texts=texts[1], texts_2=texts[2])

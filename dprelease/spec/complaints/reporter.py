@@ -10,6 +10,7 @@ from dprelease.spec.complaints.places import Marks, Path, dotted
 from dprelease.spec.complaints.wording import listed, meant, show
 
 MOST_SHOWN = 200
+MORE = "E108"  # the complaint that there are more
 Spot = Literal["key", "value"]
 
 
@@ -65,7 +66,7 @@ class Reporter:
         complaints = sorted(dict.fromkeys(self.complaints), key=_order)
         if len(complaints) > MOST_SHOWN:
             rest = len(complaints) - MOST_SHOWN
-            more = Complaint("E108", f"{rest} more complaints are not shown", "mend these first")
+            more = Complaint(MORE, f"{rest} more complaints are not shown", "mend these first")
             complaints = [*complaints[:MOST_SHOWN], more]
         raise Failure(ExitCode.SPEC, complaints)
 

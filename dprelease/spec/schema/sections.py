@@ -432,7 +432,8 @@ class ReportSection(Section, header="[report]"):
 
     formats = Key(
         texts,
-        "of `html`, `md`, `json` and `registry` (an entry for OpenDP's registry)",
+        "of `html`, `md`, `json`, `pdf` (needs the extra `dprelease[pdf]`) `registry` (an "
+        "entry for OpenDP's registry) and `dcat` (DCAT-AP, for catalogues of data)",
         '["' + '", "'.join(DEFAULT_FORMATS) + '"]',
     )
     language = Choice[str](LANGUAGES, ENGLISH, "language of the report's sentences")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import nullcontext
 from decimal import Decimal, InvalidOperation
-from typing import NamedTuple, NoReturn
+from typing import IO, NamedTuple, NoReturn
 
 import tomli
 
@@ -39,9 +40,9 @@ class Document(NamedTuple):
     marks: Marks
 
 
-def read_document(file: str) -> Document:
-    """Read and parse a spec file. Raises ``Failure`` with exit code 2."""
-    text = _decode(file, _read(file))
+def read_document(file: str, stream: IO[bytes] | None = None) -> Document:
+    """Read and parse a spec file, or what is open. Raises ``Failure`` with exit code 2."""
+    text = _decode(file, _read(file, stream))
     tree = _parse(file, text)
     if _has_more_keys(tree, MAX_KEYS):
         hint = "split it into several releases"
@@ -70,13 +71,13 @@ def read_decimal(text: str) -> Decimal:
         return Decimal(f"{match['front'][:20]}e{match['sign']}99999999")
 
 
-def _read(file: str) -> bytes:
+def _read(file: str, opened: IO[bytes] | None) -> bytes:
     if file.lower().endswith(_DATA):
         # Not even opened: complaints about its text would show what is in it.
         message = "this is the name of data, not of a spec"
         _fail(Place(file, 1, 1), "E007", message, "name the TOML file")
     try:
-        with open(file, "rb") as stream:
+        with nullcontext(opened) if opened is not None else open(file, "rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as problem:
         unread = ("the spec can't be read", "check the path of the spec")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from dprelease.language import say, template
 from dprelease.model import (
     Adjacency,
     Form,
@@ -43,20 +44,24 @@ Positions = list[list[int | None]]
 class Choices(Statistic):
     """Names chosen among public candidates."""
 
-    what = "value"
+    what = template("value")
     names = True
-    unit_noun = "records"
+    unit_noun = template("records")
     keys = SpecKeys(column=True, chooses=True, mechanisms=BY_CHOICE)
-    reading = (
-        "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short "
-        "of the best one's (of its rank's, if several are named), with {level}% certainty; "
-        "its `_flag` is empty where nothing but the name was released."
+    reading = template(
+        "Beside a name that was chosen, `_noise_moe` is by how much its score may "
+        "fall short of the best one's (of its rank's, if several are named), with "
+        "{level}% certainty; its `_flag` is empty where nothing but the name was "
+        "released."
     )
     hazard = Hazard(
         1,
-        "names chosen by noisy scores",
-        "what is named had a large score or luck: a name close behind may be the true first, "
-        "and a small group's name may be a guess. See how far each may fall short",
+        template("names chosen by noisy scores"),
+        template(
+            "what is named had a large score or luck: a name close behind may be the "
+            "true first, and a small group's name may be a guess. See how far each may "
+            "fall short"
+        ),
     )
 
     def candidates(self, query: Query) -> tuple[str, ...]:
@@ -96,8 +101,13 @@ class Choices(Statistic):
                 f"{name}_noise_moe",
                 "number" if places else "integer",
                 [short] * cells,
-                f"with {percent(interval)} certainty no name of {name} falls short of the true one "
-                f"of its rank by more than this, in {self.unit_noun}",
+                say(
+                    "with {interval} certainty no name of {name} falls short of the true one of "
+                    "its rank by more than this, in {unit_noun}",
+                    interval=percent(interval),
+                    name=name,
+                    unit_noun=say(self.unit_noun),
+                ),
                 places,
                 name,
             ),
@@ -105,17 +115,25 @@ class Choices(Statistic):
                 f"{name}_flag",
                 "text",
                 _flags(step, noisy, chosen, self.shortfall(step, interval)),
-                f"low_reliability where {name}_noise_moe exceeds "
-                f"{percent(step.query.finish.flag_unreliable_at)} of the "
-                "least noisy count chosen, or ok; empty where no count was released with the names",
+                say(
+                    "low_reliability where {name}_noise_moe exceeds {flag_unreliable_at} of the "
+                    "least noisy count chosen, or ok; empty where no count was released with the "
+                    "names",
+                    name=name,
+                    flag_unreliable_at=percent(step.query.finish.flag_unreliable_at),
+                ),
                 0,
                 name,
             ),
         ]
 
     def _described(self, step: Step, rank: int) -> str:
-        order = "" if rank == 1 else f"number {rank} of the "
-        return f"{self.what}, chosen with noise" if not order else f"{order}{self.what}"
+        order = "" if rank == 1 else say("number {rank} of the ", rank=rank)
+        return (
+            say("{what}, chosen with noise", what=say(self.what))
+            if not order
+            else f"{order}{say(self.what)}"
+        )
 
     def shortfall(self, step: Step, interval: Fraction) -> Fraction:
         """How far the score of a chosen one lies below that of its true rank at most, in values.
@@ -135,10 +153,15 @@ class Choices(Statistic):
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The shortfall in words, with its numbers."""
         short = number(self.shortfall(step, interval), up=True)
-        below = "the best" if step.query.picks == 1 else "the true one of its rank"
-        return (
-            f"at most {short} {self.unit_noun} short of {below}, of "
-            f"{len(self.candidates(step.query)):,} candidates, with {percent(interval)} certainty"
+        below = say("the best") if step.query.picks == 1 else say("the true one of its rank")
+        return say(
+            "at most {short} {unit_noun} short of {below}, of {query:,} candidates, with "
+            "{interval} certainty",
+            short=short,
+            unit_noun=say(self.unit_noun),
+            below=below,
+            query=len(self.candidates(step.query)),
+            interval=percent(interval),
         )
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:

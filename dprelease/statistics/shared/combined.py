@@ -21,6 +21,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dprelease.kernel.noise.distributions.laws import variance
+from dprelease.language import say
 from dprelease.model import Group, Noise, NoiseFamily, NoisyTable, OutputColumn, Plan, Read, Step
 from dprelease.postprocess.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
@@ -49,7 +50,9 @@ def combined_columns(
     """Publish a figure for each cell of the query; ``what`` it is, in a few words."""
     places = read.decimals
     values = _values(read, plan, noisy, places)
-    layout = Layout(read.query.name, places, f"{what}, with noise; planned together", interval)
+    layout = Layout(
+        read.query.name, places, say("{what}, with noise; planned together", what=what), interval
+    )
     return estimate_columns(layout, values, int(half_of(read, plan, interval) * 10**places))
 
 

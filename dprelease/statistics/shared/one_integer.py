@@ -22,9 +22,11 @@ and no more. Some scales above it is h.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 
+from dprelease.language import say
 from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
@@ -40,7 +42,7 @@ class Single(Statistic):
 
     def meaning(self, query: Query) -> str:
         """What is estimated, in a few words."""
-        return self.what
+        return say(self.what)
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the noisy integers as they are; the half-width comes from the exact law."""
@@ -73,6 +75,10 @@ class Single(Statistic):
         """Half-width of the noise on one figure."""
         said = plus_minus(step.unit[0] * noise_halfwidth(step.noise, 1 - interval))
         return said if step.threshold is None else f"{said}; more near the threshold"
+
+    def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+        """The figure is its integer, times the unit."""
+        return {query.column_name: self.released(query).unit}
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The same for every cell, or for every key whose count is far above the threshold."""

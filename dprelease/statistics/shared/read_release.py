@@ -14,8 +14,10 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
+from dprelease.language import say
 from dprelease.model import (
     Form,
     Loss,
@@ -59,7 +61,7 @@ def columns_of(read: Read, plan: Plan, noisy: NoisyTable, interval: Fraction) ->
     """The query's columns, of the noisy integers that it is read from."""
     statistic = statistic_of(read.query.statistic)
     if read.reading is Reading.COMBINED:
-        return combined.combined_columns(read, plan, noisy, statistic.what, interval)
+        return combined.combined_columns(read, plan, noisy, say(statistic.what), interval)
     step, integers = plan.step(read), noisy.values[read.step]
     seen = _view(read, step)
     rows = [integers[row] for row in read.rows] if read.rows else list(integers)
@@ -95,6 +97,34 @@ def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int
     if read.reading is Reading.COMBINED:
         return None
     return example_of(read, plan.step(read), interval, records_for_example(read.query))
+
+
+class LinearColumn(NamedTuple):
+    """A published column: of each cell ``factors`` times its released integers at ``rows``."""
+
+    column: str
+    rows: tuple[int, ...]
+    factors: tuple[Fraction, ...]
+
+
+def linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
+    """The columns of a query that are the truth plus fixed factors times noise of one step.
+
+    None where keys are selected by their own noise, or where an integer is screened.
+    """
+    step = plan.step(read)
+    unmixed = step.form is Form.NUMBERS and not step.axes and step.threshold is None
+    if not unmixed or read.query.private or read.screened:
+        return []
+    if read.reading is Reading.LINEAR:
+        return [LinearColumn(read.query.column_name, read.rows, read.factors)]
+    if read.reading is not Reading.OWN:
+        return []
+    columns = statistic_of(read.query.statistic).linear(read.query)
+    return [
+        LinearColumn(column, (read.rows or tuple(range(len(factors))))[: len(factors)], factors)
+        for column, factors in columns.items()
+    ]
 
 
 def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
@@ -192,7 +222,7 @@ def _linear_columns(
     tops = [int(factor * bottom) * 10**places for factor in read.factors]
     totals = [sum(map(operator.mul, tops, cell)) for cell in zip(*rows, strict=True)]
     values = [(2 * total + bottom) // (2 * bottom) for total in totals]
-    what = statistic_of(read.query.statistic).what
+    what = say(statistic_of(read.query.statistic).what)
     meaning = f"{what}, with noise; read from the release of {read.step}"
     layout = Layout(read.query.name, places, meaning, interval)
     return estimate_columns(layout, values, _half(read, step, interval, places))

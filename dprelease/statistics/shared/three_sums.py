@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import say
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import (
     Ends,
@@ -115,7 +116,9 @@ class ThreeSums(Statistic):
         figure = self.figure(variances(sums, 1 - interval))
         places = places_for(self.span(grid))
         span = fixed_point(self.span(grid), places)
-        layout = Layout(step.query.name, places, f"{self.what}, with noise", interval)
+        layout = Layout(
+            step.query.name, places, say("{what}, with noise", what=say(self.what)), interval
+        )
         most = fixed_point(self.largest * self.span(grid), places)
         ends = Ends(*ends_on_scale(figure.low, figure.high, span, most))
         figures = on_scale(figure.value, span), halves_on_scale(figure.half, span)

@@ -7,6 +7,7 @@ the number of records for free, A / (A + B) the share.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -87,6 +88,16 @@ class TwoSums(Statistic):
             *estimate_columns(layout, values, halves, ends),
             *count_columns(step, noisy, scale.width, interval, self.example_records),
         ]
+
+    def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+        """The number of records is the sum of both integers over what one record adds."""
+        one = Fraction(1, self.scale(query).width)
+        return {f"{query.column_name}_count": (one, one)}
+
+    def range_of_share(self, query: Query) -> tuple[Fraction, Fraction] | None:
+        """From the value of a share of 0 to that of 1."""
+        scale = self.scale(query)
+        return scale.lower, scale.lower + scale.span
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float:
         """The half-width at so many records, if the share is 0 or 1: the worst."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,13 +10,36 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
+from dprelease.errors import Failure
 from dprelease.model import OutputTable, Plan
 from dprelease.report.facts.json_form import report_from_json, to_json
 from dprelease.report.facts.release_facts import approval_of, planned_facts
-from dprelease.report.formats import rendered
+from dprelease.report.formats import FORMATS, rendered, require
 from dprelease.report.html.page import render
 from dprelease.report.sections.contents import plan_document
 
+LINKED_DATA = "application/ld+json"
+REQUIRED = "DPRELEASE_REQUIRE_PDF"  # 1: a PDF that can't be made here is a failure
+
+
+def no_pdf() -> str | None:
+    """Why no PDF can be made here, if so."""
+    try:
+        require(["pdf"])
+    except Failure as failure:
+        return failure.complaints[0].message
+    return None
+
+
+NO_PDF = no_pdf()
+needs_pdf = pytest.mark.skipif(
+    NO_PDF is not None and os.environ.get(REQUIRED) != "1", reason=f"{NO_PDF}"
+)
+ALL_FORMATS = [
+    pytest.param(name, marks=needs_pdf) if form.extra else name for name, form in FORMATS.items()
+]
 VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img", "wbr"}
 
 
@@ -91,7 +115,10 @@ def problems(html: str) -> list[str]:
         found.append("a table without a caption")
     found += ["a heading of a table without a scope" for _, attributes in page.all("th")
               if attributes.get("scope") not in {"row", "col"}]  # fmt: skip
-    found += [f"<{tag}>" for tag, _ in page.all("script", "iframe", "link", "img", "object")]
+    found += [f"<{tag}>" for tag, _ in page.all("iframe", "link", "img", "object")]
+    kinds = [attributes.get("type") for _, attributes in page.all("script")]
+    if kinds != [LINKED_DATA] * len(kinds) or len(kinds) > 1:  # which no browser runs
+        found.append("<script>")
     if re.search(r"url\(|@import", html):
         found.append("a style that loads something")
     return found

@@ -98,7 +98,7 @@ def test_no_text_gets_out_of_its_place(many):
     html = html_of(report, {HOSTILE: OutputTable(HOSTILE, columns)})
     clean = problems(html)
     assert clean == []
-    assert "<script" not in html
+    assert html.count("<script") == 1
     assert "<img" not in html
     assert "49" not in re.findall(r"amp;(.{0,6})", html)
     assert "\x00" not in html
@@ -127,7 +127,7 @@ def test_a_key_cannot_turn_the_text_beside_it(many):
 def test_nothing_is_loaded_and_nothing_runs(many):
     html = page_of(many)
     assert "default-src 'none'" in html
-    assert re.findall(r"https?://", html) == []
+    assert re.findall(r"https?://[^\"]*", html) == ["https://schema.org"]
     assert "javascript:" not in html
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import jsonschema
 import pytest
 import yaml
-from pages import html_of, parsed, plan_page, planned_json, problems, rendered_as
+from pages import ALL_FORMATS, html_of, parsed, plan_page, planned_json, problems, rendered_as
 from registry_schema import refusals
 from report_specs import PEOPLE, records_spec
 from test_report_again import SCHEMA
@@ -19,7 +19,7 @@ from dprelease.errors import Failure
 from dprelease.planning.planner import make_plan
 from dprelease.report.facts.json_form import report_from_json
 from dprelease.report.facts.record_level.laws import steps_from_report
-from dprelease.report.formats import FORMATS, file_of
+from dprelease.report.formats import file_of
 from dprelease.report.opendp_registry import registry_entry
 from dprelease.report.opendp_registry import render as render_registry
 from dprelease.report.plan_json import describe, what_if_facts
@@ -356,7 +356,7 @@ def folder(alone, tmp_path):
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", ALL_FORMATS)
 def test_a_report_again_from_its_files(folder, form):
     place, report = folder
     assert rendered_again(str(place), form) == rendered_as(report, {}, form)
@@ -383,7 +383,7 @@ def test_no_label_gets_out_of_its_place(published):
     spec["columns"]["region"]["keys"] = [HOSTILE.replace("\x00", ""), "=1+1", "plain"]
     html = page_of(published(make_plan(load(spec))))
     assert problems(html) == []
-    assert "<script" not in html
+    assert html.count("<script") == 1
     assert "<img" not in html
     left = re.sub("<bdi>[^<]*</bdi>|\u2068[^\u2068\u2069]*\u2069", "", html)
     assert "\u202e" not in left

@@ -1,0 +1,121 @@
+"""`dprelease combine`: sums, differences and shares of a release's figures, and what it refuses."""
+
+import json
+
+import pytest
+
+REGIONS = ["north", "south"]
+
+
+@pytest.fixture
+def released(cli):
+    assert cli("run", "small.toml", "-q").code == 0
+
+
+def figures(folder):
+    lines = (folder / "out" / "by_region.csv").read_text().splitlines()
+    return [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
+
+
+@pytest.mark.usefixtures("released")
+def test_one_cell_has_the_interval_that_its_table_has(cli, folder):
+    north, _ = figures(folder)
+    told = json.loads(cli("combine", "--json", "out", 'visits[region="north"]').out)
+    assert told["schema"] == "dprelease/combination/1"
+    assert told["value"] == float(north["visits"])
+    assert told["noise_halfwidth"] == float(north["visits_noise_moe"])
+    assert (told["cells"], told["interval"], told["as_released"]) == (1, "19/20", [])
+    mean = json.loads(cli("combine", "--json", "out", "mean_days[region=north]").out)
+    assert mean["value"] == float(north["mean_days"])
+    assert mean["noise_halfwidth"] == pytest.approx(float(north["mean_days_noise_moe"]), rel=0.05)
+
+
+@pytest.mark.usefixtures("released")
+def test_a_sum_is_that_of_the_table_and_nothing_is_written(cli, folder):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    answer = cli("combine", "out", "sum(visits)")
+    assert answer.code == 0
+    total = sum(int(row["visits"]) for row in figures(folder))
+    assert answer.out.splitlines()[1].startswith(f"  {total:,} ± ".replace("-", "\u2212"))
+    wide = json.loads(cli("combine", "--json", "out", "sum(visits)", "--interval", "0.99").out)
+    usual = json.loads(cli("combine", "--json", "out", "sum(visits)").out)
+    assert wide["noise_halfwidth"] > usual["noise_halfwidth"]
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+REFUSED = {
+    "visits[region=north] + visits[region=north]": "E841",
+    "visits[region=north] + sum(visits)": "E841",
+    "visits[region=north] + mean_days_count[region=north]": "E841",
+    "mean_days[region=north] + mean(mean_days)": "E841",
+    "visits": "E842",
+    "visits[region=atlantis]": "E842",
+    "visits[sex=f]": "E842",
+    "visitors": "E842",
+    "sum(mean_days)": "E843",
+    "visits[region=north] *": "E840",
+    "visits[region=north] * visits[region=south]": "E840",
+    "sum(visits) / 0": "E840",
+    "2 + 2": "E840",
+    "0 * sum(visits)": "E840",
+    "sum(visits) / (visits[region=north] - 2 * visits[region=south])": "E845",
+    "(" * 60 + "1": "E840",
+    "sum(visits) / sum(visits) + 1": "E840",
+    "": "E840",
+}
+
+
+@pytest.mark.usefixtures("released")
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_is_refused(cli, expression):
+    answer = cli("combine", "out", "--", expression)
+    assert answer.code == 2
+    assert answer.err.startswith(REFUSED[expression]), answer.err
+    assert answer.out == ""
+
+
+@pytest.mark.usefixtures("released")
+@pytest.mark.parametrize("level", ["1", "0", "much", "1/0", "0.9999999999"])
+def test_levels_that_are_none(cli, level):
+    assert cli("combine", "out", "sum(visits)", "--interval", level).err.startswith("E846")
+
+
+@pytest.mark.usefixtures("released")
+def test_edited_files_are_refused(cli, folder):
+    table = folder / "out" / "by_region.csv"
+    table.write_text(table.read_text().replace("north", "North"))
+    assert cli("combine", "out", "sum(visits)").err.startswith("E822")
+    report = folder / "out" / "report.json"
+    report.write_text(report.read_text() + " ")
+    assert cli("combine", "out", "sum(visits)").err.startswith("E821")
+    assert cli("combine", "nowhere", "sum(visits)").err.startswith("E820")
+
+
+def with_queries(folder, queries, more=""):
+    spec = folder / "small.toml"
+    head, _, _ = spec.read_text().partition("[[query]]")
+    end = '\n[output]\npath = "out"\n'
+    head = head.replace('name = "small"', 'name = "other"').replace(
+        "epsilon = 1.0", "epsilon = 2.0"
+    )
+    spec.write_text(head + "".join(f"\n[[query]]\n{query}\n" for query in queries) + end + more)
+
+
+def test_suppressed_changed_and_other_figures(cli, folder):
+    with_queries(
+        folder,
+        [
+            'name = "visits"\nstatistic = "count"\nby = ["region"]\nnonnegative = true',
+            'name = "few"\nstatistic = "count"\nby = ["region"]\nwhere = "days > 90"\n'
+            "hide_below = 1_000",
+            'name = "middle"\nstatistic = "median"\ncolumn = "days"',
+            'name = "commonest"\nstatistic = "mode"\ncolumn = "region"',
+        ],
+    )
+    answer = cli("run", "small.toml", "-q")
+    assert answer.code == 0, answer.err
+    assert cli("combine", "out", "few[region=north]").err.startswith("E844")
+    assert cli("combine", "out", "middle").err.startswith("E843")
+    assert cli("combine", "out", "commonest").err.startswith("E842")
+    changed = cli("combine", "out", "sum(visits)")
+    assert "as they were released, before changes after the noise: visits" in changed.out

@@ -1,0 +1,171 @@
+"""The report as PDF: A4, numbered, no word broken or cut, with the sealed figures."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html import unescape
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from pages import needs_pdf
+from report_specs import spec
+
+import dprelease
+from dprelease.errors import ExitCode, Failure
+from dprelease.files.atomic import save_file
+from dprelease.ledger.store import Ledger
+from dprelease.release.payload import from_bytes
+from dprelease.report.formats import is_rendered
+from dprelease.report.rerender import rendered_again
+
+ROOT = Path(__file__).parents[3]
+SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
+A4 = (595.28, 841.89)
+
+
+def run_of(name, folder, entropy, *formats):
+    release = dprelease.load(ROOT / "release_specs" / f"{name}.toml")
+    release = replace(release, report_formats=("json", *formats))
+    return dprelease.run(
+        release, ledger=folder / "ledger.sqlite", output=folder / "out", entropy=entropy
+    )
+
+
+def pages_of(content):
+    from pypdf import PdfReader
+
+    return PdfReader(BytesIO(content)).pages
+
+
+def text_of(content):
+    return "\n".join(page.extract_text() for page in pages_of(content))
+
+
+def words_of(text):
+    """What stands between blanks, marks and underscores: lines may end after an underscore."""
+    return set(re.findall(r"[^\W_]+", text))
+
+
+def words_of_html(page):
+    text = re.sub(r"<style>.*?</style>", " ", page, flags=re.DOTALL).replace("<wbr>", "")
+    return words_of(unescape(re.sub(r"<[^>]*>", " ", text)))
+
+
+@needs_pdf
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", SPECS)
+def test_every_example_has_whole_words_on_numbered_pages_of_a4(name, tmp_path, entropy):
+    run = run_of(name, tmp_path, entropy, "html", "pdf").report["provenance"]["run_id"]
+    content = (tmp_path / "out" / "report.pdf").read_bytes()
+    pages = pages_of(content)
+    for number, page in enumerate(pages, 1):
+        assert [float(side) for side in page.mediabox[2:]] == pytest.approx(A4, abs=0.01)
+        text = page.extract_text()
+        assert f"Page {number} of {len(pages)}" in text
+        assert f"Run {run}" in text
+    numbers = {str(number) for number in range(1, len(pages) + 1)}
+    allowed = words_of_html((tmp_path / "out" / "report.html").read_text()) | numbers
+    assert words_of(text_of(content)) - allowed == {"Page", "Run"}
+
+
+@needs_pdf
+def test_a_broken_word_would_be_seen():
+    assert words_of("depart\nment") - words_of_html("<p>department</p>") == {"depart", "ment"}
+    assert words_of("my_\nname") - words_of_html("<p>my_<wbr>name</p>") == set()
+
+
+def most_right(content):
+    """The farthest place from the left where a piece of text begins, in points."""
+    found = []
+
+    def seen(text, ours, matrix, *_):
+        if text.strip():
+            found.append(ours[0] * matrix[4] + ours[4])
+
+    for page in pages_of(content):
+        page.extract_text(visitor_text=seen)
+    return max(found)
+
+
+@needs_pdf
+def test_names_without_end_are_broken_and_not_cut(planned, published, tmp_path):
+    name, key = "n" * 60, "k" * 300
+    made = spec({"name": name, "statistic": "count", "by": ["region"]})
+    made["columns"]["region"]["keys"] = [key, "south"]
+    made["release"]["title"] = '"</style><script> \\ ' + "t" * 200
+    plan = planned_of(made)
+    for file, content in published(plan).files.items():
+        (tmp_path / file).write_bytes(content)
+    content = rendered_again(str(tmp_path), "pdf")
+    assert most_right(content) < A4[0] - 40
+    together = "".join(text_of(content).split())
+    assert key in together
+    assert name in together
+
+
+def planned_of(made):
+    from dprelease.planning.planner import make_plan
+
+    return make_plan(dprelease.load(made))
+
+
+@needs_pdf
+def test_the_figures_are_the_sealed_ones(tmp_path, entropy):
+    result = run_of("clinic_visits", tmp_path, entropy)
+    text = text_of(rendered_again(str(tmp_path / "out"), "pdf"))
+    with Ledger.open(str(tmp_path / "ledger.sqlite")) as book:
+        payload = book.sealed(result.report["provenance"]["run_id"])
+    (sealed,) = from_bytes(result.plan, payload).noisy.values["visits_by_age"]
+    table = text[text.index("by_age.csv") :]
+    shown = [int(each.replace(",", "")) for each in re.findall(r"([\d,]+) ±", table)]
+    assert len(set(sealed)) == len(sealed) == 8
+    assert shown[: len(sealed)] == list(sealed)
+
+
+@needs_pdf
+def test_another_process_gives_the_same_bytes(tmp_path, entropy):
+    run_of("best_price", tmp_path, entropy, "pdf")
+    out = tmp_path / "out"
+    again = subprocess.run(
+        [sys.executable, "-m", "dprelease", "report", str(out), "--format", "pdf"],
+        env=os.environ | {"PYTHONHASHSEED": "7"}, capture_output=True, check=True,
+    )  # fmt: skip
+    assert again.stdout == (out / "report.pdf").read_bytes()
+    assert again.stderr == b""
+
+
+@needs_pdf
+def test_only_a_pdf_of_ours_is_replaced(tmp_path, entropy):
+    run_of("best_price", tmp_path, entropy, "pdf")
+    content = (tmp_path / "out" / "report.pdf").read_bytes()
+    for number, there in enumerate((content, b"%PDF-1.7\n\xff another's")):
+        file = tmp_path / f"{number}.pdf"
+        file.write_bytes(there)
+        problem = save_file(str(file), content, is_rendered)
+        assert (problem is None) == (there == content)
+        assert file.read_bytes() == there
+
+
+def test_without_the_extra_a_run_is_refused_before_the_charge(tmp_path, entropy, monkeypatch):
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    with pytest.raises(Failure) as refused:
+        run_of("best_price", tmp_path, entropy, "pdf")
+    assert refused.value.exit_code is ExitCode.SPEC
+    (complaint,) = refused.value.complaints
+    assert complaint.code == "E824"
+    assert "pip install 'dprelease[pdf]'" in complaint.hint
+    assert list(tmp_path.iterdir()) == []
+    run_of("best_price", tmp_path, entropy)
+    with pytest.raises(Failure) as refused:
+        rendered_again(str(tmp_path / "out"), "pdf")
+    assert refused.value.complaints[0].code == "E824"
+
+
+def test_a_release_without_a_pdf_imports_nothing_for_it():
+    program = "import sys, dprelease.report.formats as f; f.require(f.DEFAULT_FORMATS)\n"
+    program += "f.prepare(f.DEFAULT_FORMATS); print('weasyprint' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert told.stdout == b"False\n"
