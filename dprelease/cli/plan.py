@@ -28,6 +28,7 @@ Example:
 @click.option(
     "--html", type=click.Path(), metavar="FILE", help="Write the plan as a page, for approval."
 )
+@click.option("--why", is_flag=True, help="Say also why noise and losses are what they are.")
 @OUTSIDE
 @JSON
 @QUIET
@@ -37,15 +38,16 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     period: str | None,
     out: str | None,
     html: str | None,
+    why: bool,
     outside: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
     """Show noise, expected errors and budget; open no data.
 
-    For each query: mechanism, sensitivity, scale of the noise, the error to expect and what it
-    costs; then how the costs are composed and what the ledger would say. Exits with 3 when the
-    ledger would refuse a run.
+    First the total and what the ledger would say; then of each query mechanism, sensitivity, scale
+    of the noise, the error to expect and what it costs. Exits with 3 when the ledger would refuse a
+    run.
     """
     from dprelease.cli.views.ledger import standing_of
     from dprelease.release.saved_plan import digest_of, save
@@ -66,12 +68,14 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
             remark(f"saved    {out}")
     if html is not None:
         from dprelease.cli.report import write_file
-        from dprelease.report.facts.release_facts import approval_of, planned_facts
+        from dprelease.report.facts.approval import approval_of
+        from dprelease.report.facts.release_facts import planned_facts
         from dprelease.report.html.page import render
         from dprelease.report.sections.contents import plan_document
 
         approval = approval_of(planned, digest, ledger)
-        write_file(html, render(plan_document(planned_facts(planned), approval)).encode())
+        facts = planned_facts(planned, standing=approval.ledger)
+        write_file(html, render(plan_document(facts, approval)).encode())
         if not quiet:
             remark(f"written  {html}")
     if as_json:
@@ -79,7 +83,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     elif not quiet:
         from dprelease.cli.views.plan import write_plan
 
-        write_plan(described, ledger)
+        write_plan(described, ledger, why=why)
         for note in planned.notes:
             remark(f"note: {note}")
     if not refusals:

@@ -92,6 +92,17 @@ def _output(pair: Pair) -> Iterator[Change]:
     for field in fields(before.about):
         was, now = (getattr(release.about, field.name) for release in pair.releases)
         yield from changed(field.name, was, now, "", f"release.{field.name}")
+    old_texts, new_texts = _review(before), _review(after)
+    for key in dict.fromkeys([*old_texts, *new_texts]):
+        yield from changed(key, old_texts.get(key), new_texts.get(key), "", key)
+
+
+def _review(release: Release) -> dict[str, str]:
+    review = release.review
+    texts = {field.name: getattr(review, field.name) for field in fields(review)}
+    del texts["attestations"]
+    texts |= {f"attestations.{key}": text for key, text in review.attestations.items()}
+    return {f"review.{key}": text for key, text in texts.items() if text is not None}
 
 
 def _name(stated: StatedName | None) -> str | None:

@@ -46,6 +46,7 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
             "warnings",
             "places",
             "lists",
+            "review",
             "names",
         }
     ),

@@ -64,6 +64,7 @@ from dprelease.model.release import ListFile as ListFile
 from dprelease.model.release import Output as Output
 from dprelease.model.release import Privacy as Privacy
 from dprelease.model.release import Release as Release
+from dprelease.model.release import Review as Review
 from dprelease.model.requests import AggregateRequest as AggregateRequest
 from dprelease.model.requests import Bound as Bound
 from dprelease.model.requests import Dialect as Dialect

@@ -71,6 +71,24 @@ def licence_address(licence: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Review:
+    """The ``[review]`` section: who looked at the release and agreed to it, in their words.
+
+    ``attestations`` are what the reviewer states of hazards that the tool can't check, by the key
+    of each.
+    """
+
+    reviewer: str | None = None
+    role: str | None = None
+    decision: str | None = None
+    date: str | None = None
+    reference: str | None = None
+    legal_basis: str | None = None
+    necessity: str | None = None
+    attestations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Bounding:
     """``[privacy.bounding]``: what is kept of the rows of one unit, for each table.
 
@@ -162,6 +180,7 @@ class Release:
     perturbs: tuple[Perturb, ...] = ()
     lists: tuple[ListFile, ...] = ()
     names: Names = NO_NAMES
+    review: Review = field(default_factory=Review)
 
     def place(self, key: str) -> Place | None:
         """Where the dotted key path stands, or its nearest enclosing table."""

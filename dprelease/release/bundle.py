@@ -38,6 +38,7 @@ from dprelease.output.staging import Content
 from dprelease.output.tables import RecordFile, file_name, write_table
 from dprelease.postprocess.estimate_columns import blank_tables
 from dprelease.release.payload import Sealed
+from dprelease.release.saved_plan import digest_of
 from dprelease.report.facts.json_form import report_json
 from dprelease.report.facts.model import Cap, Charge, ComposedTotals, Ledger, Spent
 from dprelease.report.facts.release_facts import Outcome, build, table_facts
@@ -193,6 +194,7 @@ def _assembled(
         files={table.file: table.sha256 for table in written}
         | {table.file: table.sha256 for table in records},
         tables=tuple(table_facts(table.table, table.file, finish.raw) for table in written),
+        plan_digest=digest_of(plan),
         remarks=(*_remarks(plan, noisy), *finish.remarks),
         records=sealed.records,
     )

@@ -25,11 +25,26 @@ PACKAGES = ("dprelease", "duckdb", "numpy")
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Name the versions of the tool, of Python and of what counted and drew, in order of name."""
-    import platform
-    from importlib.metadata import version
+    """Name the versions of the tool, of Python and of what counted and drew, in order of name.
 
-    numbers = {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}
+    Raises Failure (exit 2) where an installation does not say them.
+    """
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        numbers = {name: version(name) for name in PACKAGES}
+    except PackageNotFoundError as missing:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E321",
+                f"the installation has no metadata of the package {missing.name}, so that a report "
+                "could not say its version",
+                "install dprelease with its packages, such as by pip install dprelease",
+            ),
+        ) from None
+    numbers["python"] = platform.python_version()
     return MappingProxyType(dict(sorted(numbers.items())))
 
 

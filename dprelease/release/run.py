@@ -36,7 +36,7 @@ from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versi
 from dprelease.release.plan import certified_plan, plan_as_charged
 from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import Result
-from dprelease.release.saved_plan import check_approved
+from dprelease.release.saved_plan import check_approved, check_decision
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.report import formats
 from dprelease.spec import load
@@ -95,7 +95,9 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_target(release.output.path, file_names(certified.plan))
+    check_decision(release)
     formats.require(release.report_formats)
+    versions()  # an installation that can't say them is found out before the charge
     if certified.plan.records:
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
@@ -216,7 +218,6 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     # What the plan alone determines is made first: if it fails, no noise was drawn yet.
     prepare(run.plan.steps)
-    versions()
     formats.prepare(run.plan.release.report_formats)
     release = run.plan.release
     bounded = release.privacy.bounding is not None

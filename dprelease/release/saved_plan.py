@@ -4,7 +4,7 @@ A saved plan is the plan in JSON as people read it, with a digest of all that de
 does, spends and publishes: the spec's meaning, the data, snapshot and period it is for, each step's
 mechanism with its exact parameters, how each query is read, the composed loss; ledger, data set and
 caps it is charged under; where and in which form it is published. What is left
-open stands in ``report.facts.release_facts``. A run that is given the file plans anew and compares:
+open stands in ``report.facts.approval``. A run that is given the file plans anew and compares:
 the digest, and then every line of the file, so that what people have read and approved is what is
 run.
 """
@@ -21,10 +21,11 @@ from typing import Any
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.atomic import LARGEST_TEXT, save_file
 from dprelease.ledger.identity import canonical_json, run_id
-from dprelease.model import Plan
+from dprelease.model import Plan, Release
 from dprelease.model.plan_json import plan_json, step_json
+from dprelease.report.facts.approval import held_facts
 from dprelease.report.facts.json_form import to_json
-from dprelease.report.facts.release_facts import held_facts, list_files
+from dprelease.report.facts.release_facts import list_files
 
 SCHEMA = "dprelease/plan/1"
 Parts = dict[str, Any]
@@ -57,6 +58,21 @@ def save(file: str, described: Mapping[str, object]) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if problem := save_file(file, text.encode(), _is_plan):
         raise _refused(f"the plan {file} can't be written: {problem}", "choose another FILE")
+
+
+REFUSED = "refused"
+"""The decision of a reviewer that no run follows."""
+
+
+def check_decision(release: Release) -> None:
+    """Raise Failure (exit 2) where the spec says that its reviewer refused the release."""
+    if release.review.decision == REFUSED:
+        key = "review.decision"
+        message, hint = "the reviewer refused the release", "change it, and have it reviewed again"
+        complaint = Complaint(
+            "E322", f"[review] says that {message}", hint, release.place(key), key
+        )
+        raise Failure(ExitCode.SPEC, complaint)
 
 
 def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:

@@ -46,7 +46,7 @@ class Tiles(NamedTuple):
 
 
 class Status(NamedTuple):
-    """A cell that says how something stands: "pass", "attention" or "attested"."""
+    """A cell that says how something stands: "checked", "stated", "not checked" or "attention"."""
 
     text: str
 

@@ -48,6 +48,16 @@ def written(value: int | float) -> str:
     return number_text(f"{mantissa}e{int(exponent)}")
 
 
+def headline(value: int | float) -> str:
+    """Write a number that is seen first: rounded up at three digits."""
+    return written(shortened(value, 3))
+
+
+def belief_text(share: float) -> str:
+    """Write a belief in percent, with all its digits: it was rounded outward before."""
+    return f"{(Decimal(str(share)) * 100).normalize():f}%"
+
+
 def loss_text(value: Fraction) -> str:
     """Write a loss for a sentence, rounded up where it must be rounded."""
     return written(upward(value))

@@ -7,14 +7,13 @@ from fractions import Fraction
 from dprelease.model import Plan
 from dprelease.planning.planner import what_if
 from dprelease.postprocess.number_text import as_budget
+from dprelease.report.facts.approval import held_facts, left_open
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.model import PlannedLedger
 from dprelease.report.facts.queries import accounting_facts, queries_facts
 from dprelease.report.facts.record_level.wording import record_words
 from dprelease.report.facts.release_facts import (
-    LEFT_OPEN,
-    held_facts,
     list_files,
     record_tables,
 )
@@ -35,7 +34,10 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
         "dataset": release.ledger.dataset,
         **{key: fact for key, fact in to_json(unit_facts(release)).items() if key != "description"},
         "interval": text(release.output.interval),
-        "approval": {"holds": to_json(held_facts(release)), "leaves_open": list(LEFT_OPEN)},
+        "approval": {
+            "holds": to_json(held_facts(release)),
+            "leaves_open": list(left_open(release)),
+        },
         "declared": {
             "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),
             "delta": text(privacy.delta),

@@ -20,6 +20,7 @@ from dprelease.model import (
     Privacy,
     Query,
     Release,
+    Review,
 )
 from dprelease.model.periods import nearly_a_date
 from dprelease.report.formats import DEFAULT_FORMATS, FORMATS
@@ -47,7 +48,12 @@ from dprelease.spec.checks.queries.query import resolve_query
 from dprelease.spec.checks.queries.query_context import QueryContext
 from dprelease.spec.checks.warnings import check_usage, warn_of_bounding
 from dprelease.spec.complaints.wording import listed, show
-from dprelease.spec.schema.sections import OutputSection, ReleaseSection, ReportSection
+from dprelease.spec.schema.review import ReviewSection
+from dprelease.spec.schema.sections import (
+    OutputSection,
+    ReleaseSection,
+    ReportSection,
+)
 from dprelease.spec.schema.structure import Part, Parts
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
@@ -85,6 +91,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     ledger = _ledger(parts, data, base, period)
     output = _output(parts.output, base, period)
     formats = _formats(parts.report)
+    review = _review(parts)
     spec = [("the spec", reporter.file)] if reporter.marks is not None else []
     check_ledger(ledger, data, spec, reporter)
     if output is not None:
@@ -111,6 +118,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         perturbs,
         tuple(lists.files),
         names,
+        review,
     )
 
 
@@ -236,6 +244,20 @@ def _formats(part: Part[ReportSection]) -> tuple[str, ...]:
         elif name in formats[:number]:
             part.complain("E105", f"{show(name)} is named twice", "keep one", "formats", number)
     return formats
+
+
+def _review(parts: Parts) -> Review:
+    part, model = parts.review, parts.review.model
+    if model.reviewer is None and part.sound("reviewer") and part.given(*ReviewSection.KEYS):
+        message, hint = "[review] has no `reviewer`", "say who reviewed the release"
+        part.complain("E110", message, hint, at="key")
+    texts = {key: getattr(model, key) for key in ReviewSection.KEYS if key != "attestations"}
+    stated = {} if model.attestations is None else dict(vars(model.attestations))
+    local = "trust_in_the_local_model"
+    if local in stated and not parts.perturbs:
+        message = f"`{local}` is about record-level tables, and the spec has no [[perturb]]"
+        part.complain("E111", message, "leave it out", "attestations", local)
+    return Review(**texts, attestations=stated)
 
 
 def _list_files(parts: Parts, base: str) -> list[Named]:

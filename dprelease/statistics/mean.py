@@ -19,6 +19,9 @@ class Mean(TwoSums):
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=2)
     compared_with = ("the mean", None)
+    processing = (
+        "Means are read from two noisy sums; they and their counts are post-processing of these."
+    )
 
     def scale(self, query: Query) -> Scale:
         """From the lower bound to the upper one."""

@@ -9,7 +9,7 @@ import pytest
 import dprelease
 from dprelease import Failure, load, plan
 from dprelease.release.saved_plan import check_approved
-from dprelease.report.facts.release_facts import LEFT_OPEN
+from dprelease.report.facts.approval import LEFT_OPEN
 
 
 def save(cli) -> None:
@@ -198,7 +198,7 @@ def test_what_an_approval_leaves_open_is_said(cli, folder):
     held = saved["holds"]
     assert (held["ledger.path"], held["ledger.epsilon_cap"]) == ("dprelease-ledger.sqlite", "2.5")
     assert (held["output.path"], held["report.formats"]) == ("out", ["html", "md", "json"])
-    text = cli("plan", "small.toml").out
+    text = cli("plan", "--why", "small.toml").out
     page = (folder / "plan.html").read_text()
     assert "What an approval leaves open" in page
     for line in LEFT_OPEN:

@@ -99,7 +99,8 @@ def test_the_report_is_rendered_again_to_the_letter(cli, folder, finished):
 
 
 def test_the_plan_says_what_will_be_done_and_how_it_biases(cli, finished):
-    answer = cli("plan", "small.toml")
+    assert "Made to agree" not in cli("plan", "small.toml").out
+    answer = cli("plan", "--why", "small.toml")
     assert answer.code == 0
     said = answer.out.partition("What is done to the figures after the noise\n")[2]
     assert "Made to agree in the tables by_region, overall and by_region_days" in said

@@ -1,15 +1,18 @@
 """``dprelease plan`` through its process."""
 
+import re
+
 import pytest
 
 
 def test_the_table_names_everything_and_fits_80_columns(cli):
-    answer = cli("plan", "small.toml", NO_COLOR="1")
+    answer = cli("plan", "--why", "small.toml", NO_COLOR="1")
     assert answer.code == 0
     for word in ("visits", "mean_days", "count", "mean", "by_region", "laplace", "L1 1", "L1 100",
                  "total    epsilon 1", "1 after a run", "1.5 left of the cap 2.5"):  # fmt: skip
         assert word in answer.out, word
     tables, why = answer.out.split("Why the sensitivity is what it is\n")
+    tables = tables.partition("What is published\n")[2]
     assert max(map(len, tables.splitlines())) <= 80
     assert why.startswith("visits, mean_days: one record more or less changes the sums of ")
     assert all(line == line.rstrip() for line in answer.out.splitlines())
@@ -38,7 +41,7 @@ where = "days > 2"
 
 [output]"""
     spec(("[output]", crossed), ("epsilon = 1.0", "epsilon = 1.2"))
-    answer = cli("plan", "small.toml")
+    answer = cli("plan", "--why", "small.toml")
     assert answer.code == 0
     published, rest = answer.out.split("How it is protected\n")
     assert published.count("\n  crossed ") == 2
@@ -215,3 +218,46 @@ def test_a_period_is_filled_in(cli, spec):
     spec(('path = "small.csv"', 'path = "{period}.csv"'))
     assert cli("plan", "small.toml").code == 2
     assert cli("plan", "--period", "2026-q1", "small.toml").code == 0
+
+
+def test_the_total_and_the_ledger_come_first_and_reasons_when_asked_for(cli):
+    short = cli("plan", "small.toml").out
+    lines = short.splitlines()
+    assert lines[:3] == [
+        "small: one row is protected, add-remove neighbours",
+        "",
+        "total    epsilon 1 (rho 0.463), added as a plain sum",
+    ]
+    assert lines[3].startswith("ledger   ")
+    assert lines[3].endswith('dprelease-ledger.sqlite: "small.csv"')
+    assert lines[4] == "         epsilon 0 spent, 1 after a run, 1.5 left of the cap 2.5"
+    assert short.endswith(
+        "\nWhy noise and losses are so, and what is done to figures: dprelease plan --why\n"
+    )
+    reasons = cli("plan", "--why", "small.toml").out
+    assert reasons.startswith(short.rpartition("Why noise")[0])
+    assert "\nWhy the sensitivity is what it is\n" in reasons
+    assert "--why" not in reasons
+
+
+def test_queries_with_the_same_noise_are_one_row(cli, spec):
+    same = "".join(
+        f'[[query]]\nname = "{name}"\nstatistic = "count"\nby = ["region"]\n'
+        f'where = "days > {more}"\nepsilon = 0.125\nmechanism = "laplace"\n\n'
+        for more, name in enumerate(("first", "second"))
+    )
+    spec(("[output]", f"{same}[output]"), ("epsilon = 1.0", "epsilon = 1.25"))
+    text = cli("plan", "small.toml").out
+    steps = {step["name"]: step for step in cli("plan", "--json", "small.toml").json["steps"]}
+    assert set(steps) == {"visits", "mean_days", "first", "second"}
+    assert steps["first"]["scale"] == steps["second"]["scale"]
+    assert len(re.findall(r"(?m)^ *first, second  ", text)) == 3
+    assert "second" not in text.replace("first, second", "")
+
+
+def test_losses_are_rounded_up_and_what_is_left_down(cli, spec):
+    spec(("epsilon = 0.5", "epsilon = 0.123456"), ("epsilon = 1.0", "epsilon = 0.246912"))
+    text = cli("plan", "small.toml").out
+    assert "total    epsilon 0.247 (" in text
+    assert "epsilon 0 spent, 0.247 after a run, 2.25 left of the cap 2.5" in text
+    assert cli("plan", "--json", "small.toml").json["ledger"]["epsilon_left_after"] == 2.253088

@@ -130,4 +130,4 @@ def test_groups_that_nobody_declared_are_no_plain_pass(cli, folder):
     assert answer.code == 0, answer.err
     hazards = json.loads((folder / "out" / "report.json").read_text())["hazards"]
     (found,) = [each for each in hazards if each["hazard"].startswith("bounds and categories")]
-    assert "the private keys come from the data" in found["note"]
+    assert "The private keys come from the data" in found["note"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec.schema import fields, numbers, query_tables, sections
+from dprelease.spec.schema import fields, numbers, query_tables, review, sections
 from dprelease.spec.schema.section_reader import Choice, Key
 
 KINDS: dict[Callable[[object], object], str] = {
@@ -14,6 +14,7 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.line: "line",
     fields.safe_name: "file-safe name",
     fields.option: "text",
+    fields.day: "date",
     fields.label: "short text",
     fields.labels: "table of short texts",
     fields.licence: "SPDX identifier, or URL",
@@ -37,6 +38,7 @@ KINDS: dict[Callable[[object], object], str] = {
     + ", or table by column",
     fields.weights: "table by column, of numbers above 0",
     fields.truth: "number in (0, 1)",
+    review.read_attestations: "table, see below",
     sections.read_bounding: "table, see below",
     query_tables.read_accuracy: "table, see below",
     query_tables.read_selection: "table, see below",

@@ -33,6 +33,7 @@ from dprelease.model import (
     Privacy,
     Query,
     Release,
+    Review,
     Source,
 )
 from dprelease.release.saved_plan import digest_of
@@ -61,6 +62,11 @@ HELD: dict[tuple[type, str], Change] = {
     (Release, "report_formats"): whole(report_formats=("md",)),
     (Release, "report_language"): whole(report_language="de"),
     (Release, "lists"): whole(lists=(ListFile("keys_file", "days", "days.txt", "0" * 64),)),
+    **{
+        (Review, name): part("review", **{name: "else"})
+        for name in ("reviewer", "role", "legal_basis", "necessity")
+    },
+    (Review, "attestations"): part("review", attestations={"side_channels": "a quiet room"}),
     **{
         (About, name): part("about", **{name: "else"})
         for name in ("title", "curator", "contact", "purpose", "region", "sector", "licence")
@@ -92,6 +98,11 @@ OPEN: dict[tuple[type, str], Change | None] = {
     (Release, "file"): whole(file="/b/spec.toml"),
     (Release, "warnings"): whole(warnings=(Complaint("W1", "a warning"),)),
     (Release, "places"): whole(places={"release": Place("/b/spec.toml", 1, 1)}),
+    # What comes with the signature.
+    **{
+        (Review, name): part("review", **{name: "else"})
+        for name in ("decision", "date", "reference")
+    },
     (About, "approved_by"): part("about", approved_by="the board"),
     # The machine's own paths, of what the spec writes from its own folder on.
     (Source, "pattern"): lambda release: replace(
@@ -134,8 +145,9 @@ def name_of(field: tuple[type, str]) -> str:
 
 def test_nothing_that_the_identity_leaves_out_is_forgotten() -> None:
     left_out = {(kind, name) for kind, names in LEFT_OUT.items() for name in names}
-    left_out -= {(Release, "ledger"), (Release, "output")}
-    left_out |= {(kind, each.name) for kind in (LedgerSettings, Output) for each in fields(kind)}
+    wholes = {"ledger": LedgerSettings, "output": Output, "review": Review}
+    left_out -= {(Release, name) for name in wholes}
+    left_out |= {(kind, each.name) for kind in wholes.values() for each in fields(kind)}
     assert left_out == HELD.keys() | OPEN.keys()
     assert not HELD.keys() & OPEN.keys()
 

@@ -31,7 +31,7 @@ RANGES = {
     "E0": ("spec", "cli", "output.released_tables", "scaffold"),
     "E1": ("spec",),
     "E2": ("spec",),
-    "E3": ("ledger", "planning", "release.saved_plan"),
+    "E3": ("ledger", "planning", "release.saved_plan", "release.payload"),
     "E4": ("engines",),
     "E5": ("engines", "cli.run", "release.single_draw", "release.run"),
     "E6": ("ledger", "release.payload", "local.store"),

@@ -173,6 +173,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.ledger",
         "dprelease.local.cells",
         "dprelease.output",
+        "dprelease.release.saved_plan",
         "dprelease.postprocess.estimate_columns",
         "dprelease.release.payload",
         "dprelease.report",

@@ -18,13 +18,18 @@ from dprelease.errors import Complaint, Place
 if TYPE_CHECKING:
     from rich.table import Table
 
-DIGITS = 5
+DIGITS = 3
 BUDGET_DIGITS = 12
 
 
 def rounded_up(value: object) -> str:
-    """Write a loss, a scale or an error: rounded up at five digits, ``-`` when there is none."""
+    """Write a loss, a scale or an error: rounded up at three digits, ``-`` when there is none."""
     return _written(value, ROUND_CEILING)
+
+
+def rounded_down(value: object) -> str:
+    """Write what is left: rounded down at three digits."""
+    return _written(value, ROUND_FLOOR)
 
 
 def spent_text(value: object) -> str:

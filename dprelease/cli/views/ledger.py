@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dprelease.cli.views.formats import remaining_text, spent_text
+from dprelease.cli.views.formats import remaining_text, rounded_down, rounded_up
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
 from dprelease.ledger.privacy_filter import Caps, Total
@@ -95,7 +95,7 @@ def ledger_lines(ledger: PlannedLedger) -> list[str]:
         over = ledger.delta_after > ledger.delta_cap or not ledger.delta_left_after
         delta = _left(ledger, ledger.delta_cap, ledger.delta_left_after, over) + kept_note(ledger)
     lines = [
-        f"ledger   {ledger.path}",
+        f'ledger   {ledger.path}: "{ledger.dataset}"',
         f"         epsilon {_spent(ledger, ledger.epsilon_spent, ledger.epsilon_after)}{epsilon}",
     ]
     if ledger.delta_after:
@@ -106,7 +106,7 @@ def ledger_lines(ledger: PlannedLedger) -> list[str]:
         now, then = ledger.composed.now.epsilon, ledger.composed.after.epsilon
         lines.append(
             f"         composed: epsilon {_spent(ledger, now, then)} at delta "
-            f"{spent_text(ledger.delta_cap)}{_epsilon_left(ledger, then)}"
+            f"{rounded_up(ledger.delta_cap)}{_epsilon_left(ledger, then)}"
         )
     if ledger.released_at:
         lines.append(f"         already released at {ledger.released_at}: a run is free")
@@ -115,14 +115,27 @@ def ledger_lines(ledger: PlannedLedger) -> list[str]:
     return lines
 
 
+_ADDED = {
+    "basic": "as a plain sum",
+    "mixed": "as zCDP and a plain sum",
+    "zcdp": "as zCDP",
+    "pld": "numerically",
+}
+
+
+def added_up(method: str) -> str:
+    """Say how losses are added up."""
+    return f"added {_ADDED[method]}"
+
+
 def kept_note(ledger: PlannedLedger) -> str:
     """Say what of the delta cap is kept, where something is."""
-    return f" ({spent_text(ledger.delta_kept)} is kept for composing)" if ledger.delta_kept else ""
+    return f" ({rounded_up(ledger.delta_kept)} is kept for composing)" if ledger.delta_kept else ""
 
 
 def _spent(ledger: PlannedLedger, now: Number, then: Number) -> str:
-    after = "" if ledger.already_charged else f", {spent_text(then)} after a run"
-    return f"{spent_text(now)} spent{after}"
+    after = "" if ledger.already_charged else f", {rounded_up(then)} after a run"
+    return f"{rounded_up(now)} spent{after}"
 
 
 def _epsilon_left(ledger: PlannedLedger, after: Number) -> str:
@@ -133,4 +146,4 @@ def _epsilon_left(ledger: PlannedLedger, after: Number) -> str:
 def _left(ledger: PlannedLedger, cap: Number, remaining: Number | None, over: bool) -> str:
     if ledger.refused and over:
         return f", over the cap {remaining_text(cap)}: a run would be refused"
-    return f", {remaining_text(remaining)} left of the cap {remaining_text(cap)}"
+    return f", {rounded_down(remaining)} left of the cap {remaining_text(cap)}"

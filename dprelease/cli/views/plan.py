@@ -1,7 +1,7 @@
-"""A plan for people: tables that fit 80 columns, then the totals.
+"""A plan for people: the total and the ledger, then tables that fit 80 columns.
 
-On a terminal long names are folded, in a pipe lines are as long as they need to be; nothing is
-ever cut off.
+Rows that say the same are one row with the names of all. On a terminal long names are folded, in a
+pipe lines are as long as they need to be; nothing is ever cut off. Reasons are told when asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.cli.console import answer, folded
 from dprelease.cli.views.formats import counted, new_table, rendered, rounded_up
-from dprelease.cli.views.ledger import ledger_lines
+from dprelease.cli.views.ledger import added_up, ledger_lines
 from dprelease.model.queries import column_name
 from dprelease.report.facts.json_form import from_json
 from dprelease.report.facts.record_level.model import RecordColumn, RecordTable
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from dprelease.report.facts.model import PlannedLedger
 
 Facts = Mapping[str, Any]
+Row = tuple[str, tuple[str, ...]]
 
 
-def write_plan(plan: Facts, ledger: PlannedLedger) -> None:
+def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
     """Write the plan, as ``report.plan_json.describe`` gives it, to standard output."""
     steps: Sequence[Facts] = plan["steps"]
     answer(_folded(_unit(plan), 0) + "\n")
+    answer(_folded([*_totals(plan, ledger), *_keys(steps), *_lists(plan)], 9) + "\n")
     percent = float(100 * Fraction(plan["interval"]))
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
     tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
@@ -43,23 +45,25 @@ def write_plan(plan: Facts, ledger: PlannedLedger) -> None:
     if plan.get("what_if"):
         tables.append((_what_if(plan["what_if"], steps, perturbs), ""))
     answer(rendered(tables))
-    if plan.get("strategies"):
-        answer("What is released for queries planned together")
-        said = [" ".join(strategy["explained"]) for strategy in plan["strategies"]]
-        answer(_folded(said, 2) + "\n")
-    if steps:
-        answer("Why the sensitivity is what it is")
-        answer(_folded(_why(steps), 2) + "\n")
-    if said := _finished(steps):
-        answer("What is done to the figures after the noise")
-        answer(_folded(said, 2) + "\n")
-    if perturbs:
-        answer("What one unit loses in tables of records")
-        said = [f"{table.name}: {' '.join(table.explained)}" for table in perturbs]
-        answer(_folded(said, 2) + "\n")
-        answer("What tables of records show without noise")
-        answer(_folded(plan["not_protected"], 2) + "\n")
-    answer(_folded([*_lists(plan), *_totals(plan, ledger)], 9))
+    parts = {"What tables of records show without noise": plan["not_protected"] if perturbs else ()}
+    if why:
+        parts |= {
+            "What is released for queries planned together": [
+                " ".join(strategy["explained"]) for strategy in plan.get("strategies", ())
+            ],
+            "Why the sensitivity is what it is": _why(steps),
+            "What is done to the figures after the noise": _finished(steps),
+            "What one unit loses in tables of records": [
+                f"{table.name}: {' '.join(table.explained)}" for table in perturbs
+            ],
+            "What an approval of a saved plan (-o) leaves open": plan["approval"]["leaves_open"],
+        }
+    said = [f"{heading}\n{_folded(lines, 2)}" for heading, lines in parts.items() if lines]
+    if not why:
+        said.append(
+            "Why noise and losses are so, and what is done to figures: dprelease plan --why"
+        )
+    answer("\n\n".join(said))
 
 
 def _folded(lines: Sequence[str], indent: int) -> str:
@@ -88,8 +92,9 @@ def _what(steps: Sequence[Facts]) -> Table:
         members = [step for step in steps if step["table"] == name]
         cells = members[0]["cells"]
         table.add_row(name, "private keys" if cells is None else counted(cells, "cell"), "")
-        for step in members:
-            table.add_row(f"  {column_name(step['name'])}", _statistic(step), _error(step))
+        rows = [(column_name(step["name"]), (_statistic(step), _error(step))) for step in members]
+        for names, cells in _folded_rows(rows):
+            table.add_row(f"  {names}", *cells)
     return table
 
 
@@ -116,9 +121,12 @@ def _how(steps: Sequence[Facts]) -> Table:
     losses = ("epsilon", "delta") if with_delta else ("epsilon",)
     numbers = ("sensitivity", "scale", *losses)
     table = new_table("How it is protected", ("query", "mechanism"), numbers)
+    rows = []
     for step in steps:
         noise = step["mechanism"], _sensitivity(step), rounded_up(step["scale"])
-        table.add_row(step["name"], *noise, *(_loss(step, loss) for loss in losses))
+        rows.append((step["name"], (*noise, *(_loss(step, loss) for loss in losses))))
+    for names, cells in _folded_rows(rows):
+        table.add_row(names, *cells)
     return table
 
 
@@ -150,31 +158,32 @@ def _what_if(
     if kind == "times":
         title = "Expected error if budgets are multiplied"
     table = new_table(title, ["query" if steps else "table and column"], totals)
+    rows = []
     for step in steps:
         name = step["name"]
-        cells = [
+        cells = (
             "too little" if errors is None else _short(str(errors[name]))
             for errors in (option["errors"] for option in options)
-        ]
-        table.add_row(step["name"], *cells)
-    if perturbs:
-        for name, cells in _record_errors(options, perturbs):
-            table.add_row(name, *cells)
+        )
+        rows.append((name, tuple(cells)))
+    for names, errors in (*_folded_rows(rows), *_record_errors(options, perturbs)):
+        table.add_row(names, *errors)
     return table
 
 
 def _why(steps: Sequence[Facts]) -> list[str]:
     """How the sensitivities follow from the spec: each derivation once."""
-    return _once((step["name"], step["sensitivity"]["derivation"]) for step in steps)
+    said = [(step["name"], (step["sensitivity"]["derivation"],)) for step in steps]
+    return [f"{names}: {why}" for names, (why,) in _folded_rows(said)]
 
 
-def _once(said: Iterable[tuple[str, str]]) -> list[str]:
-    """What is said of queries, each sentence once for all that it is said of."""
-    queries: dict[str, dict[str, list[str]]] = {}
-    for name, sentence in said:
-        names = queries.setdefault(sentence, {})
+def _folded_rows(rows: Iterable[Row]) -> list[Row]:
+    """What is said of queries, each once with the names of all that it is said of."""
+    queries: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for name, cells in rows:
+        names = queries.setdefault(cells, {})
         names.setdefault(column_name(name), []).append(name)
-    return [f"{', '.join(starmap(_named, names.items()))}: {why}" for why, names in queries.items()]
+    return [(", ".join(starmap(_named, names.items())), cells) for cells, names in queries.items()]
 
 
 def _named(query: str, tables: Sequence[str]) -> str:
@@ -184,17 +193,18 @@ def _named(query: str, tables: Sequence[str]) -> str:
 
 def _finished(steps: Sequence[Facts]) -> list[str]:
     """What is done to the figures of each query."""
-    return _once(
-        (step["name"], sentence)
+    said = [
+        (step["name"], (sentence,))
         for step in steps
         for sentence in step.get("finishing", {"explained": ()})["explained"]
-    )
+    ]
+    return [f"{names}: {sentence}" for names, (sentence,) in _folded_rows(said)]
 
 
 def _short(error: str) -> str:
     """The number of an error alone: what it is about stands in the first table."""
     words = error.removeprefix("± ").removeprefix("at most ").removeprefix("± ").split()
-    return words[0].rstrip(";,")
+    return "none" if words[0] == "no" else words[0].rstrip(";,")
 
 
 def _loss(step: Facts, loss: str) -> str:
@@ -239,30 +249,20 @@ def _lists(plan: Facts) -> list[str]:
 def _totals(plan: Facts, ledger: PlannedLedger) -> list[str]:
     total = plan["total"]
     delta = f", delta {rounded_up(total['delta'])}" if total["delta"] else ""
-    plain = f"epsilon {rounded_up(total['basic_epsilon'])}"
-    if total["basic_delta"]:
-        plain += f", delta {rounded_up(total['basic_delta'])}"
+    added = added_up(total["method"])
+    if total["epsilon"] != total["basic_epsilon"] or total["delta"] != total["basic_delta"]:
+        plain = f"; as a plain sum it is epsilon {rounded_up(total['basic_epsilon'])}"
+        with_delta = f", delta {rounded_up(total['basic_delta'])}" if total["basic_delta"] else ""
+        added += plain + with_delta
     if total["advanced_epsilon"] is not None:
-        plain += f"; advanced composition: epsilon {rounded_up(total['advanced_epsilon'])}"
+        added += f"; by advanced composition epsilon {rounded_up(total['advanced_epsilon'])}"
     rho = f" (rho {rounded_up(total['rho'])})" if total["rho"] is not None else ""
-    return [
-        *_keys(plan["steps"]),
-        f"total    epsilon {rounded_up(total['epsilon'])}{delta}{rho}",
-        f"method   {total['method']}; plain addition: {plain}",
-        f"dataset  {plan['dataset']}",
-        *ledger_lines(ledger),
-        *_approval(plan["approval"]),
-    ]
-
-
-def _approval(approval: Facts) -> list[str]:
-    """Say where figures are published, and what run --plan does not check."""
-    held = approval["holds"]
+    held = plan["approval"]["holds"]
     reports = ", ".join(held["report.formats"]) or "none"
     return [
+        f"total    epsilon {rounded_up(total['epsilon'])}{delta}{rho}, {added}",
+        *ledger_lines(ledger),
         f"output   {held['output.path']}: tables as {held['output.format']}, reports: {reports}",
-        "approval of a saved plan (-o) holds a run to all of this, and to the texts of the spec; "
-        f"it leaves open: {'; '.join(approval['leaves_open'])}",
     ]
 
 

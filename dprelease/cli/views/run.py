@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from dprelease.cli.console import answer, answer_json, folded
-from dprelease.cli.views.formats import remaining_text, spent_text
-from dprelease.cli.views.ledger import kept_note, standing_of
+from dprelease.cli.views.formats import remaining_text, rounded_down, rounded_up
+from dprelease.cli.views.ledger import added_up, kept_note, standing_of
 from dprelease.errors import Failure
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.facts.queries import accounting_facts
@@ -87,7 +87,7 @@ def _left(result: Result) -> str:
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
     remaining = [
-        f"{what} {remaining_text(left_after)} of {remaining_text(cap)}{note}"
+        f"{what} {rounded_down(left_after)} of {remaining_text(cap)}{note}"
         for what, cap, left_after, note in (
             ("epsilon", ledger.epsilon_cap, ledger.epsilon_left_after, ""),
             ("delta", ledger.delta_cap, ledger.delta_left_after, kept_note(ledger)),
@@ -99,5 +99,5 @@ def _left(result: Result) -> str:
 
 def _loss(result: Result) -> str:
     loss = result.plan.loss
-    delta = f", delta {spent_text(upward(loss.delta))}" if loss.delta else ""
-    return f"epsilon {spent_text(upward(loss.epsilon))}{delta} ({result.plan.method})"
+    delta = f", delta {rounded_up(upward(loss.delta))}" if loss.delta else ""
+    return f"epsilon {rounded_up(upward(loss.epsilon))}{delta} ({added_up(result.plan.method)})"

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from dprelease.language import say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, near
-from dprelease.report.facts.model import Beliefs
+from dprelease.report.facts.meaning_model import Beliefs
 from dprelease.report.numbers import percent, written
 
 STEP, REACH = 0.25, 6.0

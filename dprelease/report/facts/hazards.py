@@ -1,133 +1,158 @@
 """The privacy hazards that NIST SP 800-226 asks a reviewer to go through, one row each.
 
-``pass``: ruled out by how the tool works or by what the spec declares. ``attention``: somebody
-should look. ``attested``: outside the tool's reach, the curator vouches for it.
+``checked``: the tool rules it out for this release, by how it works or by a check before any data
+is read. ``stated``: people say so in the spec, and the tool can't know. ``not checked``: nobody
+says anything of what the tool can't know. ``attention``: somebody should look.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
 
-from dprelease.model import NoiseFamily, Plan, Release
+from dprelease.language import say
+from dprelease.model import NoiseFamily, Plan, Query, Release, Review
+from dprelease.report.facts.meaning_model import TotalLoss
 from dprelease.report.facts.model import Hazard
-from dprelease.report.numbers import upward, written
+from dprelease.report.numbers import loss_text, shortened, upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views
 
+CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "attention"
 HIGH_EPSILON = 3
-HIGH_DELTA_DENOMINATOR = 100_000
+SMALL_DELTA = Fraction(1, 10**9)
 
 
-Row = tuple[str, str, str]
-"""Hazard, status and note."""
+class Row(NamedTuple):
+    """A hazard, how it stands, and why; ``key`` is its name in ``[review.attestations]``."""
+
+    hazard: str
+    status: str
+    note: str
+    key: str = ""
 
 
-def hazards(release: Release, plan: Plan, records: Sequence[Row] = ()) -> tuple[Hazard, ...]:
-    """Go through the hazards for this release; ``records`` are those of record-level tables."""
+def hazards(
+    plan: Plan, totals: Sequence[TotalLoss], records: Sequence[tuple[str, ...]] = ()
+) -> tuple[Hazard, ...]:
+    """Go through the hazards for this release; ``records`` are those of record-level tables.
+
+    ``totals`` are the losses of the dataset.
+    """
     rows = (
-        *_parameters(release, plan),
-        _declared(release, plan),
+        _size_of_epsilon(plan, totals),
+        _size_of_delta(plan, totals),
+        _unit(plan.release),
+        _repeated(plan),
+        _declared(plan),
         *_built_in(plan),
         *_figure_hazards(plan),
-        *records,
-        *ATTESTED,
+        *(Row(*record) for record in records),
+        *_beyond_the_tool(),
     )
-    return tuple(Hazard(hazard=hazard, status=status, note=note) for hazard, status, note in rows)
+    return tuple(_attested(row, plan.release.review) for row in rows)
+
+
+def _attested(row: Row, review: Review) -> Hazard:
+    """Let a statement of the reviewer stand for what the tool can't check."""
+    text = review.attestations.get(row.key)
+    if text is None:
+        return Hazard(hazard=row.hazard, status=row.status, note=row.note)
+    note = say("{reviewer} states: {text}", reviewer=review.reviewer, text=text)
+    return Hazard(hazard=row.hazard, status=STATED, note=note)
 
 
 def _attention(doubtful: bool) -> str:
-    return "attention" if doubtful else "pass"
+    return ATTENTION if doubtful else CHECKED
+
+
+def _size_of_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+    """What a person may lose is the total of the dataset, in the end its cap."""
+    here = plan.loss.epsilon
+    notes = [say("This release: {epsilon}.", epsilon=loss_text(here))]
+    for total in totals:
+        epsilon = written(shortened(total.epsilon))
+        if total.of == "cap":
+            notes.append(say("If the cap is used up: {epsilon}.", epsilon=epsilon))
+        else:
+            said = say("All releases of the data set so far: {epsilon}.", epsilon=epsilon)
+            notes.append(said)
+    high = max(here, *(Fraction(str(total.epsilon)) for total in totals)) >= HIGH_EPSILON
+    if high:
+        notes.append(say("{n} or more promises little: see the table of beliefs.", n=HIGH_EPSILON))
+    else:
+        notes.append(say("Below {n}: the table of beliefs says what it promises.", n=HIGH_EPSILON))
+    return Row(say("size of epsilon"), _attention(high), " ".join(notes))
+
+
+def _size_of_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+    so_far = [Fraction(str(total.delta or 0)) for total in totals if total.of != "cap"]
+    delta = max(plan.loss.delta, *so_far, Fraction(0))
+    hazard = say("size of delta")
+    if not delta:
+        return Row(hazard, CHECKED, say("Delta is 0."))
+    if delta <= SMALL_DELTA:
+        return Row(hazard, CHECKED, say("Delta is {delta}, at most 1e-9.", delta=loss_text(delta)))
+    note = say(
+        "Delta is {delta}, all releases so far included. It would allow to publish the rows of 1 "
+        "in {n:,} people. It should be at most 1e-9, or far less than 1 in the number of people "
+        "in the data, which the spec does not state.",
+        delta=written(shortened(upward(delta))),
+        n=int(1 / delta),
+    )
+    return Row(hazard, ATTENTION, note)
 
 
 def _unit(release: Release) -> Row:
+    hazard = say("unit of privacy")
     described, column = release.privacy.unit_description, release.privacy.unit_column
     if column is None:
-        said = f"the curator says a row is: {described}"
-        return (
-            "unit of privacy",
-            "attention",
-            "one row is protected: a person with several rows is protected less, see the "
-            f"group table; {said if described else 'the curator has not said what a row is'}",
+        note = say(
+            "One row is protected. A person with several rows is protected less: see the group "
+            "table."
         )
-    said = f"the curator says that is: {described}"
-    return (
-        "unit of privacy",
-        _attention(not described),
-        f'all rows with the same value of "{column}" are protected together; '
-        + (said if described else "the curator has not said what one value stands for"),
-    )
+        if described:
+            sentence = say("The spec says what a row is: {unit}", unit=described)
+        else:
+            sentence = say("The spec does not say what a row is.")
+        return Row(hazard, ATTENTION, f"{note} {sentence}")
+    note = say('All rows with the same value of "{column}" are protected together.', column=column)
+    if described:
+        sentence = say("The spec says what one value stands for: {unit}", unit=described)
+        return Row(hazard, STATED, f"{note} {sentence}")
+    sentence = say("The spec does not say what one value stands for.")
+    return Row(hazard, ATTENTION, f"{note} {sentence}")
 
 
-def _keys(plan: Plan) -> Row:
-    hazard = "groups that appear only when non-empty"
-    thresholds = [
-        f"{step.query.table} from {step.threshold:,} on (delta {written(upward(selection.delta))})"
-        for step in plan.steps
-        if step.threshold is not None and (selection := step.query.key_selection) is not None
-    ]
-    if thresholds:
-        return (
-            hazard,
-            "attention",
-            "keys that no list declares are shown where their noisy count reaches a threshold: "
-            + ", ".join(thresholds)
-            + "; that a key is shown or absent tells of one person's rows no more than epsilon, "
-            "but for a probability of delta",
-        )
-    if plan.reads:
-        note = "every cell of the public domain is published, each with a noise draw of its own"
-        return hazard, "pass", note
-    return hazard, "pass", "nothing is counted by group; each record has a row"
+def _repeated(plan: Plan) -> Row:
+    caps, hazard = plan.release.ledger, say("repeated releases")
+    said = say("A ledger adds up all releases of the data set that are charged to it.")
+    if caps.epsilon_cap is None:
+        return Row(hazard, ATTENTION, f"{said} {say('No cap stops them.')}")
+    if plan.loss.delta and caps.delta_cap is None:
+        return Row(hazard, ATTENTION, f"{said} {say('No cap stops them in delta.')}")
+    return Row(hazard, CHECKED, f"{said} {say('This spec has a cap that stops them.')}")
 
 
-def _parameters(release: Release, plan: Plan) -> Iterator[Row]:
-    caps = release.ledger
-    capped = caps.epsilon_cap is not None and (plan.loss.delta == 0 or caps.delta_cap is not None)
-    large = plan.loss.epsilon >= HIGH_EPSILON
-    delta_large = plan.loss.delta * HIGH_DELTA_DENOMINATOR > 1
-    yield (
-        "size of epsilon",
-        _attention(large),
-        f"{HIGH_EPSILON} or more: the table of beliefs shows how little it promises"
-        if large
-        else f"below {HIGH_EPSILON}; the table of beliefs says what it promises",
-    )
-    yield (
-        "size of delta",
-        _attention(delta_large),
-        "above 1 in 100,000: it would allow to publish somebody's row with that chance"
-        if delta_large
-        else "at most 1 in 100,000",
-    )
-    yield _unit(release)
-    yield (
-        "repeated releases",
-        _attention(not capped),
-        "a ledger adds up all releases of the dataset, "
-        + (
-            "and this release's cap stops it"
-            if capped
-            else f"but no cap stops them{' in delta' if caps.epsilon_cap is not None else ''}"
-        ),
-    )
-
-
-def _declared(release: Release, plan: Plan) -> Row:
+def _declared(plan: Plan) -> Row:
     """Say whether what the spec declares comes with the source that it was taken from."""
-    silent = [
-        column.name
+    hazard, release = say("bounds and categories taken from the data"), plan.release
+    declared = [
+        column
         for column in release.columns.values()
-        if column.source is None
-        and (column.step_chosen or column.grid or column.keys or column.edges)
+        if (column.step_chosen or column.grid or column.keys or column.edges)
         and str(column.type) != "boolean"
     ]
+    sources = [column.source for column in declared if column.source is not None]
+    silent = [column.name for column in declared if column.source is None]
     silent += [
-        f"the candidates and scores of {query.name}"
+        say("the candidates and scores of {query}", query=query.name)
         for query in release.queries
         if query.candidates is not None
     ]
     silent += [
-        f"the bins of {group.column} in {query.name}"
+        say("the bins of {column} in {query}", column=group.column, query=query.name)
         for query in release.queries
         for group in (
             *statistic_of(query.statistic).published(query),
@@ -137,53 +162,174 @@ def _declared(release: Release, plan: Plan) -> Row:
         and (column := release.columns.get(group.column)) is not None
         and column.edges != group.edges
     ]
-    said = "every bound and declared category comes from the spec, with its public source"
-    if silent:
-        said = "no public source is given for: " + ", ".join(dict.fromkeys(silent))
+    notes = []
     if any(step.threshold is not None for step in plan.steps):
-        said += "; the private keys come from the data, through the noise of their counts"
-    return "bounds and categories taken from the data", _attention(bool(silent)), said
+        notes = [say("The private keys come from the data, through the noise of their counts.")]
+    if silent:
+        names = ", ".join(dict.fromkeys(silent))
+        sentence = say("The spec gives no public source for: {names}.", names=names)
+        return Row(hazard, ATTENTION, " ".join([sentence, *notes]))
+    if not sources:
+        sentence = say("The release uses no declared bounds or categories.")
+        return Row(hazard, CHECKED, " ".join([sentence, *notes]))
+    sentence = say(
+        "The spec names a source for every bound and declared category. The tool can't know "
+        "whether they come from there."
+    )
+    return Row(hazard, STATED, " ".join([sentence, *notes]))
+
+
+def _keys(plan: Plan) -> Row:
+    hazard = say("groups that appear only when non-empty")
+    thresholds = [
+        say(
+            "{table} from {n:,} on (delta {delta})",
+            table=step.query.table,
+            n=step.threshold,
+            delta=written(upward(selection.delta)),
+        )
+        for step in plan.steps
+        if step.threshold is not None and (selection := step.query.key_selection) is not None
+    ]
+    if thresholds:
+        note = say(
+            "Keys that no list declares are shown where their noisy count reaches a threshold: "
+            "{thresholds}. That a key is shown or absent tells of one person's rows no more than "
+            "epsilon, but for a probability of delta.",
+            thresholds=", ".join(thresholds),
+        )
+        return Row(hazard, ATTENTION, note)
+    if plan.reads:
+        note = say(
+            "Every cell of the public domain is published, each with a noise draw of its own."
+        )
+        return Row(hazard, CHECKED, note)
+    return Row(hazard, CHECKED, say("Nothing is counted by group. Each record has a row."))
 
 
 def _built_in(plan: Plan) -> Iterator[Row]:
-    exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
-    exact += [f"the number of rows of {step.perturb.name}" for step in plan.records]
-    arithmetic = "exact laws on labels and on a public grid"
-    sensitivity = "a cell's loss follows from its law and bounds; it is"
+    arithmetic = say("Exact laws on labels and on a public grid.")
+    sensitivity = say(
+        "A cell's loss follows from its law and bounds. It is derived again by a second path "
+        "before anything is read."
+    )
     if plan.reads:
-        arithmetic = "exact integer noise on a public grid; integer sums"
-        sensitivity = "derived from the bounds, then"
-    again = "derived again by a second path before anything is read"
-    yield "floating point", "pass", arithmetic
-    yield "sensitivity", "pass", f"{sensitivity} {again}"
+        arithmetic = say("Exact integer noise on a public grid, and integer sums.")
+        sensitivity = say(
+            "It is derived from the bounds, then derived again by a second path before anything "
+            "is read."
+        )
+    yield Row(say("floating point"), CHECKED, arithmetic)
+    yield Row(say("sensitivity"), CHECKED, sensitivity)
     yield _keys(plan)
-    yield "noise truncated or drawn again", "pass", "never done"
-    said = "equal in all neighbouring tables, so published as they are: " + ", ".join(exact)
-    yield "figures without noise", _attention(bool(exact)), said if exact else "none"
+    yield Row(say("noise truncated or drawn again"), CHECKED, say("Never done."))
+    exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
+    exact += [
+        say("the number of rows of {table}", table=step.perturb.name) for step in plan.records
+    ]
+    note = say("Every figure has noise.")
+    if exact:
+        note = say(
+            "Equal in all neighbouring tables, so published as they are: {names}.",
+            names=", ".join(exact),
+        )
+    yield Row(say("figures without noise"), _attention(bool(exact)), note)
 
 
-ATTESTED = (
-    ("side channels", "attested", "how long a run takes is not hidden from its operator"),
-    ("security and access", "attested", "who can read the private table and the machine"),
-    ("data collection and minimisation", "attested", "what was collected, and why"),
-    ("staff who see the data", "attested", "the curator is trusted with the private table"),
-)
+def _beyond_the_tool() -> Iterator[Row]:
+    """What the tool can't check: a text of the reviewer can state it."""
+    for hazard, note, key in (
+        (
+            say("side channels"),
+            say("How long a run takes is not hidden from its operator."),
+            "side_channels",
+        ),
+        (
+            say("security and access"),
+            say("Who can read the private table and the machine."),
+            "security_and_access",
+        ),
+        (
+            say("data collection and minimisation"),
+            say("What was collected, and why."),
+            "data_collection_and_minimisation",
+        ),
+        (
+            say("staff who see the data"),
+            say("They are trusted with the private table."),
+            "staff_who_see_the_data",
+        ),
+    ):
+        yield Row(hazard, NOT_CHECKED, note, key)
 
 
 def _figure_hazards(plan: Plan) -> Iterator[Row]:
     """What the bounding of people and the statistics of this release have."""
     limits = plan.release.privacy.bounding
     if plan.reads and limits is not None:
-        yield (
-            "rows left out by bounding",
-            "attention",
-            f"of one person at most {limits.rows:,} rows in at most {limits.groups:,} groups of a "
-            "table count: figures are too low where people have more, by an amount that is not "
-            "published; the bounds come from the spec, and must not be taken from the data",
+        note = say(
+            "Of one person at most {rows:,} rows in at most {groups:,} groups of a table count. "
+            "Figures are too low where people have more, by an amount that is not published. The "
+            "bounds come from the spec, and must not be taken from the data.",
+            rows=limits.rows,
+            groups=limits.groups,
         )
+        yield Row(say("rows left out by bounding"), ATTENTION, note)
+    if plan.reads:
+        yield _bias(plan)
     interval, subjects = plan.release.output.interval, dict[tuple[int, str, str], list[str]]()
     for step in views(plan):
         for hazard in statistic_of(step.query.statistic).hazards(step, interval):
             subjects.setdefault(hazard[:3], []).append(hazard.subject)
     for (_, title, note), names in sorted(subjects.items()):
-        yield title, "attention", f"{note}: {', '.join(names)}"
+        yield Row(title, ATTENTION, f"{note}: {', '.join(names)}")
+
+
+def _bias(plan: Plan) -> Row:
+    """What moves figures one way, as far as the plan knows."""
+    notes = []
+    if columns := bounded_columns(plan):
+        sentence = "Values outside the bounds count as the nearest bound: {columns}."
+        notes.append(say(sentence, columns=", ".join(columns)))
+    if plan.release.privacy.bounding is not None:
+        notes.append(say("People with many rows count in part."))
+    groups = {
+        group.column
+        for step in views(plan)
+        for group in statistic_of(step.query.statistic).published(step.query)
+        if not (group.total or group.private)
+    }
+    if groups:
+        notes.append(
+            say(
+                "Records without a declared value are left out of tables by {columns}.",
+                columns=", ".join(sorted(groups)),
+            )
+        )
+    if any(step.threshold is not None for step in plan.steps):
+        notes.append(say("Keys of few records are missing."))
+    finishes = [query.finish for query in plan.release.queries]
+    if any(finish.nonnegative for finish in finishes):
+        notes.append(say("Small figures are moved to 0 or more."))
+    if any(finish.publish_if or finish.hide_below is not None for finish in finishes):
+        notes.append(say("Figures that fail a condition are hidden."))
+    if not notes:
+        sentence = say("Nothing in the plan moves figures one way: noise is as often up as down.")
+        return Row(say("bias"), CHECKED, sentence)
+    notes.append(say("No noise interval covers this. It can differ between groups of people."))
+    return Row(say("bias"), ATTENTION, " ".join(notes))
+
+
+def bounded_columns(plan: Plan) -> list[str]:
+    """Name the columns whose values are held within bounds, for some query."""
+    return list(dict.fromkeys(name for step in views(plan) for name in _bounded(step.query)))
+
+
+def _bounded(query: Query) -> Iterator[str]:
+    keys = statistic_of(query.statistic).keys
+    if query.column is not None and keys.numeric:
+        yield query.column.name
+    for part in (query.numerator, query.denominator):
+        if part is not None and part.column is not None:
+            yield part.column.name
+    yield from (axis.column.name for axis in query.curve)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dprelease.report.facts.meaning_model import Meaning
 from dprelease.report.facts.record_level.model import Fact, Number, RecordTable
 from dprelease.report.facts.strategy_model import LinearFigure, StrategyFacts
 
@@ -214,39 +215,6 @@ class Accounting(Fact):
     advanced_epsilon: Number | None
 
 
-class Belief(Fact):
-    """What somebody may believe afterwards who believed ``prior`` before."""
-
-    prior: Number
-    posterior_low: Number
-    posterior_high: Number
-
-
-class Beliefs(Fact):
-    """Beliefs about one thing, before and after."""
-
-    about: str
-    epsilon: Number
-    delta: Number
-    rows: tuple[Belief, ...]
-
-
-class GroupLoss(Fact):
-    """The loss of so many units together."""
-
-    units: int
-    epsilon: Number
-    delta: Number
-
-
-class Meaning(Fact):
-    """What the loss means; ``of`` is "row" or "person"."""
-
-    beliefs: tuple[Beliefs, ...]
-    of: str
-    groups: tuple[GroupLoss, ...]
-
-
 class DataFile(Fact):
     """How the file is read; of Parquet there is only the path."""
 
@@ -290,11 +258,26 @@ class ListFile(Fact):
 
 
 class Hazard(Fact):
-    """A hazard of NIST SP 800-226: "pass", "attention" or "attested", and why."""
+    """A hazard of NIST SP 800-226, how it stands, and why.
+
+    ``status``: "checked" by the tool, "stated" by people in the spec, "not checked", "attention".
+    """
 
     hazard: str
     status: str
     note: str
+
+
+class ReviewFacts(Fact):
+    """Who reviewed the release, and on which grounds it is made, in the words of the spec."""
+
+    reviewer: str | None = None
+    role: str | None = None
+    decision: str | None = None
+    date: str | None = None
+    reference: str | None = None
+    legal_basis: str | None = None
+    necessity: str | None = None
 
 
 class PlanFacts(Fact):
@@ -314,6 +297,7 @@ class PlanFacts(Fact):
     lists: tuple[ListFile, ...] = ()
     processing: tuple[str, ...]
     hazards: tuple[Hazard, ...]
+    review: ReviewFacts | None = None
 
 
 class ColumnNames(Fact):
@@ -439,7 +423,7 @@ class Ledger(Fact):
 
 
 class Provenance(Fact):
-    """The run, its versions, and the hashes of what it published."""
+    """The run, its versions, and the hashes of its plan and of what it published."""
 
     run_id: str
     released_at: str
@@ -448,6 +432,7 @@ class Provenance(Fact):
     versions: Mapping[str, str]
     files: Mapping[str, str]
     interval: str
+    plan: str | None = None
 
 
 class ReportFacts(PlanFacts):

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from dprelease.language import ENGLISH, say
+from dprelease.language import say
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
-    AS_RELEASED,
     AS_WRITTEN,
     Adjacency,
     Column,
     ColumnNames,
-    Expression,
+    Group,
     OutputTable,
     Plan,
     Release,
+    Review,
     StoredTable,
 )
+from dprelease.postprocess.number_text import listing
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.finished import finishing_words
-from dprelease.report.facts.hazards import hazards
+from dprelease.report.facts.hazards import bounded_columns, hazards
+from dprelease.report.facts.meaning_model import Meaning
 from dprelease.report.facts.model import (
-    Approval,
     Basic,
-    Beliefs,
-    Cap,
-    ComposedTotals,
     Composition,
     DataFile,
     Deployment,
@@ -36,15 +34,12 @@ from dprelease.report.facts.model import (
     Ledger,
     LedgerStanding,
     ListFile,
-    Meaning,
     PlanFacts,
-    PlannedLedger,
     PrivacyLoss,
     Provenance,
     PublishedTable,
     ReportFacts,
-    Scalar,
-    Spent,
+    ReviewFacts,
     TableColumn,
 )
 from dprelease.report.facts.model import Column as ColumnFacts
@@ -54,14 +49,14 @@ from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.facts.record_level.wording import record_words, table_words
 from dprelease.report.facts.strategies import strategies_of
 from dprelease.report.facts.units import (
-    beliefs,
+    beliefs_of,
     bounding_words,
     group_privacy,
     protected,
+    total_losses,
     unit_facts,
     unit_of,
 )
-from dprelease.report.names import stated_names
 from dprelease.report.numbers import loss_text, text, upward
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
@@ -77,13 +72,14 @@ class Outcome:
     versions: Mapping[str, str]
     files: Mapping[str, str]  # table file -> sha256
     tables: Sequence[PublishedTable]
+    plan_digest: str | None = None
     remarks: tuple[str, ...] = ()  # on the published figures
     records: Mapping[str, StoredTable] = field(default_factory=dict)
 
 
 def build(plan: Plan, outcome: Outcome) -> ReportFacts:
     """Build the report of a release."""
-    release, planned = plan.release, planned_facts(plan, outcome.records)
+    release, planned = plan.release, planned_facts(plan, outcome.records, outcome.ledger)
     return ReportFacts(
         **{fact.name: getattr(planned, fact.name) for fact in fields(planned)},
         tables=tuple(outcome.tables),
@@ -98,14 +94,23 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
             versions=dict(outcome.versions),
             files=dict(outcome.files),
             interval=text(release.output.interval),
+            plan=outcome.plan_digest,
         ),
         language=release.report_language,
     )
 
 
-def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) -> PlanFacts:
-    """State what is known of a release before any data is opened, and of ``records`` if drawn."""
+def planned_facts(
+    plan: Plan,
+    records: Mapping[str, StoredTable] | None = None,
+    standing: Ledger | LedgerStanding | None = None,
+) -> PlanFacts:
+    """State what is known of a release before any data is opened, and of ``records`` if drawn.
+
+    ``standing`` is where the ledger stands, if that is known.
+    """
     release, local = plan.release, record_words(plan)
+    totals = total_losses(release, standing)
     private = {group.column for step in plan.steps for group in step.query.groups if group.private}
     return PlanFacts(
         deployment=_deployment(release, plan),
@@ -116,9 +121,10 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
         perturb=record_tables(plan, records),
         accounting=accounting_facts(plan),
         meaning=Meaning(
-            beliefs=_beliefs(plan),
+            beliefs=beliefs_of(release.privacy, plan.loss),
             of=unit_of(release.privacy).one,
             groups=group_privacy(plan.loss.epsilon, plan.loss.delta),
+            totals=totals,
         ),
         not_protected=(*_not_protected(release, plan), *local.unprotected),
         data=_data(release),
@@ -132,8 +138,16 @@ def planned_facts(plan: Plan, records: Mapping[str, StoredTable] | None = None) 
             *local.processing,
             *(CSV_LINES if release.data.source.format == "csv" else ()),
         ),
-        hazards=hazards(release, plan, local.hazards),
+        hazards=hazards(plan, totals, local.hazards),
+        review=_review(release),
     )
+
+
+def _review(release: Release) -> ReviewFacts | None:
+    review = release.review
+    if review == Review():
+        return None
+    return ReviewFacts(**{fact.name: getattr(review, fact.name) for fact in fields(ReviewFacts)})
 
 
 def record_tables(
@@ -212,19 +226,6 @@ def _raw(
     return tuple(whole if not decimals else (v if v is None else v / scale for v in whole))
 
 
-def _beliefs(plan: Plan) -> tuple[Beliefs, ...]:
-    """What somebody may come to believe, of each thing that the neighbours speak about.
-
-    Under add-remove, a unit with other contents is two steps away: it is taken out and another
-    one put in. Under replace-one it is one step, and that the unit is there is not protected.
-    """
-    unit = unit_of(plan.release.privacy)
-    if plan.release.privacy.adjacency is Adjacency.REPLACE_ONE:
-        return (beliefs(unit.content, plan.loss, 1),)
-    there = f"{unit.content}, if {'they are' if unit.people else 'it is'} in the table"
-    return beliefs(unit.presence, plan.loss, 1), beliefs(there, plan.loss, 2)
-
-
 def _deployment(release: Release, plan: Plan) -> Deployment:
     about, model = release.about, "central"
     if plan.records:  # noise is added to each record
@@ -278,8 +279,10 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
         "What the spec declares: columns, bounds, groups, filters and the size of the noise.",
         "What is true of people whether or not they are in the table: a pattern that holds for a "
         "whole region can be learnt and applied to anyone there.",
-        "A person with several rows is protected for each row; for all of them together the "
-        "group table applies."
+        say(
+            "A person with several rows is protected less: for all of them together the group "
+            "table applies."
+        )
         if column is None
         else f'A person who is in the table under several values of "{column}" is protected for '
         "each; for all of them together the group table applies.",
@@ -345,17 +348,34 @@ CSV_LINES = (
 )
 
 
+def _groups(plan: Plan) -> Iterator[Group]:
+    """All groups and axes of the queries."""
+    for step in views(plan):
+        yield from step.query.groups
+        if step.query.axis is not None:
+            yield step.query.axis
+
+
 def _figures(plan: Plan) -> list[str]:
     """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
     used = {step.query.statistic for step in views(plan)}
-    said = [
-        "Values outside a column's bounds count as the nearest bound; that biases sums and means "
-        "where many lie outside.",
-        "Values are rounded to the column's step before they are added up.",
-        "Nulls and unreadable values follow the column's `nulls`; values outside the declared "
-        "groups follow `other`, and are left out of the table where there is none.",
-        "Means are read from two noisy sums; they and their counts are post-processing of these.",
-    ]
+    said = []
+    if bounded := bounded_columns(plan):
+        said = [
+            say(
+                "Values of {columns} outside the bounds count as the nearest bound; that biases "
+                "figures where many lie outside.",
+                columns=listing(bounded),
+            ),
+            say("Values are rounded to the column's step first."),
+        ]
+    if bounded or any(group.keys or group.edges for group in _groups(plan)):
+        said.append(
+            say(
+                "Nulls and unreadable values follow the column's `nulls`; values outside the "
+                "declared groups follow `other`, and are left out of the table where there is none."
+            )
+        )
     words = (say(statistic.processing) for name, statistic in STATISTICS.items() if name in used)
     return [*said, *filter(None, dict.fromkeys(words))]
 
@@ -377,87 +397,4 @@ def list_files(release: Release) -> tuple[ListFile, ...]:
             sha256=named.sha256,
         )
         for named in release.lists
-    )
-
-
-LEFT_OPEN = (
-    "what the data hold, and what is charged to the ledger until then",
-    "the machine and the folder: relative paths start at the spec, so that a copy of the spec "
-    "elsewhere has another ledger",
-    "when it is run, and that a charge which a failure has used up is charged again",
-    "[release] approved_by, comments, and the order of keys in the spec",
-)
-
-
-def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
-    """State what an approval of a plan holds a run to, by the names of the spec's keys.
-
-    Paths are as the spec writes them, or as they were given instead: the same on every machine.
-    """
-    about, data, privacy = release.about, release.data, release.privacy
-    ledger, output = release.ledger, release.output
-    path = ledger.path if ledger.written_path is None else ledger.written_path
-    witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
-    caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
-    texts = ("title", "curator", "contact", "purpose", "region", "sector", "licence")
-    language = release.report_language
-    return {
-        "ledger.path": path,
-        "ledger.witness": f"{path}.witness" if witness is None else witness,
-        "ledger.dataset": ledger.dataset,
-        **{f"ledger.{name}": None if cap is None else text(cap) for name, cap in caps.items()},
-        "ledger.disjoint_periods": ledger.disjoint_periods,
-        "data.path": data.written_path,
-        "data.snapshot": data.snapshot,
-        "data.engine": data.engine,
-        "period": release.period,
-        "output.path": output.path if output.written_path is None else output.written_path,
-        "output.format": output.format,
-        "output.interval": text(output.interval),
-        "report.formats": tuple(release.report_formats),
-        **({"report.language": language} if language != ENGLISH else {}),
-        "privacy.unit_description": privacy.unit_description,
-        **{f"release.{name}": getattr(about, name) for name in texts},
-        **_finishes(release),
-        **{stated.key: stated.name for stated in stated_names(release)},
-        **{
-            f"columns.{name}.source": column.source
-            for name, column in release.columns.items()
-            if column.source is not None
-        },
-    }
-
-
-def _finishes(release: Release) -> dict[str, Scalar]:
-    """State what is done to noisy figures, where they are not published as they are."""
-    held: dict[str, Scalar] = {}
-    for query in release.queries:
-        usual = {field.name: getattr(AS_RELEASED, field.name) for field in fields(AS_RELEASED)}
-        for name, value in usual.items():
-            now = getattr(query.finish, name)
-            if now != value:
-                said = now.text if isinstance(now, Expression) else now
-                key = f"query.{query.name}.{name}"
-                held[key] = said if isinstance(said, bool | str) else text(said)
-    return held
-
-
-def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:
-    """State what the page of a plan has beside its facts."""
-    release = plan.release
-    warnings = (*release.warnings, *plan_warnings(plan))
-    return Approval(
-        interval=text(release.output.interval),
-        digest=digest,
-        holds=held_facts(release),
-        leaves_open=LEFT_OPEN,
-        ledger=None
-        if ledger is None
-        else LedgerStanding(
-            before=Spent(epsilon=ledger.epsilon_spent, delta=ledger.delta_spent),
-            after=Spent(epsilon=ledger.epsilon_after, delta=ledger.delta_after),
-            composed=ComposedTotals(before=ledger.composed.now, after=ledger.composed.after),
-            cap=Cap(epsilon=ledger.epsilon_cap, delta=ledger.delta_cap),
-        ),
-        notes=(*plan.notes, *(warning.message for warning in warnings)),
     )

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 
 from dprelease.model import Adjacency, Loss, Privacy, Release
-from dprelease.report.facts.model import Belief, Beliefs, Bounding, GroupLoss, PrivacyUnit
+from dprelease.report.facts.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
+from dprelease.report.facts.model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
+from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import upward
 
 NEIGHBOURS = {
@@ -156,10 +159,80 @@ def together(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, 
     return epsilon * steps, min(1.0, float(delta) * grown)
 
 
+NO_PROTECTION = (0.999, 0.01)
+"""From a belief above the first, or a delta from the second on, a bound promises nothing."""
+
+
 def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
-    """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1)."""
+    """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1).
+
+    And the belief about all of them that 50% before may become.
+    """
     rows = []
     for size in GROUPS:
         grown, failing = together(epsilon, delta, size)
-        rows.append(GroupLoss(units=size, epsilon=upward(grown), delta=failing or 0))
+        high = _belief_up(float(grown))
+        rows.append(
+            GroupLoss(
+                units=size,
+                epsilon=upward(grown),
+                delta=failing or 0,
+                posterior_high=high,
+                protected=high <= NO_PROTECTION[0] and failing < NO_PROTECTION[1],
+            )
+        )
     return tuple(rows)
+
+
+def _belief_up(epsilon: float) -> float:
+    """The greatest belief after 50% before, rounded up: near 1, to two digits of what is missing.
+
+    What is less than 1e-12 is not missing.
+    """
+    missing = 1 / (1 + math.exp(min(epsilon, 700.0)))
+    if missing >= 0.01:
+        return math.ceil((1 - missing) * 1e4) / 1e4
+    return float(1 - Context(prec=2, rounding=ROUND_FLOOR).create_decimal(f"{missing:.12f}"))
+
+
+def beliefs_of(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
+    """What somebody may come to believe, of each thing that the neighbours speak about.
+
+    Under add-remove, a unit with other contents is two steps away: it is taken out and another
+    one put in. Under replace-one it is one step, and that the unit is there is not protected.
+    """
+    unit = unit_of(privacy)
+    if privacy.adjacency is Adjacency.REPLACE_ONE:
+        return (beliefs(unit.content, loss, 1),)
+    there = f"{unit.content}, if {'they are' if unit.people else 'it is'} in the table"
+    return beliefs(unit.presence, loss, 1), beliefs(there, loss, 2)
+
+
+def total_losses(
+    release: Release, standing: Ledger | LedgerStanding | None
+) -> tuple[TotalLoss, ...]:
+    """State the loss of all releases of the dataset, this one included, and that of its cap.
+
+    ``standing`` is where its ledger stands, None where that is not known. What is held against
+    the caps counts: plain sums, or composed where that is less.
+    """
+    settings = release.ledger
+    if standing is None:
+        spent, caps = None, (settings.epsilon_cap, settings.delta_cap)
+        cap = Cap(
+            epsilon=None if caps[0] is None else upward(caps[0]),
+            delta=None if caps[1] is None else upward(caps[1]),
+        )
+    else:
+        spent = standing.after if standing.composed is None else standing.composed.after
+        cap = standing.cap
+    totals = [] if spent is None else [_total(release, "so far", spent.epsilon, spent.delta)]
+    if cap.epsilon is not None:
+        totals.append(_total(release, "cap", cap.epsilon, cap.delta))
+    return tuple(totals)
+
+
+def _total(release: Release, of: str, epsilon: Number, delta: Number | None) -> TotalLoss:
+    loss = Loss(Fraction(str(epsilon)), Fraction(str(delta or 0)))
+    about = beliefs_of(release.privacy, loss)
+    return TotalLoss(of=of, epsilon=epsilon, delta=delta, beliefs=about)

@@ -76,7 +76,7 @@ def _escaped(value: Cell) -> Html:
     if isinstance(value, Html):
         return value
     if isinstance(value, Status):
-        return tag("span", value.text, class_=f"status {value.text}")
+        return tag("span", value.text, class_=f"status {value.text.replace(' ', '-')}")
     if isinstance(value, Link):
         return tag("a", value.text, href=value.address)
     return Html(clean(value if isinstance(value, str) else written(value)))

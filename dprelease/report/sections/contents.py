@@ -19,6 +19,7 @@ from dprelease.report.sections.hazards import hazards_section
 from dprelease.report.sections.how_to_read import errata_section, how_to_read_section
 from dprelease.report.sections.noise import noise_section
 from dprelease.report.sections.provenance import approval_section, provenance_section
+from dprelease.report.sections.summary import summary_section
 
 ORIGIN = "Written by dprelease from the spec, the ledger and released values only."
 
@@ -53,6 +54,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
         "Privacy plan, for approval: no data was opened",
         tuple(_basics(facts)),
         (
+            summary_section(facts, approval.digest),
             guarantee_section(facts, released=False),
             meaning_section(facts),
             *_records(facts, level),
@@ -68,6 +70,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
 
 def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
     level = float(facts.provenance.interval) * 100
+    yield summary_section(facts, facts.provenance.plan)
     yield guarantee_section(facts, released=True)
     yield meaning_section(facts)
     if facts.queries:

@@ -1,29 +1,45 @@
-"""Hazards gone through: what NIST SP 800-226 asks, and how it stands here."""
+"""The privacy checklist: what NIST SP 800-226 asks, and how it stands here."""
 
 from __future__ import annotations
 
+from dprelease.language import say
 from dprelease.report.document import Paragraph, Section, Status, Table
 from dprelease.report.facts.model import PlanFacts
+
+OLD = {"pass": "checked", "attested": "not checked"}
+"""Words of the versions 0.1 and 0.2: nobody attested what they called so."""
+
+
+def status_of(status: str) -> str:
+    """Give the status of a hazard in today's words."""
+    return OLD.get(status, status)
 
 
 def hazards_section(facts: PlanFacts) -> Section:
     """Go through the hazards of NIST SP 800-226."""
-    statuses = [row.status for row in facts.hazards]
-    passed, attention, attested = map(statuses.count, ("pass", "attention", "attested"))
+    statuses = [status_of(row.status) for row in facts.hazards]
+    title = say("Privacy checklist (NIST SP 800-226)")
+    counts = say(
+        "Checked by the tool, for it rules the hazard out: {checked}. Stated in the spec, and the "
+        "tool can't know: {stated}. Not checked by anybody: {unchecked}. To be looked at: "
+        "{attention}.",
+        checked=statuses.count("checked"),
+        stated=statuses.count("stated"),
+        unchecked=statuses.count("not checked"),
+        attention=statuses.count("attention"),
+    )
+    rows = zip(facts.hazards, statuses, strict=True)
     return Section(
         "hazards",
-        "Hazards gone through",
-        "Hazards",
+        title,
+        say("Checklist"),
         (
-            Paragraph(
-                f"After NIST SP 800-226. Passed: {passed}; to be looked at: {attention}; attested "
-                f"by the curator, for they are outside the tool's reach: {attested}."
-            ),
+            Paragraph(counts),
             Table(
                 "hazard-table",
-                "Hazards of NIST SP 800-226",
-                ("hazard", "status", "note"),
-                tuple((row.hazard, Status(row.status), row.note) for row in facts.hazards),
+                title,
+                (say("hazard"), say("status"), say("note")),
+                tuple((row.hazard, Status(status), row.note) for row, status in rows),
             ),
         ),
     )

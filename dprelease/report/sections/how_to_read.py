@@ -157,9 +157,10 @@ def errata_words(facts: ReportFacts) -> Iterator[str]:
     """Say what is no error, whom to tell of one, what a correction costs and how to know it."""
     basic, provenance = facts.deployment.basic, facts.provenance
     beyond = 100 * (1 - Decimal(provenance.interval))
-    yield (
-        "Noise is no error, and is never corrected: in up to "
-        f"{beyond.normalize():f} of 100 releases a figure is off by more than its noise interval."
+    yield say(
+        "The added noise is deliberate. It is not an error and will not be corrected: in up to "
+        "{n} of 100 releases a figure is off by more than its noise interval.",
+        n=Decimal(f"{beyond.normalize():f}"),
     )
     yield (
         f"{_whom(basic)} Ask there too whether there are corrections, and where they are listed: "
@@ -187,10 +188,10 @@ def errata_words(facts: ReportFacts) -> Iterator[str]:
 
 def _whom(basic: Basic) -> str:
     if basic.contact:
-        return f"Errors are to be told to {basic.contact}, the contact of this release."
+        return say("Report errors to {contact}.", contact=basic.contact)
     if basic.data_curator:
-        return f"The spec names no contact: errors are to be told to {basic.data_curator}."
-    return "The spec names no contact: errors are to be told to whoever published these files."
+        return say("Report errors to {contact}.", contact=basic.data_curator)
+    return say("The spec names no contact. Report errors to whoever published these files.")
 
 
 def _spent(facts: ReportFacts) -> str:

@@ -52,6 +52,8 @@ def _origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     for name, value in (("snapshot", provenance.snapshot), ("period", provenance.period)):
         if value:
             yield name, value
+    if provenance.plan is not None:
+        yield say("digest of the plan"), provenance.plan
     yield say("dataset in the ledger"), ledger.dataset
     yield say("entry in the ledger"), str(ledger.entry)
     if ledger.hash is not None:

@@ -46,6 +46,17 @@ def line(value: object) -> str:
     return checked
 
 
+def day(value: object) -> str:
+    """Read a day, as a date or as a text such as 2026-03-31; it comes as that text."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    try:
+        return date.fromisoformat(option(value)).isoformat()
+    except ValueError:
+        message, hint = f"{show(value)} is no day", "write a date such as 2026-03-31"
+        raise Refused(message, hint, "E103") from None
+
+
 LONGEST_LABEL = 200
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from dprelease.report.formats import FORMATS
-from dprelease.spec.schema import fields, numbers, query_tables, sections
+from dprelease.spec.schema import fields, numbers, query_tables, review, sections
 from dprelease.spec.schema.section_reader import Choice, Key, Section
 from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, SECTIONS
 from dprelease.statistics.base import SpecKeys
@@ -70,6 +70,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.decimals: {"type": "integer", "minimum": 0, "maximum": numbers.PLACES},
     fields.licence: {"type": "string", "pattern": f"^({fields.LICENCE})$"},
     fields.option: {"type": "string"},
+    fields.day: {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
     fields.flag: {"type": "boolean"},
     fields.texts: {"type": "array", "items": {"type": "string"}},
     fields.names: _NAMES | {"minItems": 1},
@@ -121,6 +122,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     },
     fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
     fields.truth: _QUANTILE,
+    review.read_attestations: _ref(review.AttestationsSection),
     sections.read_bounding: _ref(sections.BoundingSection),
     query_tables.read_accuracy: _ref(query_tables.AccuracySection),
     query_tables.read_selection: _ref(query_tables.SelectionSection),
@@ -151,6 +153,7 @@ def spec_schema() -> Fragment:
             },
             "query": _several(sections.QuerySection),
             "postprocess": _ref(sections.PostprocessSection),
+            "review": _ref(review.ReviewSection),
             "perturb": _several(sections.PerturbSection),
             "output": _ref(sections.OutputSection),
             "report": _ref(sections.ReportSection),

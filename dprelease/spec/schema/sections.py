@@ -54,6 +54,7 @@ from dprelease.spec.schema.query_tables import (
     read_half,
     read_selection,
 )
+from dprelease.spec.schema.review import AttestationsSection, ReviewSection
 from dprelease.spec.schema.section_reader import Choice, Key, Section, nested
 from dprelease.statistics.registry import STATISTICS
 
@@ -442,6 +443,6 @@ class ReportSection(Section, header="[report]"):
 SECTIONS: tuple[type[Section], ...] = (
     ReleaseSection, DataSection, PrivacySection, BoundingSection, LedgerSection, ColumnSection,
     QuerySection, AccuracySection, SelectionSection, PartSection, PostprocessSection,
-    PerturbSection, OutputSection, ReportSection,
+    PerturbSection, OutputSection, ReportSection, ReviewSection, AttestationsSection,
 )  # fmt: skip
 """All of them, in the order of the reference."""

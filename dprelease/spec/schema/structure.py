@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 from dprelease.spec.complaints.places import Path, dotted
 from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter, Spot
 from dprelease.spec.complaints.wording import nearest, show
+from dprelease.spec.schema.review import ReviewSection
 from dprelease.spec.schema.section_reader import NOT_YET, Finding, Missing, SectionType, Unknown
 from dprelease.spec.schema.sections import (
     ColumnSection,
@@ -29,7 +30,7 @@ from dprelease.spec.schema.sections import (
 T = TypeVar("T")
 _SECTIONS = (
     "release", "data", "privacy", "ledger", "columns", "query", "postprocess", "perturb", "output",
-    "report",
+    "report", "review",
 )  # fmt: skip
 _LATER_SECTIONS = frozenset({"derived"})
 
@@ -85,6 +86,7 @@ class Parts(NamedTuple):
     ledger: Part[LedgerSection]
     output: Part[OutputSection]
     report: Part[ReportSection]
+    review: Part[ReviewSection]
     columns: Mapping[str, Part[ColumnSection]]
     queries: tuple[Part[QuerySection], ...]
     postprocess: Part[PostprocessSection]
@@ -102,6 +104,7 @@ def read_sections(tree: Mapping[str, object], reporter: Reporter) -> Parts:
         _section(LedgerSection, tree, "ledger", reporter),
         _section(OutputSection, tree, "output", reporter),
         _section(ReportSection, tree, "report", reporter),
+        _section(ReviewSection, tree, "review", reporter),
         _columns(tree.get("columns"), reporter),
         _queries(tree, reporter),
         _section(PostprocessSection, tree, "postprocess", reporter),

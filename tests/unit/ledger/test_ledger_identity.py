@@ -37,6 +37,7 @@ from dprelease.model import (
     Quantity,
     Query,
     Release,
+    Review,
     Source,
 )
 
@@ -221,6 +222,12 @@ SAME = {
     "output": replace(a_release(), output=Output("/b/out", "parquet", Fraction(1, 2))),
     "reports": replace(a_release(), report_formats=("html",)),
     "language": replace(a_release(), report_language="de"),
+    "review": replace(
+        a_release(),
+        review=Review(
+            "A", "dpo", "approved", "2026-01-01", "12", "law", "need", {"side_channels": "s"}
+        ),
+    ),
     "list files": replace(a_release(), lists=(ListFile("keys_file", "region", "k.txt", "0"),)),
     "warnings": replace(a_release(), warnings=(Complaint("W1", "no cap"),)),
     "places": replace(a_release(), places={"release": Place("/a/spec.toml", 2, 1)}),
@@ -363,7 +370,8 @@ def test_every_field_left_out_exists() -> None:
 def test_every_field_is_tried_above() -> None:
     # A new field of the model must be put on one of the two lists on purpose.
     tried = {
-        Release: 16,
+        Release: 17,
+        Review: 8,
         About: 9,
         Data: 4,
         Source: 3,

@@ -14,8 +14,9 @@ import pytest
 
 from dprelease.errors import Failure
 from dprelease.model import OutputTable, Plan
+from dprelease.report.facts.approval import approval_of
 from dprelease.report.facts.json_form import report_from_json, to_json
-from dprelease.report.facts.release_facts import approval_of, planned_facts
+from dprelease.report.facts.release_facts import planned_facts
 from dprelease.report.formats import FORMATS, rendered, require
 from dprelease.report.html.page import render
 from dprelease.report.sections.contents import plan_document

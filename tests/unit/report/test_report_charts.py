@@ -15,9 +15,8 @@ from dprelease.report.charts.budget import budget_chart, ledger_chart, paid, spe
 from dprelease.report.charts.figures import figure_chart, figures_of
 from dprelease.report.charts.noises import dots_chart, error_chart, falling, has_dots, twenty
 from dprelease.report.charts.svg import Drawing, cut, linear, near, short
+from dprelease.report.facts.meaning_model import Belief, Beliefs
 from dprelease.report.facts.model import (
-    Belief,
-    Beliefs,
     Cap,
     Charge,
     Column,

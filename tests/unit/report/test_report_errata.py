@@ -33,9 +33,9 @@ def test_a_correction_is_another_release_and_spends_again(made):
 @pytest.mark.parametrize(
     ("contact", "curator", "said"),
     [
-        ("dpo@a.example", "Agency", "told to dpo@a.example, the contact of this release."),
-        (None, "Agency", "names no contact: errors are to be told to Agency."),
-        (None, None, "names no contact: errors are to be told to whoever published these files."),
+        ("dpo@a.example", "Agency", "Report errors to dpo@a.example."),
+        (None, "Agency", "Report errors to Agency."),
+        (None, None, "names no contact. Report errors to whoever published these files."),
     ],
 )
 def test_whom_to_tell_is_what_the_spec_says(made, contact, curator, said):
@@ -48,9 +48,9 @@ def test_page_and_markdown_have_it_and_texts_are_escaped(made):
     page = html_of(report, {})
     assert '<h2 id="errata">Errors and corrections</h2>' in page
     assert '<a href="#errata">' in page
-    assert "told to &lt;b&gt;`*me*`&lt;/b&gt;, the contact" in page
+    assert "Report errors to &lt;b&gt;`*me*`&lt;/b&gt;." in page
     text = rendered_as(report, {}, "md").decode()
     assert "## Errors and corrections\n\n- " in text
-    assert "told to \\<b\\>\\`\\*me\\*\\`\\</b\\>, the contact" in text
+    assert "Report errors to \\<b\\>\\`\\*me\\*\\`\\</b\\>." in text
     whole = f"{rendered_as(made.report, {}, 'md').decode()}\n"
     assert all(f"\n- {line}\n" in whole for line in errata_words(report_from_json(made.report)))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dprelease.model import Loss
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed, places_for
 from dprelease.postprocess.number_text import number, plus_minus
-from dprelease.report.facts.model import Belief
+from dprelease.report.facts.meaning_model import Belief
 from dprelease.report.facts.units import beliefs, group_privacy, posterior
 from dprelease.report.markdown.page import cell
 from dprelease.report.numbers import root, text, upward, written

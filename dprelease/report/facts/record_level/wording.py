@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from dprelease.language import say
 from dprelease.model import Mechanism, PerturbedColumn, Plan, RecordStep
 from dprelease.postprocess.number_text import listing
 from dprelease.report.facts.record_level.model import (
@@ -22,7 +23,7 @@ from dprelease.report.facts.record_level.model import (
 )
 from dprelease.report.numbers import loss_text, percent, shortened, text, upward, written
 
-Row = tuple[str, str, str]
+Row = tuple[str, ...]
 
 MECHANISM_WORDS = {
     Mechanism.RANDOMIZED_RESPONSE: "randomised response: a label for the label of each record",
@@ -146,19 +147,23 @@ def _processing(plan: Plan) -> Iterator[str]:
 
 
 def _hazards(plan: Plan) -> Iterator[Row]:
-    """Give hazard, status and note of what record-level tables have."""
+    """Give hazard, status and note of what record-level tables have, and its key."""
     tables = _tables(plan)
     yield (
-        "trust in the local model",
-        "attested",
-        f"{tables}: noise is added record by record, so that readers and keepers of the table need "
-        "not be trusted; but the true table was in the hands of whoever ran dprelease, as in the "
-        "central model",
+        say("trust in the local model"),
+        "not checked",
+        say(
+            "{tables}: noise is added record by record, so that readers and keepers of the table "
+            "need not be trusted; but the true table was in the hands of whoever ran dprelease, as "
+            "in the central model",
+            tables=tables,
+        ),
+        "trust_in_the_local_model",
     )
     yield (
-        "amplification by shuffling",
-        "pass",
-        "rows are in a random order, and no smaller epsilon is claimed for that",
+        say("amplification by shuffling"),
+        "checked",
+        say("rows are in a random order, and no smaller epsilon is claimed for that"),
     )
     many = _many_rows(plan)
     equal = "it is equal in all neighbouring tables"
@@ -169,7 +174,7 @@ def _hazards(plan: Plan) -> Iterator[Row]:
         )
     yield (
         "number of records",
-        "attention" if many else "pass",
+        "attention" if many else "checked",
         f"{tables}: published without noise, as {equal}",
     )
     if plan.release.privacy.unit_column is not None:

@@ -1,0 +1,97 @@
+"""A review from the plan to the publication: who approved which digest, and what is run of it."""
+
+import json
+
+REVIEW = """
+[review]
+reviewer = "A. Person"
+role = "data protection officer"
+
+[review.attestations]
+side_channels = "Runs start at night, and nobody watches them."
+"""
+DECIDED = """reviewer = "A. Person"
+decision = "approved"
+date = 2026-03-31
+reference = "file 12/2026"
+"""
+END = ('[output]\npath = "out"\n', f'[output]\npath = "out"\n{REVIEW}')
+
+
+def report(folder):
+    return json.loads((folder / "out" / "report.json").read_text())
+
+
+def test_the_digest_that_was_signed_stands_in_what_is_published(cli, folder, spec):
+    spec(END)
+    assert cli("plan", "-q", "-o", "plan.json", "--html", "plan.html", "small.toml").code == 0
+    digest = json.loads((folder / "plan.json").read_text())["digest"]
+    assert digest in (folder / "plan.html").read_text()
+    # the decision comes after the plan, and leaves it as it is
+    spec(END, ('reviewer = "A. Person"\n', DECIDED))
+    answer = cli("run", "-q", "--plan", "plan.json", "small.toml")
+    assert answer.code == 0, answer.err
+    assert report(folder)["provenance"]["plan"] == digest
+    assert report(folder)["review"]["decision"] == "approved"
+    page = (folder / "out" / "report.html").read_text()
+    assert digest in page
+    assert "A. Person, data protection officer; approved on 2026-03-31" in page
+    # and also where the files are written again, without the plan
+    assert cli("run", "-q", "small.toml").code == 0
+    assert report(folder)["provenance"]["plan"] == digest
+
+
+def test_an_approved_plan_holds_what_its_reviewer_attests(cli, spec):
+    spec(END)
+    assert cli("plan", "-q", "-o", "plan.json", "small.toml").code == 0
+    spec(END, ("nobody watches", "somebody watches"))
+    answer = cli("run", "-q", "--plan", "plan.json", "small.toml")
+    assert answer.code == 2
+    assert "review.attestations.side_channels" in answer.err
+
+
+def test_another_review_is_the_same_release_at_no_cost(cli, folder, spec):
+    assert cli("run", "-q", "small.toml").code == 0
+    figures, run = (folder / "out" / "by_region.csv").read_bytes(), report(folder)
+    spec(END)
+    answer = cli("run", "small.toml")
+    assert "nothing was spent" in answer.out
+    assert (folder / "out" / "by_region.csv").read_bytes() == figures
+    again = report(folder)
+    assert again["provenance"]["run_id"] == run["provenance"]["run_id"]
+    assert again["ledger"] == run["ledger"]
+    assert again["review"]["reviewer"] == "A. Person"
+    (row,) = [row for row in again["hazards"] if row["hazard"] == "side channels"]
+    assert row["status"] == "stated"
+
+
+def test_what_was_refused_is_planned_and_never_run(cli, folder, spec):
+    spec(END, ('reviewer = "A. Person"\n', 'reviewer = "A. Person"\ndecision = "refused"\n'))
+    assert cli("plan", "-q", "small.toml").code == 0
+    answer = cli("run", "small.toml")
+    assert (answer.code, "E322" in answer.err) == (2, True)
+    assert "small.toml" in answer.err
+    assert not (folder / "out").exists()
+    assert not (folder / "dprelease-ledger.sqlite").exists()
+
+
+def test_a_change_of_the_review_is_told_by_diff(cli, spec):
+    spec(END, name="old.toml")
+    spec(END, ("data protection officer", "statistician"), ("at night", "by day"), name="new.toml")
+    told = cli("diff", "old.toml", "new.toml").out
+    assert "review.role" in told
+    assert "review.attestations.side_channels" in told
+
+
+def test_an_installation_without_its_metadata_charges_nothing(probe, cli, folder):
+    broken = """
+import importlib.metadata as metadata
+def missing(name):
+    raise metadata.PackageNotFoundError(name)
+metadata.version = missing
+"""
+    answer = probe(broken, "run", "small.toml")
+    assert (answer.code, answer.out) == (2, "")
+    assert "E321 the installation has no metadata of the package" in answer.err
+    assert cli("run", "-q", "small.toml").code == 0
+    assert len(report(folder)["ledger"]["history"]) == 1

@@ -1,0 +1,241 @@
+"""The privacy checklist: what the tool checked, what people state, what nobody looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pages import html_of
+from report_specs import PEOPLE, SELECTED, spec
+
+from dprelease.model import Plan
+from dprelease.planning.planner import make_plan
+from dprelease.report.facts.json_form import from_json, to_json
+from dprelease.report.facts.model import LedgerStanding, PlanFacts
+from dprelease.report.facts.release_facts import planned_facts
+from dprelease.report.sections.guarantee import guarantee_section, meaning_section
+from dprelease.report.sections.hazards import hazards_section
+from dprelease.spec import load
+
+COUNT = {"statistic": "count", "by": ["region"]}
+MEAN = {"statistic": "mean", "column": "days"}
+BEYOND = {
+    "side channels", "security and access", "data collection and minimisation",
+    "staff who see the data",
+}  # fmt: skip
+SPENT = {"epsilon": 0, "delta": 0}
+
+
+def made(*queries: dict[str, Any], cap: float | None = 2, **sections: Any) -> Plan:
+    raw = spec(*(queries or (COUNT,)), **sections.pop("privacy", {}))
+    raw["ledger"] = {} if cap is None else {"epsilon_cap": cap}
+    for name, section in sections.items():
+        raw[name] = section | raw.get(name, {}) if isinstance(section, dict) else section
+    return make_plan(load(raw))
+
+
+def facts_of(plan: Plan, so_far: dict[str, Any] | None = None, **cap: Any) -> PlanFacts:
+    standing = None
+    if so_far is not None:
+        totals = {"before": SPENT, "after": so_far}
+        caps = {"epsilon": 2, "delta": None} | cap
+        standing = from_json(LedgerStanding, {**totals, "composed": totals, "cap": caps})
+    return planned_facts(plan, standing=standing)
+
+
+def rows(facts: PlanFacts) -> dict[str, Any]:
+    return {row.hazard: row for row in facts.hazards}
+
+
+def tiles(facts: PlanFacts) -> dict[str, str]:
+    parts = guarantee_section(facts, released=True).parts
+    (told,) = [part for part in parts if hasattr(part, "tiles")]
+    return {tile.label: str(tile.figure) for tile in told.tiles}
+
+
+def test_what_nobody_attested_is_not_checked_and_counted():
+    facts = facts_of(made())
+    assert {name for name, row in rows(facts).items() if row.status == "not checked"} == BEYOND
+    assert tiles(facts)["The tool cannot check these:"] == "4"
+    said = hazards_section(facts)
+    assert said.title == "Privacy checklist (NIST SP 800-226)"
+    assert "Not checked by anybody: 4." in said.parts[0].text
+
+
+def test_a_text_of_the_reviewer_states_it_and_says_who():
+    review = {"reviewer": "A. Person", "attestations": {"side_channels": "a locked room"}}
+    facts = facts_of(made(review=review))
+    row = rows(facts)["side channels"]
+    assert (row.status, row.note) == ("stated", "A. Person states: a locked room")
+    assert tiles(facts)["The tool cannot check these:"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("query", "privacy"),
+    [
+        (COUNT, {}),
+        (MEAN, PEOPLE),
+        (COUNT | SELECTED, {"delta": 1e-6}),
+        ({"statistic": "max", "column": "days"}, {}),
+    ],
+)
+def test_a_status_is_one_of_four_words(published, query, privacy):
+    report = published(made(query, privacy=privacy)).report
+    words = {row["status"] for row in report["hazards"]}
+    assert words <= {"checked", "stated", "not checked", "attention"}
+    page = html_of(report, {})
+    assert 'class="status not-checked">not checked<' in page
+    assert "attested" not in page
+
+
+def test_reports_of_older_versions_attest_nothing_either():
+    old = to_json(facts_of(made()))
+    for row in old["hazards"]:
+        row["status"] = {"not checked": "attested", "checked": "pass"}.get(row["status"], "pass")
+    facts = from_json(PlanFacts, old)
+    assert "Not checked by anybody: 4." in hazards_section(facts).parts[0].text
+    assert tiles(facts)["The tool cannot check these:"] == "4"
+
+
+@pytest.mark.parametrize(
+    ("so_far", "cap", "status"),
+    [(1, 2, "checked"), (1, 2.99, "checked"), (1, 3, "attention"), (3, None, "attention")],
+)
+def test_the_size_of_epsilon_is_that_of_all_releases_and_of_the_cap(so_far, cap, status):
+    plan = made(cap=cap)
+    row = rows(facts_of(plan, {"epsilon": so_far, "delta": 0}, epsilon=cap))["size of epsilon"]
+    assert row.status == status
+    assert f"All releases of the data set so far: {so_far}." in row.note
+    assert ("If the cap is used up" in row.note) == (cap is not None)
+
+
+def test_a_plan_knows_the_cap_without_a_ledger():
+    assert rows(facts_of(made(cap=5)))["size of epsilon"].status == "attention"
+    assert rows(facts_of(made(cap=2)))["size of epsilon"].status == "checked"
+
+
+def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
+    facts = facts_of(made(cap=10), {"epsilon": 4, "delta": 0}, epsilon=10)
+    so_far, cap = facts.meaning.totals
+    assert [(each.of, each.epsilon, each.delta) for each in facts.meaning.totals] == [
+        ("so far", 4, 0),
+        ("cap", 10, None),
+    ]
+    assert [table.epsilon for table in so_far.beliefs] == [4, 8]
+    assert [table.rows[2].posterior_high for table in cap.beliefs] == [1, 1]
+    assert tiles(facts)["epsilon of all releases of the data set so far"] == "4"
+    assert tiles(facts)["epsilon if the cap is used up"] == "10"
+    parts = meaning_section(facts).parts
+    (table,) = [part for part in parts if getattr(part, "name", "") == "totals"]
+    assert table.rows[0] == ("This release", "1", "0", "73.11%", "88.08%")
+    assert table.rows[1][1:] == ("4", "0", "98.21%", "99.97%")
+    assert table.rows[2][:3] == ("If the cap is used up", "10", "no cap")
+
+
+@pytest.mark.parametrize(
+    ("delta", "status"),
+    [(0, "checked"), (1e-9, "checked"), (2e-9, "attention"), (1e-5, "attention")],
+)
+def test_the_size_of_delta(delta, status):
+    gauss = COUNT | {"mechanism": "gaussian", "delta": delta} if delta else COUNT
+    row = rows(facts_of(made(gauss)))["size of delta"]
+    assert row.status == status
+    if delta == 1e-5:
+        assert "the rows of 1 in 100,000 people" in row.note
+
+
+def test_a_small_delta_after_large_ones_is_not_small():
+    row = rows(facts_of(made(), {"epsilon": 1, "delta": 1e-6}))["size of delta"]
+    assert row.status == "attention"
+
+
+def test_a_source_is_stated_for_the_tool_cannot_know():
+    hazard = "bounds and categories taken from the data"
+    assert rows(facts_of(made()))[hazard].status == "stated"
+    silent = {"stars": {"type": "integer", "lower": 1, "upper": 5}}
+    raw = spec(COUNT)
+    raw["columns"] |= silent
+    row = rows(facts_of(make_plan(load(raw))))[hazard]
+    assert (row.status, "no public source for: stars" in row.note) == ("attention", True)
+    raw["columns"] = {}
+    del raw["query"][0]["by"]
+    assert rows(facts_of(make_plan(load(raw))))[hazard].status == "checked"
+
+
+def test_the_most_that_odds_change_is_for_what_is_feared_most():
+    """Under add-remove another row is two steps away: e^2 for what a row says, not e."""
+    odds = tiles(facts_of(made()))[
+        "most that odds change: what the row says, if it is in the table"
+    ]
+    assert odds == "\u00d7 7.39"
+    replaced = tiles(facts_of(made(privacy={"adjacency": "replace-one"})))
+    assert replaced["most that odds change: what the row says"] == "\u00d7 2.72"
+
+
+def test_groups_have_beliefs_and_lose_protection():
+    facts = facts_of(made(privacy={"unit_description": "one visit"}))
+    section = meaning_section(facts)
+    (table,) = [part for part in section.parts if getattr(part, "name", "") == "groups"]
+    assert [row[3:] for row in table.rows] == [
+        ("73.11%", ""),
+        ("88.08%", ""),
+        ("99.34%", ""),
+        ("99.9955%", "no protection"),
+    ]
+    gauss = COUNT | {"mechanism": "gaussian", "delta": 1e-5}
+    delta = facts_of(made(gauss)).meaning.groups
+    assert [row.protected for row in delta] == [True, True, True, False]
+    assert delta[-1].delta > 0.01 > delta[-2].delta
+
+
+def test_beliefs_are_about_the_unit():
+    rows_only = meaning_section(facts_of(made(privacy={"unit_description": "one visit"})))
+    assert rows_only.title == "What that means for one row"
+    assert rows_only.parts[0].text.startswith(
+        "A row is one visit. Somebody believes something of a row"
+    )
+    assert "A person with several rows is protected less" in str(rows_only.parts)
+    people = meaning_section(facts_of(made(privacy=PEOPLE)))
+    assert people.title == "What that means for one person"
+    assert "several rows" not in str(people.parts)
+
+
+def test_half_widths_that_are_computed_from_noisy_figures_were_not_fixed():
+    def fixed(*queries: dict[str, Any]) -> str:
+        facts = facts_of(made(*queries, cap=9))
+        return next(part.text for part in guarantee_section(facts, released=True).parts[2:])
+
+    assert "So are the half-widths of q." in fixed(COUNT)
+    both = fixed(COUNT, MEAN | {"name": "m"})
+    assert "The half-widths of m are computed from noisy figures." in both
+    assert "So are the half-widths of q." in both
+    ratio = {
+        "statistic": "ratio",
+        "numerator": {"column": "days"},
+        "denominator": {"column": "stars"},
+    }
+    for query in (MEAN, {"statistic": "variance", "column": "stars"}, ratio):
+        assert "fixed before any data was read" in fixed(query)
+        assert "half-widths of q are computed" in fixed(query)
+    assert "So are the groups" not in fixed(MEAN)
+
+
+def test_processing_is_only_what_this_release_does():
+    count = " ".join(facts_of(made({"statistic": "count"})).processing)
+    for word in ("bound", "Means", "Nulls", "step"):
+        assert word not in count
+    assert "Means" not in " ".join(
+        facts_of(made({"statistic": "sum", "column": "days"})).processing
+    )
+    mean = " ".join(facts_of(made(MEAN)).processing)
+    assert "Values of days outside the bounds count as the nearest bound" in mean
+    assert "Means are read from two noisy sums" in mean
+
+
+def test_bias_names_what_moves_figures_one_way():
+    bias = rows(facts_of(made({"statistic": "count"})))["bias"]
+    assert bias.status == "checked"
+    said = rows(facts_of(made(MEAN | {"by": ["region"]}, privacy=PEOPLE)))["bias"]
+    assert said.status == "attention"
+    for words in ("nearest bound: days", "tables by region", "many rows count in part"):
+        assert words in said.note
