@@ -214,9 +214,9 @@ SUFFIXES = {
     "": "the figure with noise, or the name chosen",
     "_noise_moe": "half-width of its noise interval; of a name, by how much its score may fall "
     "short of the best one's",
-    "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure (of a "
-    "quantile, where the ranks are more than a tenth of a count beside it); `suppressed` where the "
-    "spec has it hidden; `bounded` in place of `ok` where limits on a unit's rows can cut it",
+    "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure. Of a "
+    "quantile: where the ranks are more than a tenth of a count beside it. `suppressed` where the "
+    "spec has it hidden. `bounded` in place of `ok` where limits on a unit's rows can cut it",
     "_low": "lower end of its noise interval, within what is possible",
     "_high": "upper end of its noise interval, within what is possible",
     "_count": "the number of values behind it, for free",
