@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,8 +11,8 @@ import click
 
 import dprelease
 from dprelease.cli.app import FORM, OUTSIDE, PERIOD, SAME_AS_JSON
-from dprelease.cli.console import answer, answer_json, paint
-from dprelease.cli.views.formats import annotation, marked, spent_text
+from dprelease.cli.console import answer, answer_json, folded, paint
+from dprelease.cli.views.formats import annotation, marked, rounded_up, spent_text
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
     elif form == "github":
         _tell_github(pair.new, new, changes)
     else:
-        for change in changes:
-            kind = paint(f"{change.kind:<9}", STYLES[change.kind], sys.stdout)
-            answer(f"{kind}{_words(change)}")
-        answer(summary)
+        _tell_text(changes)
+        answer(folded(summary, sys.stdout, 2))
+        if changes:
+            answer(_counts(changes))
     return code
 
 
@@ -112,29 +112,59 @@ def _summary(new: Plan, changes: Sequence[Change], weaker: bool, again: bool) ->
         verdict = "nothing has changed"
     if again:
         return f"{verdict}; it is the same release, and costs nothing where the old one was run"
-    return f"{verdict}; it is another release: a run is charged epsilon {_number(new.loss.epsilon)}"
+    return f"{verdict}; it is another release: a run is charged epsilon {_shown(new.loss.epsilon)}"
+
+
+def _tell_text(changes: Sequence[Change]) -> None:
+    """A line for each change, and one table for the errors of all queries."""
+    from dprelease.diff.changes import EXPECTED_ERROR
+
+    errors = [change for change in changes if change.what.endswith(f": {EXPECTED_ERROR}")]
+    for change in changes:
+        if change not in errors:
+            line = folded(f"{change.mark} {_words(change)}", sys.stdout, 4)
+            answer(paint(line[0], STYLES[change.kind], sys.stdout) + line[1:])
+    if errors:
+        from dprelease.cli.views.formats import new_table, rendered
+
+        table = new_table("", ("query", f"{EXPECTED_ERROR} before", "after"))
+        table.title = None
+        for change in errors:
+            name = change.what.removeprefix("query ").removesuffix(f": {EXPECTED_ERROR}")
+            table.add_row(name, _shown(change.old), _shown(change.new))
+        answer(f"\n{rendered([(table, '')])}")
+
+
+def _counts(changes: Sequence[Change]) -> str:
+    """How many changes there are of each kind, as the last line."""
+    kinds = [{"+": "added", "-": "removed"}.get(change.mark, change.kind) for change in changes]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
 
 
 def _words(change: Change) -> str:
+    """What was and is, and why it matters; of a thing that is new or gone what it is."""
     was, now = _shown(change.old), _shown(change.new)
     if was == now:  # a figure differs in a digit that is not shown
+        was, now = (_shown(value, spent_text) for value in (change.old, change.new))
+    if was == now:
         was, now = str(change.old), str(change.new)
-    why = f" ({change.why})" if change.why else ""
-    return f"{change.what}: {was} -> {now}{why}"
+    kind = "" if change.kind == "changed" else str(change.kind)
+    why = ": ".join(word for word in (kind, change.why) if word)
+    note = f" ({why})" if why and why not in {"added", "removed"} else ""
+    if change.mark != "~":
+        return f"{change.what}: {now if change.mark == '+' else was}{note}"
+    colon = "" if isinstance(change.new, Fraction | int) else ":"
+    return f"{change.what}{colon} {was} -> {now}{note}"
 
 
-def _shown(value: Value) -> str:
+def _shown(value: Value, written: Callable[[object], str] = rounded_up) -> str:
     if value is None:
         return "none"
     if isinstance(value, Fraction):
-        return _number(value)
+        from dprelease.report.numbers import upward
+
+        return written(upward(value))
     return "".join(char if char.isprintable() else " " for char in str(value))
-
-
-def _number(value: Fraction) -> str:
-    from dprelease.report.numbers import upward
-
-    return spent_text(upward(value))
 
 
 def _tell_github(new: Plan, file: str, changes: Sequence[Change]) -> None:
@@ -150,6 +180,7 @@ def _facts(new: Plan, change: Change) -> dict[str, object]:
     place = new.release.place(change.key)
     return {
         "kind": str(change.kind),
+        "mark": change.mark,
         "what": change.what,
         "old": upward(change.old) if isinstance(change.old, Fraction) else change.old,
         "new": upward(change.new) if isinstance(change.new, Fraction) else change.new,

@@ -17,6 +17,7 @@ Facts = Mapping[str, Fact]
 """What is stated of one thing, by name, in the order of telling; a tuple is a public list."""
 
 MOST = 12
+EXPECTED_ERROR = "expected error"
 _CLAIM = "public, and not taken from the data?"
 _WHY = {"bounds": _CLAIM}
 
@@ -31,7 +32,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was, what is, and why that matters; ``key`` is where it stands in the new spec."""
+    """What was, what is, and why that matters; ``key`` is where it stands in the new spec.
+
+    ``mark`` is + for a thing that is new, - for one that is gone.
+    """
 
     kind: Kind
     what: str
@@ -39,6 +43,7 @@ class Change:
     new: Value
     why: str = ""
     key: str = ""
+    mark: str = "~"
 
 
 class Pair(NamedTuple):
@@ -105,6 +110,7 @@ def items_changed(  # noqa: PLR0913, PLR0917 - what is compared, and the words o
             yield Change(
                 Kind.OTHER, what, was and was.summary, now and now.summary,
                 added if was is None else removed, now.key if now else section,
+                "+" if was is None else "-",
             )  # fmt: skip
         else:
             for fact in dict.fromkeys((*was.facts, *now.facts)):

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dprelease.diff.changes import (
+    EXPECTED_ERROR,
     MOST,
     Change,
     Facts,
@@ -147,7 +148,7 @@ def _queries(plan: Plan) -> dict[str, Item]:
         facts = _query(stated, query, plan.release.columns)
         of = f" of {stated['column']}" if stated["column"] else ""
         by = f" by {facts['by']}" if facts["by"] else ""
-        summary = f"{query.statistic}{of}{by}, expected error {stated['expected_error']}"
+        summary = f"{query.statistic}{of}{by}, {EXPECTED_ERROR} {stated['expected_error']}"
         items[query.name] = Item(f"query[{numbers[query.name]}]", summary, facts)
     return items
 
@@ -189,7 +190,7 @@ def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column
         "epsilon": Fraction(stated["epsilon_exact"]),
         "delta": Fraction(str(stated["delta"])),
         "sensitivity": ", ".join(norms),
-        "expected error": stated["expected_error"],
+        EXPECTED_ERROR: stated["expected_error"],
         "threshold": None  # from what noisy count on a private key is shown
         if threshold is None
         else f"at least {threshold['at_least']:,} {threshold['counts']}",

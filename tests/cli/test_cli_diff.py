@@ -230,8 +230,8 @@ def test_figures_are_numbers_and_differ_where_they_are_shown(cli, spec):
     spec(OPEN, (FIRST, FIRST.replace("0.5", "0.500000000002")), name="new.toml")
     answer = cli("diff", "old.toml", "new.toml")
     assert answer.code == 1
-    was, now = answer.out.splitlines()[0].removeprefix("weaker   epsilon: ").split(" -> ")
-    assert was != now
+    was, now = answer.out.splitlines()[0].removeprefix("~ epsilon ").split(" -> ")
+    assert was != now.removesuffix(" (weaker)")
     spec(("epsilon_cap = 2.5", "epsilon_cap = 25000"), name="new.toml")
     told = cli("diff", "--json", "small.toml", "new.toml").json
     assert (told["changes"][0]["old"], told["changes"][0]["new"]) == (2.5, 25000)
@@ -243,15 +243,45 @@ def test_text_is_plain_and_says_what_a_run_costs(cli, spec):
     answer = cli("diff", "small.toml", "new.toml")
     assert (answer.code, answer.err) == (1, "")
     lines = answer.out.splitlines()
-    assert lines[0] == "weaker   epsilon: 1 -> 1.25"
-    figures = "± 0.301 at 1,000 values -> ± 0.241 at 1,000 values"
-    assert f"changed  query mean_days: expected error: {figures}" in lines
-    assert lines[-1] == (
+    assert lines[0] == "~ epsilon 1 -> 1.25 (weaker)"
+    table = lines.index("query      expected error before    after")
+    assert lines[table + 2 : table + 5] == [
+        "visits     ± 5                      ± 4",
+        "mean_days  ± 0.301 at 1,000 values  ± 0.241 at 1,000 values",
+        "",
+    ]
+    assert "expected error" not in "".join(lines[:table])
+    assert lines[-2] == (
         "the guarantee is weaker; it is another release: a run is charged epsilon 1.25"
     )
+    kinds = [
+        change["kind"] for change in cli("diff", "--json", "small.toml", "new.toml").json["changes"]
+    ]
+    assert lines[-1] == f"1 weaker, {kinds.count('changed')} changed"
     same = cli("diff", "small.toml", "small.toml")
     assert same.code == 0
     assert same.out.startswith("nothing has changed; it is the same release")
+
+
+def test_queries_that_come_and_go_are_marked_and_counted(cli, spec):
+    spec(('name = "visits"', 'name = "stays"'), ("one visit", "one stay"), name="new.toml")
+    answer = cli("diff", "small.toml", "new.toml")
+    marked = [line for line in answer.out.splitlines() if line.startswith(("+ ", "- "))]
+    assert marked == [
+        "- query visits: count by region, expected error ± 5",
+        "+ query stays: count by region, expected error ± 5",
+    ]
+    assert answer.out.splitlines()[-1] == "1 changed, 1 removed, 1 added"
+    told = cli("diff", "--json", "small.toml", "new.toml").json["changes"]
+    assert [change["mark"] for change in told] == ["~", "-", "+"]
+
+
+def test_figures_have_three_digits_where_these_differ(cli, spec):
+    spec(OPEN, (FIRST, FIRST.replace("0.5", "0.123456")), name="old.toml")
+    spec(OPEN, (FIRST, FIRST.replace("0.5", "0.2345678")), name="new.toml")
+    lines = cli("diff", "old.toml", "new.toml").out.splitlines()
+    assert lines[0] == "~ epsilon 0.624 -> 0.735 (weaker)"
+    assert cli("diff", "--json", "old.toml", "new.toml").json["changes"][0]["new"] == 0.7345678
 
 
 def test_github_marks_stand_at_the_lines_of_the_new_spec(cli, spec):
@@ -259,7 +289,8 @@ def test_github_marks_stand_at_the_lines_of_the_new_spec(cli, spec):
     answer = cli("diff", "--format", "github", "small.toml", "new.toml")
     assert (answer.code, answer.err) == (1, "")
     assert answer.out.splitlines() == [
-        "::error file=new.toml,line=16,col=15,title=weaker%3A epsilon_cap::epsilon_cap: 2.5 -> 3",
+        "::error file=new.toml,line=16,col=15,title=weaker%3A epsilon_cap::"
+        "epsilon_cap 2.5 -> 3 (weaker)",
         "::notice file=new.toml,line=11,col=20,title=changed%3A unit_description::"
         "unit_description: one visit -> 100%25, a:b (is it still the same unit?)",
     ]

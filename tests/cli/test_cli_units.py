@@ -68,7 +68,7 @@ def test_several_descriptions_of_one_unit_are_told(cli, spec, folder, two):
 def test_a_change_of_how_a_unit_is_computed_is_weaker(cli, two):
     answer = cli("diff", "small.toml", "homes.toml")
     assert answer.code == 1
-    assert "weaker   unit: as the column was defined -> as it is now (who counts" in answer.out
+    assert "~ unit: as the column was defined -> as it is now (weaker: who counts" in answer.out
     assert "worked out otherwise (expression); the losses can't be compared" in answer.out
     back = json.loads(cli("diff", "--json", "homes.toml", "small.toml").out)
     assert back["weaker"] is True
@@ -90,9 +90,9 @@ NO_HEADER = 'path = "small.csv"\nheader = false\nnames = ["region", "days", "uid
     [
         (
             ("[columns.region]", '[columns.uid]\ntype = "string"\nnulls = "-"\n\n[columns.region]'),
-            "weaker   rows without a unit: left out -> one unit together",
+            "~ rows without a unit: left out -> one unit together (weaker: ",
         ),
-        (("add-remove", "replace-one"), "weaker   adjacency: add-remove -> replace-one"),
+        (("add-remove", "replace-one"), "~ adjacency: add-remove -> replace-one (weaker: "),
     ],
 )
 def test_what_becomes_part_of_a_definition_is_no_other_reading(cli, spec, change, told):

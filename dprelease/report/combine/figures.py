@@ -61,6 +61,7 @@ class Share(NamedTuple):
 class Figures(NamedTuple):
     """A published column. ``rows`` are the labels of its cells, ``values`` None where suppressed.
 
+    ``labels`` are what people read of those of the first group, if anything else.
     ``raw``: they are from before changes after the noise. ``unit`` is that of the last decimal.
     Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
     their noise. ``rounding`` is how far rounding may have moved a published one.
@@ -74,6 +75,8 @@ class Figures(NamedTuple):
     values: tuple[Fraction | None, ...]
     raw: bool
     unit: Fraction
+    title: str
+    labels: Mapping[str, str]
     terms: tuple[Term, ...] | None = None
     rounding: Fraction = Fraction(0)
     share: Share | None = None
@@ -108,7 +111,8 @@ class Published:
         """Every published figure, in the order of the tables."""
         made: list[Figures] = []
         for described in self._facts.tables:
-            made.extend(self._of_table(described, self._tables[described.file]))
+            if described.file in self._tables:
+                made.extend(self._of_table(described, self._tables[described.file]))
         return tuple(made)
 
     @cached_property
@@ -136,8 +140,13 @@ class Published:
     def _of_table(self, described: PublishedTable, table: OutputTable) -> Iterator[Figures]:
         queries = {query.name: query for query in self._facts.queries}
         keys = [column for column in table.columns if column.kind == "key"]
-        rows = tuple(zip(*([_label(v) for v in key.values] for key in keys), strict=True))
+        labels_of = ([_label(value) for value in key.values] for key in keys)
+        rows = tuple(zip(*labels_of, strict=True)) if keys else ((),)
         raws = {column.name: column.raw for column in described.columns}
+        names = {column.name: column.names for column in described.columns if column.names}
+        titles = {name: given.title for name, given in names.items() if given.title}
+        first = names.get(keys[0].name) if keys else None
+        labels = (first and first.labels) or {}
         counts: dict[str, Figures] = {}
         made: list[Figures] = []
         for column in table.columns:
@@ -155,10 +164,12 @@ class Published:
                 column.name,
                 query,
                 groups,
-                rows or ((),),
+                rows,
                 values,
                 raw,
                 Fraction(1, 10**column.decimals),
+                titles.get(column.name, column.name),
+                labels,
             )
             figures = self._with_terms(figures, linear.get(column.name))
             if figures.name.endswith("_count") and figures.terms is not None:

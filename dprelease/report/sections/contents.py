@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dprelease.language import say
 from dprelease.model import OutputTable
 from dprelease.model.release import contact_address, licence_address
+from dprelease.report.combine.figures import Published
 from dprelease.report.dcat import citation, dataset
 from dprelease.report.document import Document, Link, Section
 from dprelease.report.facts.model import Approval, PlanFacts, ReportFacts
@@ -19,7 +20,9 @@ from dprelease.report.sections.hazards import hazards_section
 from dprelease.report.sections.how_to_read import errata_section, how_to_read_section
 from dprelease.report.sections.noise import noise_section
 from dprelease.report.sections.provenance import approval_section, provenance_section
+from dprelease.report.sections.quotable import quotable_section
 from dprelease.report.sections.summary import summary_section
+from dprelease.report.sections.use_figures import use_section
 
 ORIGIN = "Written by dprelease from the spec, the ledger and released values only."
 
@@ -75,7 +78,10 @@ def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> I
     yield meaning_section(facts)
     if facts.queries:
         yield figures_section(tables, level, facts.deployment.basic.title)
+        published = Published(facts, tables)
+        yield from filter(None, [quotable_section(published, level)])
         yield how_to_read_section(facts)
+        yield from filter(None, [use_section(facts, published, level)])
     yield errata_section(facts)
     yield from _records(facts, level)
     if facts.queries:

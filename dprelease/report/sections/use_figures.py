@@ -1,0 +1,97 @@
+"""How to use the figures, with this release's own: sums, differences, shares and weighted means.
+
+Each is an expression that ``dprelease combine`` takes, with what it gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dprelease.errors import Failure
+from dprelease.language import counted, say
+from dprelease.report.combine.expression import combine
+from dprelease.report.combine.figures import Figures, Published
+from dprelease.report.combine.wording import interval_text
+from dprelease.report.document import Bullets, Paragraph, Section, Table
+from dprelease.report.facts.model import ReportFacts
+from dprelease.statistics.registry import statistic_of
+
+
+def use_section(facts: ReportFacts, published: Published, level: float) -> Section | None:
+    """Lay out examples of use; None where no figure has a noise interval."""
+    misses = tuple(_misses(facts, level))
+    if not misses:
+        return None
+    alpha = 1 - Fraction(facts.provenance.interval)
+    rows = tuple(_rows(published, alpha))
+    name = say("Use these figures")
+    parts: list[Paragraph | Table | Bullets] = []
+    if rows:
+        lead = say(
+            "What is computed with figures costs no privacy. The command dprelease combine gives "
+            "the noise interval of the result:"
+        )
+        caption = say("Figures of this release, combined")
+        head = say("What"), say("Expression"), say("Result"), say("Noise interval")
+        parts = [Paragraph(lead), Table("use-table", caption, head, rows)]
+    return Section("use", name, name, (*parts, Bullets(misses)))
+
+
+def _misses(facts: ReportFacts, level: float) -> Iterator[str]:
+    """Say how many of the intervals miss, if all are as good as they say."""
+    halves = sum(
+        table.rows
+        for table in facts.tables
+        for column in table.columns
+        if column.kind != "key" and column.name.endswith("_noise_moe")
+    )
+    if halves:
+        expected = halves * (100 - level) / 100
+        yield counted(
+            halves,
+            "{n:,} figure of this release has a noise interval. In at most {share:g} of 100 "
+            "releases it misses the figure without noise.",
+            "{n:,} figures of this release have a noise interval of {level:g}%. Of so many, up to "
+            "about {expected:.0f} miss the figure without noise: do not judge by a single one.",
+            share=round(100 - level, 6),
+            level=level,
+            expected=max(expected, 1),
+        )
+
+
+def _rows(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str, str]]:
+    named: dict[str, str] = {}
+    for figures in published.figures:
+        if len(figures.rows) > 1 and not any(value is None for value in figures.values):
+            adds_up = statistic_of(figures.query.statistic).adds_up and figures.terms
+            if adds_up and "sum" not in named:
+                named |= {"sum": "", **_of_sums(figures)}
+            elif figures.share is not None and "mean" not in named:
+                text = f"mean({figures.table}.{figures.name})"
+                named |= {"mean": "", text: say("mean over all groups, by the numbers behind")}
+    for text, what in named.items():
+        if what:
+            try:
+                _, interval = combine(published, text, alpha)
+            except Failure:  # such as a total that can't be told from 0
+                continue
+            value, half, low, high = interval_text(interval)
+            between = say("{low} to {high}", low=low, high=high)
+            yield what, text, f"{value} ± {half}", between
+
+
+def _of_sums(figures: Figures) -> dict[str, str]:
+    name, group = f"{figures.table}.{figures.name}", figures.groups[0]
+    labels = list(dict.fromkeys(row[0] for row in figures.rows))
+    cells = f"sum({name})"
+    examples = {cells: say("sum of all cells")}
+    if len(labels) > 1:
+        one, other = (f'sum({name}[{group}="{_escaped(label)}"])' for label in labels[:2])
+        examples[f"{one} - {other}"] = say("difference of two groups")
+        examples[f"100 * {one} / {cells}"] = say("share of the total, in percent")
+    return examples
+
+
+def _escaped(label: str) -> str:
+    return label.replace("\\", "\\\\").replace('"', '\\"')

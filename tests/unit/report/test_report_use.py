@@ -1,0 +1,77 @@
+"""Sentences to quote and examples of use, in the report of a release."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from dprelease.cli.app import app
+from dprelease.release.bundle import Publication
+
+VISITS = {"name": "visits", "statistic": "count", "by": ["region"]}
+WAIT = {"name": "wait", "statistic": "mean", "column": "days", "by": ["region"]}
+FEW = {"name": "few", "statistic": "count", "where": "days > 3", "hide_below": 10**6}
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def publish(planned: Make, published: Make, tmp_path: Path) -> Callable[..., str]:
+    """Publish queries of which every released integer is 5,000, and give report.md."""
+
+    def make(*queries: dict[str, Any], value: int = 5000) -> str:
+        made: Publication = published(planned(*queries), value)
+        for name, content in made.files.items():
+            (tmp_path / name).write_bytes(content)
+        return (tmp_path / "report.md").read_text(encoding="utf-8")
+
+    return make
+
+
+def section(text: str, title: str) -> str:
+    return text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_every_example_is_what_combine_gives(publish: Callable[..., str], tmp_path: Path) -> None:
+    text = section(publish(VISITS, WAIT), "Use these figures")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)[2:]
+    assert [what for what, *_ in rows] == [
+        "sum of all cells",
+        "difference of two groups",
+        "share of the total, in percent",
+        "mean over all groups, by the numbers behind",
+    ]
+    for _, escaped, value, interval in rows:
+        expression = re.sub(r"\\(.)", r"\1", escaped)
+        answer = CliRunner().invoke(app, ["combine", str(tmp_path), expression])
+        assert f"  {value}\n" in answer.stdout
+        assert f"noise interval: {interval}\n" in answer.stdout
+
+
+def test_it_says_how_many_intervals_miss(publish: Callable[..., str], tmp_path: Path) -> None:
+    text = section(publish(VISITS, WAIT), "Use these figures")
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    halves = sum(
+        table["rows"]
+        for table in report["tables"]
+        for column in table["columns"]
+        if column["name"].endswith("_noise_moe")
+    )
+    assert f"- {halves} figures of this release have a noise interval of 95%." in text
+
+
+def test_equal_figures_are_not_told_apart(publish: Callable[..., str]) -> None:
+    text = section(publish(VISITS), "Sentences to quote")
+    assert "The noise does not tell for which region visits is highest: " in text
+    assert "clearly" not in text
+
+
+def test_what_is_hidden_is_neither_quoted_nor_used(publish: Callable[..., str]) -> None:
+    text = publish(FEW)
+    assert section(text, "Sentences to quote") == ""
+    assert "| sum of all cells" not in text
