@@ -53,7 +53,7 @@ def expected(table: OutputTable) -> list[Cells]:
     figures = [
         column
         for column in table.columns
-        if column.kind != "key"
+        if column.query is not None
         and not any(
             column.name.endswith(end) and column.name.removesuffix(end) in named for end in BESIDE
         )

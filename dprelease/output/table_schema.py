@@ -55,11 +55,14 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
         "name": header_name(column) if as_csv else column.name,
         **_type(column),
         **texts(title=words.title, unit=words.unit, description=description),
+        **texts(bins=column.names.bins),
         **_labels(column),
     }
 
 
 def _type(column: OutputColumn) -> dict[str, object]:
+    if column.kind == "edge":
+        return {"type": "number" if column.decimals else "integer"}
     if column.kind not in {"key", "label"}:
         return {"type": _TYPES[column.kind]}
     kind = published_type(column)
