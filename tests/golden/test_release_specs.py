@@ -85,7 +85,8 @@ def test_release_spec(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
     assert again.already_released
     assert again.report == result.report
     output = Path(result.output)
-    assert {path.name for path in output.iterdir()} == set(result.files)
+    published = [path for path in output.rglob("*") if path.is_file()]
+    assert {path.relative_to(output).as_posix() for path in published} == set(result.files)
     assert json.loads((output / "report.json").read_bytes()) == result.report
     assert check_shown(result.output_tables, output) > 0 or not result.output_tables
     assert refusals(yaml.safe_load(rendered_again(result.output, "registry"))) == []
