@@ -42,10 +42,10 @@ class Quantile(Statistic):
     keys = OF_VALUES._replace(needs=("q",))
     processing = "Quantiles are values of the column's grid; nulls have no rank."
     reading = (
-        "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
-        "values are put in order, a median is right where number 500 stands. How far a rank is in "
-        "values is private. Where the table has a count of the same records, `_flag` is "
-        "`low_reliability` if the ranks exceed a tenth of it."
+        "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 values "
+        "are put in order, a median is right where number 500 stands. How far a rank is in values "
+        "is private. Where the table has a count of the same records, `_flag` is `low_reliability` "
+        "if the ranks exceed a tenth of it."
     )
     hazard = Hazard(
         4,
@@ -63,8 +63,8 @@ class Quantile(Statistic):
                 5,
                 "quantiles of a coarse grid",
                 "many records share a value, and a figure is no finer than the step; where one "
-                "value has more than 4,096 records of a group, the rank error of several "
-                "quantiles grows by that number/4,096",
+                "value has more than 4,096 records of a group, the rank error of several quantiles "
+                "grows by that number/4,096",
                 name,
             )
         if self.end:

@@ -164,15 +164,15 @@ def spending_chart(ledger: Ledger) -> Chart | None:
     drawing.text(x_end, bottom + 16, last, anchor="end")
     description = (
         say(
-            "{history} charge of this dataset up to this release, which brings the total "
-            "to {epsilon}",
+            "{history} charge of this dataset up to this release, which brings the total to "
+            "{epsilon}",
             history=len(history),
             epsilon=written(history[-1].epsilon),
         )
         if len(history) == 1
         else say(
-            "{history} charges of this dataset up to this release, which brings the "
-            "total to {epsilon}",
+            "{history} charges of this dataset up to this release, which brings the total to "
+            "{epsilon}",
             history=len(history),
             epsilon=written(history[-1].epsilon),
         )

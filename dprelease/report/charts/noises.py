@@ -90,9 +90,8 @@ def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     for place, query in enumerate(dotted[:MOST_STRIPS]):
         _strip(drawing, strip * place, query)
     description = say(
-        "If the truth were at the middle line, the figure would be published at one "
-        "of the twenty dots, each as likely as any other. The noise interval holds "
-        "{level:g} of 100 results.",
+        "If the truth were at the middle line, the figure would be published at one of the twenty "
+        "dots, each as likely as any other. The noise interval holds {level:g} of 100 results.",
         level=level,
     )
     rest = len(dotted) - MOST_STRIPS
@@ -237,9 +236,8 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
         anchor="middle",
     )
     description = say(
-        "The noise interval's half-width as a share of the figure. Ten times the "
-        "{sizes}, a tenth of the error. Sums and means are compared with values of "
-        "half the column's largest.",
+        "The noise interval's half-width as a share of the figure. Ten times the {sizes}, a tenth "
+        "of the error. Sums and means are compared with values of half the column's largest.",
         sizes=sizes,
     )
     note = ""

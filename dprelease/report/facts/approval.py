@@ -22,8 +22,8 @@ from dprelease.report.numbers import text
 LEFT_OPEN = (
     template("what the data hold, and what is charged to the ledger until then"),
     template(
-        "the machine and the folder: relative paths start at the spec, so that a "
-        "copy of the spec elsewhere has another ledger"
+        "the machine and the folder: relative paths start at the spec, so that a copy of the spec "
+        "elsewhere has another ledger"
     ),
     template("when it is run, and that a charge which a failure has used up is charged again"),
     template("[release] approved_by, comments, and the order of keys in the spec"),

@@ -102,30 +102,22 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
             "Made to agree in the tables {tables}: cells add up to totals exactly.",
             tables=listing(tables),
         )
-        yield (
-            say(
-                "That is the weighted least squares of all noisy figures of the same "
-                "records. It biases nothing, if all records count in each of these tables."
-            )
+        yield say(
+            "That is the weighted least squares of all noisy figures of the same records. It "
+            "biases nothing, if all records count in each of these tables."
         )
         if noise.before:
-            yield (
-                say(
-                    "The standard deviation of a cell's noise goes from {before} to {after} by "
-                    "that.",
-                    before=_size(noise.before),
-                    after=_size(noise.after),
-                )
+            yield say(
+                "The standard deviation of a cell's noise goes from {before} to {after} by that.",
+                before=_size(noise.before),
+                after=_size(noise.after),
             )
     if finish.nonnegative and noise.after:
         yield from _nonnegative(query, noise.after * noise.upward, alone=not finish.consistent)
     if finish.integer:
-        yield (
-            say(
-                "Rounded to whole numbers so that totals are kept: the largest remainders "
-                "are rounded up. A figure moves by about 1 at most by that, as often up as "
-                "down."
-            )
+        yield say(
+            "Rounded to whole numbers so that totals are kept: the largest remainders are rounded "
+            "up. A figure moves by about 1 at most by that, as often up as down."
         )
     if finish.consistent or finish.nonnegative or finish.integer:
         yield say(
@@ -137,22 +129,17 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
             condition=condition,
             suppressed=SUPPRESSED,
         )
-        yield (
-            say(
-                "That hides what is not reliable. It protects nobody: privacy comes from the "
-                "noise alone, and totals or other tables of the same records may tell what "
-                "is hidden. Near the limit, figures that are shown are larger than the truth "
-                "on average."
-            )
+        yield say(
+            "That hides what is not reliable. It protects nobody: privacy comes from the noise "
+            "alone, and totals or other tables of the same records may tell what is hidden. Near "
+            "the limit, figures that are shown are larger than the truth on average."
         )
     if finish.round_to is not None:
-        yield (
-            say(
-                "Rounded to the nearest multiple of {round_to} at last. The half-width "
-                "allows for that: it is larger by {round_to_2}.",
-                round_to=number(finish.round_to, 12),
-                round_to_2=number(finish.round_to / 2, 12),
-            )
+        yield say(
+            "Rounded to the nearest multiple of {round_to} at last. The half-width allows for "
+            "that: it is larger by {round_to_2}.",
+            round_to=number(finish.round_to, 12),
+            round_to_2=number(finish.round_to / 2, 12),
         )
         yield say("Rounded figures need not add up; {raw}.", raw=say(RAW))
     if finish.flag_unreliable_at != AS_RELEASED.flag_unreliable_at:
@@ -178,27 +165,21 @@ def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
         else say("about {upward} on average", upward=_size(upward))
     )
     if not query.groups:
-        yield (
-            say(
-                "Set to 0 if noise made it less. That biases a figure near 0 upward, one "
-                "that is truly 0 by {bias}.",
-                bias=bias,
-            )
-        )
-        return
-    yield (
-        say(
-            "Moved to 0 or more: all cells are lowered alike and those below 0 set to 0, "
-            "so that they still add up to the noisy total (or 0). That does not bias the "
-            "total, but for one that is near 0 itself."
-        )
-    )
-    yield (
-        say(
-            "Small cells are biased upward by that, a cell without records by {bias}; "
-            "the others are biased downward by as much together.",
+        yield say(
+            "Set to 0 if noise made it less. That biases a figure near 0 upward, one that is truly "
+            "0 by {bias}.",
             bias=bias,
         )
+        return
+    yield say(
+        "Moved to 0 or more: all cells are lowered alike and those below 0 set to 0, so that they "
+        "still add up to the noisy total (or 0). That does not bias the total, but for one that is "
+        "near 0 itself."
+    )
+    yield say(
+        "Small cells are biased upward by that, a cell without records by {bias}; the others are "
+        "biased downward by as much together.",
+        bias=bias,
     )
 
 

@@ -103,8 +103,8 @@ def _size_of_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
         return Row(hazard, CHECKED, say("Delta is {delta}, at most 1e-9.", delta=loss_text(delta)))
     note = say(
         "Delta is {delta}, all releases so far included. It would allow to publish the rows of 1 "
-        "in {n:,} people. It should be at most 1e-9, or far less than 1 in the number of people "
-        "in the data, which the spec does not state.",
+        "in {n:,} people. It should be at most 1e-9, or far less than 1 in the number of people in "
+        "the data, which the spec does not state.",
         delta=written(shortened(upward(delta))),
         n=int(1 / delta),
     )
@@ -223,8 +223,8 @@ def _built_in(plan: Plan) -> Iterator[Row]:
     if plan.reads:
         arithmetic = say("Exact integer noise on a public grid, and integer sums.")
         sensitivity = say(
-            "It is derived from the bounds, then derived again by a second path before anything "
-            "is read."
+            "It is derived from the bounds, then derived again by a second path before anything is "
+            "read."
         )
     yield Row(say("floating point"), CHECKED, arithmetic)
     yield Row(say("sensitivity"), CHECKED, sensitivity)

@@ -160,14 +160,11 @@ def _linear(plan: Plan, read: Read) -> Iterator[LinearFigure]:
 
 def _together_words(step: Step) -> Iterator[str]:
     """Explain the numbers of a figure that is combined of several released ones."""
-    yield (
-        say(
-            "Planned together with other queries: the figure is combined of several "
-            "released integers. Loss is that of all that is released for these queries, "
-            "and is paid for once. The scale is that of {family} noise with the standard "
-            "deviation of the figure's noise.",
-            family=step.noise.family,
-        )
+    yield say(
+        "Planned together with other queries: the figure is combined of several released integers. "
+        "Loss is that of all that is released for these queries, and is paid for once. The scale "
+        "is that of {family} noise with the standard deviation of the figure's noise.",
+        family=step.noise.family,
     )
 
 
@@ -175,13 +172,11 @@ def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str
     """Explain what is read from a release that others share."""
     if not others:
         return
-    yield (
-        say(
-            "Read from one release, that of {step}, together with {others}: it has the "
-            "budget of them all, and is paid for once.",
-            step=read.step,
-            others=listing(others),
-        )
+    yield say(
+        "Read from one release, that of {step}, together with {others}: it has the budget of them "
+        "all, and is paid for once.",
+        step=read.step,
+        others=listing(others),
     )
     if read.merged:
         groups = plan.step(read).query.groups
@@ -190,14 +185,12 @@ def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str
             column=listing([groups[i].column for i in read.merged]),
         )
     if read.screened:
-        yield (
-            say(
-                "Records without a value are counted by a figure of their own. None are "
-                "expected, as the spec says nothing of nulls: where that figure is no larger "
-                "than noise makes it once in 400 times, it is taken as 0. The interval "
-                'allows for what may be missed so; nulls = "drop" in the column has them all '
-                "counted, with a little more noise."
-            )
+        yield say(
+            "Records without a value are counted by a figure of their own. None are expected, as "
+            "the spec says nothing of nulls: where that figure is no larger than noise makes it "
+            "once in 400 times, it is taken as 0. The interval "
+            'allows for what may be missed so; nulls = "drop" in the column has them all '
+            "counted, with a little more noise."
         )
 
 

@@ -287,8 +287,8 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
     said = [
         say("What the spec declares: columns, bounds, groups, filters and the size of the noise."),
         say(
-            "What is true of people whether or not they are in the table: a pattern that "
-            "holds for a whole region can be learnt and applied to anyone there."
+            "What is true of people whether or not they are in the table: a pattern that holds for "
+            "a whole region can be learnt and applied to anyone there."
         ),
         say(
             "A person with several rows is protected less: for all of them together the group "
@@ -365,8 +365,8 @@ def _column(column: Column, private: bool) -> ColumnFacts:
 
 CSV_LINES = (
     template(
-        "A CSV record is one line. A line that cannot be read as a record counts as "
-        "a record without values."
+        "A CSV record is one line. A line that cannot be read as a record counts as a record "
+        "without values."
     ),
 )
 

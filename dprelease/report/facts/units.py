@@ -31,14 +31,14 @@ NEIGHBOURS = {
 PEOPLE_NEIGHBOURS = {
     Adjacency.ADD_REMOVE: (
         template(
-            "two tables are neighbours when one has a single person more than the other, "
-            "with all of the person's rows"
+            "two tables are neighbours when one has a single person more than the other, with all "
+            "of the person's rows"
         )
     ),
     Adjacency.REPLACE_ONE: (
         template(
-            "two tables are neighbours when they have equally many people and differ in "
-            "the rows of a single person"
+            "two tables are neighbours when they have equally many people and differ in the rows "
+            "of a single person"
         )
     ),
 }
@@ -120,33 +120,32 @@ def bounding_words(release: Release) -> list[str]:
     lost = column is None or column.null_value is None
     return [
         say(
-            "Of one person at most {rows} count in a table, in at most {groups} of it, "
-            "at most {per_group:,} in one group. Where a query has a condition, they are "
-            "picked among the rows that fulfil it.",
+            "Of one person at most {rows} count in a table, in at most {groups} of it, at most "
+            "{per_group:,} in one group. Where a query has a condition, they are picked among the "
+            "rows that fulfil it.",
             rows=counted(limits.rows, "{n:,} row", "{n:,} rows"),
             groups=counted(limits.groups, "{n:,} group", "{n:,} groups"),
             per_group=limits.per_group,
         ),
         say(
-            "A person with more rows counts in part. Counts and sums are lower than the "
-            "truth by what is cut, and groups with many such people lose most."
+            "A person with more rows counts in part. Counts and sums are lower than the truth by "
+            "what is cut, and groups with many such people lose most."
         ),
         say(
-            "Means, shares, quantiles and choices are those of the rows that are kept: "
-            "people with few rows weigh more in them than in all rows."
+            "Means, shares, quantiles and choices are those of the rows that are kept: people with "
+            "few rows weigh more in them than in all rows."
         ),
         say(
-            "Which rows are kept is drawn by lot, pseudo-randomly: it depends on the "
-            "person's own rows and a secret number that is new in every run, and on "
-            "nobody else. Each row of a person is picked with the same chance, and the "
-            "picked ones are spread evenly over the groups and values of all the "
-            "person's rows. Where these lie in too many groups, groups are picked with "
-            "the same chance, and in a group with too many rows some: shares between the "
-            "groups of such a person are not those of all their rows."
+            "Which rows are kept is drawn by lot, pseudo-randomly: it depends on the person's own "
+            "rows and a secret number that is new in every run, and on nobody else. Each row of a "
+            "person is picked with the same chance, and the picked ones are spread evenly over the "
+            "groups and values of all the person's rows. Where these lie in too many groups, "
+            "groups are picked with the same chance, and in a group with too many rows some: "
+            "shares between the groups of such a person are not those of all their rows."
         ),
         say(
-            "How much was cut is not published, for that would be one more figure of the "
-            "private table; and no noise interval covers it."
+            "How much was cut is not published, for that would be one more figure of the private "
+            "table; and no noise interval covers it."
         ),
         say('Rows without a value in "{unit_column}" are ', unit_column=privacy.unit_column)
         + (say("left out.") if lost else say("taken for those of one person.")),

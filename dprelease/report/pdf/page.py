@@ -59,8 +59,8 @@ def _weasyprint() -> Any:
             Complaint(
                 "E824",
                 "a report as PDF needs WeasyPrint and Pango, which are not here, or not all",
-                "pip install 'dprelease[pdf]'; Pango and fonts come from the system, as in "
-                "apt install libpango-1.0-0 libpangoft2-1.0-0 fonts-dejavu-core; or leave "
+                "pip install 'dprelease[pdf]'; Pango and fonts come from the system, as in apt "
+                "install libpango-1.0-0 libpangoft2-1.0-0 fonts-dejavu-core; or leave "
                 '"pdf" out of [report] formats',
                 key="report.formats",
             ),

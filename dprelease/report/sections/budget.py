@@ -28,8 +28,8 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
         facts=" ".join(_costs(facts)),
     )
     declared = say(
-        "Declared: each {of} has records in one period only. The dataset's figures "
-        "are those of the periods that cost most together.",
+        "Declared: each {of} has records in one period only. The dataset's figures are those of "
+        "the periods that cost most together.",
         of=say(facts.meaning.of),
     )
     return Section(
@@ -55,21 +55,17 @@ def _costs(facts: PlanFacts) -> Iterator[str]:
     """Say what a query costs, and a record-level table."""
     one = say(facts.meaning.of)
     if facts.queries:
-        yield (
-            say(
-                "The cells of a table are disjoint: a query costs what one {one} can change "
-                "in them, not a sum over the cells.",
-                one=one,
-            )
+        yield say(
+            "The cells of a table are disjoint: a query costs what one {one} can change in them, "
+            "not a sum over the cells.",
+            one=one,
         )
     if facts.perturb:
-        yield (
-            say(
-                "A record-level table costs what all answers about one {one} lose together: "
-                "those of its columns{one_2} add up, those of others don't.",
-                one=one,
-                one_2=say(" and rows") if facts.meaning.of == "person" else "",
-            )
+        yield say(
+            "A record-level table costs what all answers about one {one} lose together: those of "
+            "its columns{one_2} add up, those of others don't.",
+            one=one,
+            one_2=say(" and rows") if facts.meaning.of == "person" else "",
         )
 
 

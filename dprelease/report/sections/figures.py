@@ -117,8 +117,8 @@ def _laid_out(
         notes.append(Paragraph(say("No key reached the threshold, so that the table is empty.")))
     if names := _bounded(table):
         limited = say(
-            "bounded: rows of a unit beyond the limits do not count in {names}. No interval "
-            "covers that.",
+            "bounded: rows of a unit beyond the limits do not count in {names}. No interval covers "
+            "that.",
             names=few(names),
         )
         notes.append(Paragraph(limited, "small"))

@@ -30,14 +30,11 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     Names of columns stand between backticks.
     """
     level = float(facts.provenance.interval) * 100
-    yield (
-        say(
-            "`_noise_moe` is the half-width of the noise interval: in at least {level:g} "
-            "of 100 releases the figure without noise lies within it. It does not cover "
-            "sampling, coverage or measurement error, nor what clamping to the bounds "
-            "does.",
-            level=level,
-        )
+    yield say(
+        "`_noise_moe` is the half-width of the noise interval: in at least {level:g} of 100 "
+        "releases the figure without noise lies within it. It does not cover sampling, coverage or "
+        "measurement error, nor what clamping to the bounds does.",
+        level=level,
     )
     used = {query.statistic for query in facts.queries}
     statistics = [statistic for name, statistic in STATISTICS.items() if name in used]
@@ -69,20 +66,16 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     many = say("people") if facts.meaning.of == "person" else say("rows")
     overlapping = (statistic.counts for statistic in statistics if statistic.overlaps)
     if names := [say("of {what}", what=say(noun, units=many)) for noun in overlapping]:
-        yield (
-            say(
-                "Numbers {names} are not for adding up: one that is in two cells counts in both.",
-                names=say(" or ").join(names),
-            )
+        yield say(
+            "Numbers {names} are not for adding up: one that is in two cells counts in both.",
+            names=say(" or ").join(names),
         )
     yield say("The tables above show the beginning, rounded; the files hold all.")
     yield say("`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.")
     if any(finish is not None and finish.publish_if for finish in finishes):
-        yield (
-            say(
-                "`_flag` is `suppressed` where a figure is not shown. That is for "
-                "reliability, not for privacy: totals and other tables may tell it."
-            )
+        yield say(
+            "`_flag` is `suppressed` where a figure is not shown. That is for reliability, not for "
+            "privacy: totals and other tables may tell it."
         )
 
 
@@ -125,15 +118,13 @@ def _of_others(facts: ReportFacts) -> Iterator[str]:
 
 def _of_strategies(names: Sequence[str]) -> Iterator[str]:
     """Say how figures that are planned together add up, and what noise their sums have."""
-    yield (
-        say(
-            "Planned together: {names}. Those over the same records add up to each "
-            "other, but for records in no published group. Their noise is not "
-            "independent: a sum over all labels of a group that leaves no record out has "
-            "the noise of the table without it. The half-width of a sum of n cells is at "
-            "most n times that of one; report.json tells it exactly (`strategies`).",
-            names=few(names),
-        )
+    yield say(
+        "Planned together: {names}. Those over the same records add up to each other, but for "
+        "records in no published group. Their noise is not independent: a sum over all labels of a "
+        "group that leaves no record out has the noise of the table without it. The half-width of "
+        "a sum of n cells is at most n times that of one; report.json tells it exactly "
+        "(`strategies`).",
+        names=few(names),
     )
 
 
@@ -154,11 +145,9 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
                 "Figures of {names} {what}.", names=listing(list(dict.fromkeys(names))), what=what
             )
     if any(f.consistent or f.nonnegative or f.integer for _, f in done):
-        yield (
-            say(
-                "Where figures were changed after the noise, `_noise_moe` is that of the "
-                "noisy figure, which report.json holds as `raw`."
-            )
+        yield say(
+            "Where figures were changed after the noise, `_noise_moe` is that of the noisy figure, "
+            "which report.json holds as `raw`."
         )
 
 
@@ -173,45 +162,34 @@ def errata_words(facts: ReportFacts) -> Iterator[str]:
     basic, provenance = facts.deployment.basic, facts.provenance
     beyond = 100 * (1 - Decimal(provenance.interval))
     yield say(
-        "The added noise is deliberate. It is not an error and will not be corrected: in up to "
-        "{n} of 100 releases a figure is off by more than its noise interval.",
+        "The added noise is deliberate. It is not an error and will not be corrected: in up to {n} "
+        "of 100 releases a figure is off by more than its noise interval.",
         n=Decimal(f"{beyond.normalize():f}"),
     )
-    yield (
-        say(
-            "{basic} Ask there too whether there are corrections, and where they are "
-            "listed: this report was written with the release, and nothing is added to "
-            "it later.",
-            basic=_whom(basic),
-        )
+    yield say(
+        "{basic} Ask there too whether there are corrections, and where they are listed: this "
+        "report was written with the release, and nothing is added to it later.",
+        basic=_whom(basic),
     )
-    yield (
-        say(
-            "Wrong words, such as a title or the source of a bound, are put right at no "
-            "cost: the report is written again, with the same run and the same figures."
-        )
+    yield say(
+        "Wrong words, such as a title or the source of a bound, are put right at no cost: the "
+        "report is written again, with the same run and the same figures."
     )
-    yield (
-        say(
-            "Wrong figures (wrong data, bounds, groups or conditions) can only be put "
-            "right by another release: it is a run of its own, draws new noise, and "
-            "spends again, on top of the {facts} of this one. What was published stays "
-            "known: also when it is withdrawn, none of that is given back.",
-            facts=_spent(facts),
-        )
+    yield say(
+        "Wrong figures (wrong data, bounds, groups or conditions) can only be put right by another "
+        "release: it is a run of its own, draws new noise, and spends again, on top of the {facts} "
+        "of this one. What was published stays known: also when it is withdrawn, none of that is "
+        "given back.",
+        facts=_spent(facts),
     )
-    yield (
-        say(
-            "A figure and its correction hold noise of their own, each: how far they are "
-            "apart does not say how large the error was."
-        )
+    yield say(
+        "A figure and its correction hold noise of their own, each: how far they are apart does "
+        "not say how large the error was."
     )
-    yield (
-        say(
-            "Where figures of this release are used, name its run, {run_id}, so that it "
-            "can be told from a correction.",
-            run_id=provenance.run_id,
-        )
+    yield say(
+        "Where figures of this release are used, name its run, {run_id}, so that it can be told "
+        "from a correction.",
+        run_id=provenance.run_id,
     )
 
 

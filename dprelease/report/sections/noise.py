@@ -41,9 +41,9 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     charts = tuple(chart for chart in drawn if chart is not None)
     choices = (
         say(
-            " Of a choice it is the scores that move, of quantiles the number of values. "
-            "Their scale is how far a score, or a rank, must fall behind to become less "
-            "likely by a factor of e (2.718)."
+            " Of a choice it is the scores that move, of quantiles the number of values. Their "
+            "scale is how far a score, or a rank, must fall behind to become less likely by a "
+            "factor of e (2.718)."
         )
         if any(query.form != "numbers" for query in facts.queries)
         else ""

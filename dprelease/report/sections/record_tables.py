@@ -21,6 +21,12 @@ from dprelease.report.document import (
     Table,
 )
 from dprelease.report.facts.model import PlanFacts
+from dprelease.report.facts.record_level.columns import (
+    answer_of,
+    expected_and_floor,
+    halfwidth_head,
+    halfwidth_rows,
+)
 from dprelease.report.facts.record_level.model import (
     AnswerError,
     CrossCell,
@@ -30,12 +36,6 @@ from dprelease.report.facts.record_level.model import (
     Number,
     RecordColumn,
     RecordTable,
-)
-from dprelease.report.facts.record_level.wording import (
-    answer_of,
-    expected_and_floor,
-    halfwidth_head,
-    halfwidth_rows,
 )
 from dprelease.report.numbers import percent, shortened, written
 
@@ -57,23 +57,23 @@ HEAD = (
 )
 TRUST = (
     template(
-        "This is the local model: every record is perturbed on its own, cell by "
-        "cell, before anything is counted. What a row says of its record is "
-        "uncertain by the same measure whatever the other rows are, and whoever "
-        "reads, keeps or analyses the table need not be trusted."
+        "This is the local model: every record is perturbed on its own, cell by cell, before "
+        "anything is counted. What a row says of its record is uncertain by the same measure "
+        "whatever the other rows are, and whoever reads, keeps or analyses the table need not be "
+        "trusted."
     ),
     template(
-        "The true table was read by this run: whoever ran it is trusted with that. "
-        "For the {people} in the table it is as if each had perturbed its own "
-        "record, but only if the true table stays where it is."
+        "The true table was read by this run: whoever ran it is trusted with that. For the "
+        "{people} in the table it is as if each had perturbed its own record, but only if the true "
+        "table stays where it is."
     ),
     template(
-        "Rows are in a random order, so that none can be found by its place. No "
-        "smaller epsilon is claimed for that."
+        "Rows are in a random order, so that none can be found by its place. No smaller epsilon is "
+        "claimed for that."
     ),
     template(
-        "Whatever is computed from the table later costs nothing more: no question "
-        "to it can weaken the guarantee."
+        "Whatever is computed from the table later costs nothing more: no question to it can "
+        "weaken the guarantee."
     ),
 )
 """Who need not be trusted, who must, and what the random order is not claimed for."""
@@ -95,59 +95,42 @@ def records_section(facts: PlanFacts, level: str) -> Section:
 def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
     """Say what rows and estimates are, and how to make more of them; only what applies."""
     columns = [column for table in facts.perturb for column in table.columns]
-    yield (
-        say(
-            "A row of a record-level table is an answer at random, not a fact about "
-            "anybody. What many rows say together is known well: read estimates."
-        )
+    yield say(
+        "A row of a record-level table is an answer at random, not a fact about anybody. What many "
+        "rows say together is known well: read estimates."
     )
-    yield (
-        say(
-            "Estimates are right on average, and an interval holds the figure of these "
-            "records in about {level} of 100 releases. It is about the noise alone: not "
-            "about other people for whom these may stand, nor about what bounds and "
-            "labels do to values.",
-            level=level,
-        )
+    yield say(
+        "Estimates are right on average, and an interval holds the figure of these records in "
+        "about {level} of 100 releases. It is about the noise alone: not about other people for "
+        "whom these may stand, nor about what bounds and labels do to values.",
+        level=level,
     )
     if any(column.labels for column in columns):
-        yield (
-            say(
-                "A share or a number can be negative, or larger than the whole: that is "
-                "noise around a small, or a large, figure. Leave it so before you add "
-                "figures up, for what is cut off biases the sum."
-            )
+        yield say(
+            "A share or a number can be negative, or larger than the whole: that is noise around a "
+            "small, or a large, figure. Leave it so before you add figures up, for what is cut off "
+            "biases the sum."
         )
-        yield (
-            say(
-                "A record that has none of the labels counts as the one that was drawn for "
-                "it, evenly: intervals are about the labels so given."
-            )
+        yield say(
+            "A record that has none of the labels counts as the one that was drawn for it, evenly: "
+            "intervals are about the labels so given."
         )
     if any(column.truth and column.truth.labels_in_answer > 1 for column in columns):
-        yield (
-            say(
-                "An answer of several labels says of each of them a little: the true label "
-                "is among them more often than any other. Never count such an answer as that "
-                "many records."
-            )
+        yield say(
+            "An answer of several labels says of each of them a little: the true label is among "
+            "them more often than any other. Never count such an answer as that many records."
         )
     if any(column.grid for column in columns):
-        yield (
-            say(
-                "A number in a row can lie far outside the bounds. Means and sums of many "
-                "rows are right on average; a median, a maximum or a spread of the rows is "
-                "that of the noise."
-            )
+        yield say(
+            "A number in a row can lie far outside the bounds. Means and sums of many rows are "
+            "right on average; a median, a maximum or a spread of the rows is that of the noise."
         )
     file = next((table.file for table in facts.perturb if table.file is not None), "TABLE")
-    yield (
-        say(
-            "To estimate yourself: `dprelease estimate {file}` makes frequencies, means "
-            "and cross tables from the table and `report.json` beside it, nothing else; "
-            "`--cross A,B` crosses any two columns with labels.",
-            file=file,
-        )
+    yield say(
+        "To estimate yourself: `dprelease estimate {file}` makes frequencies, means and cross "
+        "tables from the table and `report.json` beside it, nothing else; `--cross A,B` crosses "
+        "any two columns with labels.",
+        file=file,
     )
 
 
@@ -167,10 +150,10 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
     )
     yield Paragraph(
         say(
-            "The expected error is that of one answer, for the true value where it is "
-            "largest: the chance that it is wrong (of several labels, that one picked "
-            "from them is), or how far a number is off on average. Beside it stands the "
-            "least that any mechanism with the same epsilon and delta can have."
+            "The expected error is that of one answer, for the true value where it is largest: the "
+            "chance that it is wrong (of several labels, that one picked from them is), or how far "
+            "a number is off on average. Beside it stands the least that any mechanism with the "
+            "same epsilon and delta can have."
         )
     )
     for column in table.columns:

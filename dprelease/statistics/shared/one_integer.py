@@ -65,9 +65,9 @@ class Single(Statistic):
             return say("{meaning}, exact: no neighbour changes it", meaning=meaning)
         if step.threshold is not None:
             return say(
-                "{meaning}, with noise; keys where it is below {threshold:,} are not shown, "
-                "so that counts near that look larger than they are, and their noise "
-                "intervals are wide",
+                "{meaning}, with noise; keys where it is below {threshold:,} are not shown, so "
+                "that counts near that look larger than they are, and their noise intervals are "
+                "wide",
                 meaning=meaning,
                 threshold=step.threshold,
             )

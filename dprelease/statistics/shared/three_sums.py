@@ -83,8 +83,8 @@ class ThreeSums(Statistic):
     error_by_records = True
     example_records = "values evenly spread"
     processing = (
-        "Variances and standard deviations are those of the population (divided by the number "
-        "of values), read with the mean and that number from three noisy sums."
+        "Variances and standard deviations are those of the population (divided by the number of "
+        "values), read with the mean and that number from three noisy sums."
     )
     hazard = Hazard(
         2,
