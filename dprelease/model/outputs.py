@@ -42,8 +42,9 @@ NO_NAMES = Names()
 class OutputColumn:
     """A column of a published table. ``kind``: "key", "integer", "number" or "text".
 
+    "edge" is a number too, and no figure: where a bin begins or ends.
     Of a table of records also "label", which is no key, and whose values are all that may occur.
-    The values of a "number" column are fixed-point integers: ``v`` stands for
+    The values of a "number" or "edge" column are fixed-point integers: ``v`` stands for
     ``v * 10**-decimals``, and exactly ``decimals`` places are printed.
     None is a missing value. ``query`` names the query it belongs to, if any.
     """

@@ -85,11 +85,11 @@ def _texts(
     column: OutputColumn, values: Sequence[str | int | None], blank: str, end: str
 ) -> list[str]:
     """The fields of the values, each with ``end`` after it; ``blank`` for a missing value."""
-    if column.kind in ("number", "integer"):
+    if column.kind in ("number", "integer", "edge"):
         kinds = set(map(type, values))
         if column.kind == "number" and str in kinds:
             raise TypeError("a column of numbers holds a text")
-        places = column.decimals if column.kind == "number" else 0
+        places = 0 if column.kind == "integer" else column.decimals
         if kinds <= {int}:
             return _numbers(values, places, end)  # type: ignore[arg-type]
         return [

@@ -75,9 +75,9 @@ def _array(column: OutputColumn) -> pyarrow.Array:
 
     if column.kind == "key":
         return _key_array(column)
-    if column.kind == "integer":
+    if column.kind == "integer" or (column.kind == "edge" and not column.decimals):
         return pa.array(column.values, type=_integer_type(column.values))
-    if column.kind == "number":
+    if column.kind in ("number", "edge"):
         unit = 10**column.decimals
         doubles = [None if value is None else _double(value, unit) for value in column.values]
         return pa.array(doubles, type=pa.float64())

@@ -77,7 +77,7 @@ def _value(quoted: str | None, plain: str, column: Facts) -> Value:
     if quoted is None and not plain:
         return None
     said = plain if quoted is None else quoted.replace('""', '"')
-    if column["kind"] in ("integer", "number"):
+    if column["kind"] in ("integer", "number", "edge"):
         return int(said.replace(".", "", 1)) if said else None
     return unescaped(said)
 
@@ -98,9 +98,9 @@ def _parquet(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
 def _typed(value: Any, column: Facts) -> Value:
     if value is None:
         return None
-    if column["kind"] == "number":
+    if column["kind"] == "number" or (column["kind"] == "edge" and column["decimals"]):
         return from_double(value, column["decimals"])
-    if column["kind"] == "integer":
+    if column["kind"] in ("integer", "edge"):
         return int(value)
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -118,7 +118,7 @@ def as_in_file(table: OutputTable, format: str) -> OutputTable:
         return table
     columns = (
         replace(column, values=[_through_double(value, column.decimals) for value in column.values])
-        if column.kind == "number"
+        if column.kind in ("number", "edge")
         else column
         for column in table.columns
     )

@@ -148,6 +148,7 @@ def figures_of(fields: Sequence[Field]) -> list[Figure]:
         if f"{name}{MOE}" in places
     }
     said = {*chain.from_iterable(about.values())}
+    said |= {field.name for field in fields if field.description.startswith(_OF_EDGES)}
     return [
         Figure(name, place, *map(places.get, about.get(name, ())))
         for name, place in places.items()
@@ -165,6 +166,7 @@ def keys_of(fields: Sequence[Field], figures: Sequence[Figure]) -> list[Figure]:
 
 
 # How ``release.bundle`` describes grouping columns.
+_OF_EDGES = ("lower edges of the bins of ", "upper edges of the bins of ")
 _OF_KEYS = ("bins of ", "declared values of ", "values of ")
 
 

@@ -60,6 +60,8 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
 
 
 def _type(column: OutputColumn) -> dict[str, object]:
+    if column.kind == "edge":
+        return {"type": "number" if column.decimals else "integer"}
     if column.kind not in {"key", "label"}:
         return {"type": _TYPES[column.kind]}
     kind = published_type(column)

@@ -20,6 +20,7 @@ from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.totals import running
 from dprelease.model import (
     AS_WRITTEN,
+    NUMERIC_TYPES,
     ColumnNames,
     Group,
     Loss,
@@ -36,6 +37,7 @@ from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
 from dprelease.output.tables import RecordFile, file_name, write_table
 from dprelease.postprocess.estimate_columns import blank_tables
+from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.release.payload import Sealed
 from dprelease.release.saved_plan import digest_of
 from dprelease.report.facts.json_form import report_json
@@ -69,11 +71,34 @@ def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> O
         replace(column, names=_key_names(names, group))
         for column, group in zip(columns, groups, strict=True)
     ]
-    for read in reads:
-        figures = columns_of(read, plan, noisy, interval)
-        columns.extend(replace(one, names=_figure_names(names, read.query, one)) for one in figures)
+    figures = [
+        replace(column, names=_figure_names(names, read.query, column))
+        for read in reads
+        for column in columns_of(read, plan, noisy, interval)
+    ]
+    columns = [*_with_edges(columns, groups, figures), *figures]
     about = plan.release.about
     return OutputTable(name, tuple(columns), names.tables.get(name) or about.title or about.name)
+
+
+def _with_edges(
+    keys: Sequence[OutputColumn], groups: Sequence[Group], figures: Sequence[OutputColumn]
+) -> Iterator[OutputColumn]:
+    """The grouping columns; beside one of numeric bins their edges, unless the names are taken."""
+    taken = {column.name.casefold() for column in (*keys, *figures)}
+    for key, group in zip(keys, groups, strict=True):
+        yield key
+        if group.edges is None or group.type not in NUMERIC_TYPES:
+            continue
+        edges = [Fraction(edge) for edge in group.edges]
+        places = max(map(decimals_of, edges))
+        bins = group.labels[: len(edges) - 1]
+        for end, which, of_bins in (("from", "lower", edges[:-1]), ("to", "upper", edges[1:])):
+            by_bin = dict(zip(bins, (fixed_point(edge, places) for edge in of_bins), strict=True))
+            name, meaning = f"{group.column}_{end}", f"{which} edges of the bins of {group.column}"
+            if name.casefold() not in taken:
+                values = [by_bin.get(str(label)) for label in key.values]
+                yield OutputColumn(name, "edge", values, meaning, places)
 
 
 def _key_names(names: Names, group: Group) -> ColumnNames:

@@ -179,6 +179,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.output",
         "dprelease.release.saved_plan",
         "dprelease.postprocess.estimate_columns",
+        "dprelease.postprocess.fixed_point",
         "dprelease.release.payload",
         "dprelease.report",
         "dprelease.statistics.registry",

@@ -11,7 +11,7 @@ from textwrap import wrap
 from dprelease.language import say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, near
 from dprelease.report.facts.meaning_model import Beliefs
-from dprelease.report.numbers import percent, written
+from dprelease.report.numbers import headline, percent
 
 STEP, REACH = 0.25, 6.0
 """Points lie so far apart in log odds, and so far out from where a belief is one half."""
@@ -27,7 +27,7 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
     bottom = up.start
     legend = [
         wrap(
-            say("epsilon {epsilon}: {about}", epsilon=written(table.epsilon), about=table.about),
+            say("epsilon {epsilon}: {about}", epsilon=headline(table.epsilon), about=table.about),
             LEGEND,
         )
         for table in tables[:2]

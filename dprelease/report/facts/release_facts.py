@@ -57,7 +57,7 @@ from dprelease.report.facts.units import (
     unit_facts,
     unit_of,
 )
-from dprelease.report.numbers import loss_text, text, upward
+from dprelease.report.numbers import headline, text, upward
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
 
@@ -263,13 +263,17 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
 
 def _guarantee(plan: Plan) -> str:
     privacy = plan.release.privacy
-    loss = f"epsilon = {loss_text(plan.loss.epsilon)}"
+    loss = say("epsilon = {epsilon}", epsilon=headline(upward(plan.loss.epsilon)))
     if plan.loss.delta:
-        loss += f" and delta = {loss_text(plan.loss.delta)}"
+        delta = say("delta = {delta}", delta=headline(upward(plan.loss.delta)))
+        loss = say("{epsilon} and {delta}", epsilon=loss, delta=delta)
     neighbours = unit_of(privacy).neighbours
-    return (
-        f"Everything in this release together satisfies differential privacy with {loss} for one "
-        f"{protected(privacy)} {neighbours[0].upper()}{neighbours[1:]}."
+    return say(
+        "Everything in this release together satisfies differential privacy with {loss} for one "
+        "{unit} {neighbours}.",
+        loss=loss,
+        unit=protected(privacy),
+        neighbours=f"{neighbours[0].upper()}{neighbours[1:]}",
     )
 
 

@@ -59,7 +59,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
         tuple(_basics(facts)),
         (
             summary_section(facts, approval.digest),
-            guarantee_section(facts, released=False),
+            guarantee_section(facts),
             meaning_section(facts),
             *_records(facts, level),
             *((noise_section(facts, level, released=False),) if facts.queries else ()),
@@ -75,7 +75,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
 def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
     level = float(facts.provenance.interval) * 100
     yield summary_section(facts, facts.provenance.plan, changes_parts(facts.changes, level))
-    yield guarantee_section(facts, released=True)
+    yield guarantee_section(facts)
     yield meaning_section(facts)
     if facts.queries:
         yield figures_section(tables, level, facts.deployment.basic.title)

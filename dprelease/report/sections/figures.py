@@ -121,6 +121,8 @@ def _places(columns: Sequence[OutputColumn]) -> tuple[list[int], dict[int, dict[
     main: list[int] = []
     beside: dict[int, dict[str, int]] = {}
     for place, column in enumerate(columns):
+        if column.kind == "edge":  # the bin beside it says so in words
+            continue
         ending = next((ending for ending in _ENDINGS if column.name.endswith(ending)), None)
         owner = named.get(column.name.removesuffix(ending)) if ending else None
         if ending is None or owner is None or column.kind == "key":

@@ -29,38 +29,29 @@ from dprelease.report.sections.hazards import status_of
 from dprelease.report.sections.summary import at_half, total_label
 
 
-def guarantee_section(facts: PlanFacts, released: bool) -> Section:
+def guarantee_section(facts: PlanFacts) -> Section:
     """State the guarantee, its parameters, and what is not protected."""
     return Section(
         "guarantee",
-        "The guarantee",
-        "Guarantee",
+        say("The guarantee"),
+        say("Guarantee"),
         (
             Paragraph(facts.guarantee, "lead"),
             Tiles(tuple(_tiles(facts))),
-            Paragraph(" ".join(_fixed(facts, released))),
+            Paragraph(" ".join(_fixed(facts))),
             Heading(say("Not protected")),
             Bullets(facts.not_protected),
         ),
     )
 
 
-def _fixed(facts: PlanFacts, released: bool) -> Iterator[str]:
+def _fixed(facts: PlanFacts) -> Iterator[str]:
     """Say what is fixed before any data is read, and which half-widths are not."""
-    private = any(query.threshold for query in facts.queries)
-    if released:
-        yield say(
-            "The size of the noise was fixed before any data was read; the noise was then drawn "
-            "once."
-        )
-    else:
-        yield say(
-            "The size of the noise is fixed before any data is read; the noise is then drawn once."
-        )
-    if private:
-        yield say("So are the groups, but for private keys.")
+    yield say("The size of the noise is fixed before any data is read. The noise is drawn once.")
+    if any(query.threshold for query in facts.queries):
+        yield say("The groups are fixed too, but for private keys.")
     elif any(query.by for query in facts.queries):
-        yield say("So are the groups.")
+        yield say("The groups are fixed too.")
     fixed = [query.name for query in facts.queries if query.noise_halfwidth is not None]
     computed = [
         query.name
@@ -68,7 +59,7 @@ def _fixed(facts: PlanFacts, released: bool) -> Iterator[str]:
         if query.noise_halfwidth is None and query.example_halfwidth is not None
     ]
     if fixed:
-        yield say("So are the half-widths of {names}.", names=few(_columns(fixed)))
+        yield say("The half-widths of {names} are fixed too.", names=few(_columns(fixed)))
     if computed:
         yield say(
             "The half-widths of {names} are computed from noisy figures.",
@@ -104,11 +95,12 @@ def _tiles(facts: PlanFacts) -> Iterator[Tile]:
 def meaning_section(facts: PlanFacts) -> Section:
     """Say what somebody may come to believe, and what several people together lose."""
     meaning, delta = facts.meaning, facts.accounting.delta
-    many = "rows" if meaning.of == "row" else "people"
     title = say("What that means for one person")
+    loss, together = say("Privacy loss for several people together"), say("people together")
     several = say("Several people, such as a family, are protected together by less.")
     if meaning.of == "row":
         title = say("What that means for one row")
+        loss, together = say("Privacy loss for several rows together"), say("rows together")
         several = say(
             "A person with several rows is protected less, and so is a family: by the bound for "
             "as many rows."
@@ -130,9 +122,9 @@ def meaning_section(facts: PlanFacts) -> Section:
         Paragraph(several),
         Table(
             "groups",
-            f"Privacy loss for several {many} together",
+            loss,
             (
-                f"{many} together",
+                together,
                 say("epsilon"),
                 say("delta"),
                 say("a belief of 50% becomes at most"),
@@ -142,15 +134,18 @@ def meaning_section(facts: PlanFacts) -> Section:
             (1, 2, 3),
         ),
         Details(
-            "The mathematics",
+            say("The mathematics"),
             (
                 Paragraph(
-                    "A mechanism M is (ε, δ)-differentially private if for all neighbouring tables "
-                    "x and y and every set S of results, P(M(x) ∈ S) ≤ exp(ε) P(M(y) ∈ S) + δ. "
-                    "With δ = 0, Bayes' rule turns a belief π into one between "
-                    "π / (π + (1 - π) exp(ε)) and π / (π + (1 - π) exp(-ε)): odds change at most "
-                    f"by the factor exp(ε). For k {many} together ε becomes k ε, and δ becomes "
-                    "δ (exp(k ε) - 1) / (exp(ε) - 1)."
+                    say(
+                        "A mechanism M is (ε, δ)-differentially private if for all neighbouring "
+                        "tables x and y and every set S of results, P(M(x) ∈ S) ≤ exp(ε) P(M(y) ∈ "
+                        "S) + δ. "
+                        "With δ = 0, Bayes' rule turns a belief π into one between "
+                        "π / (π + (1 - π) exp(ε)) and π / (π + (1 - π) exp(-ε)): odds change at "
+                        "most by the factor exp(ε). For k together ε becomes k ε, and δ becomes "
+                        "δ (exp(k ε) - 1) / (exp(ε) - 1)."
+                    )
                 ),
             ),
         ),
@@ -183,7 +178,7 @@ def _belief(of: str) -> str:
 def _group(row: GroupLoss) -> tuple[str | int, ...]:
     high = "" if row.posterior_high is None else belief_text(row.posterior_high)
     protection = say("no protection") if row.protected is False else ""
-    return row.units, written(row.epsilon), written(shortened(row.delta)), high, protection
+    return row.units, headline(row.epsilon), written(shortened(row.delta)), high, protection
 
 
 def _totals(facts: PlanFacts) -> Table:
@@ -200,8 +195,8 @@ def _totals(facts: PlanFacts) -> Table:
         tuple(
             (
                 label,
-                written(shortened(epsilon)),
-                say("no cap") if delta is None else written(shortened(delta)),
+                headline(epsilon),
+                say("no cap") if delta is None else headline(delta),
                 *(belief_text(at_half(table).posterior_high) for table in tables),
             )
             for label, epsilon, delta, tables in rows
@@ -211,11 +206,19 @@ def _totals(facts: PlanFacts) -> Table:
 
 
 def _beliefs(table: Beliefs, number: int) -> Table:
-    slack = f", slack {written(shortened(table.delta, 2))}" if table.delta else ""
+    epsilon = headline(table.epsilon)
+    title = say("Belief about {about} (epsilon {epsilon})", about=table.about, epsilon=epsilon)
+    if table.delta:
+        title = say(
+            "Belief about {about} (epsilon {epsilon}, slack {delta})",
+            about=table.about,
+            epsilon=epsilon,
+            delta=written(shortened(table.delta, 2)),
+        )
     return Table(
         f"beliefs-{number}",
-        f"Belief about {table.about} (epsilon {written(table.epsilon)}{slack})",
-        ("belief before", "least belief after", "greatest belief after"),
+        title,
+        (say("belief before"), say("least belief after"), say("greatest belief after")),
         tuple(
             (percent(row.prior), percent(row.posterior_low), percent(row.posterior_high))
             for row in table.rows

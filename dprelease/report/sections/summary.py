@@ -17,6 +17,8 @@ from dprelease.report.numbers import belief_text, headline
 from dprelease.report.sections.hazards import status_of
 
 LINE = "_" * 30
+USELESS = 0.999
+"""A belief above this, which was one half before, is no protection."""
 STATUSES = ("checked", "stated", "not checked", "attention")
 
 
@@ -59,7 +61,7 @@ def _rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]]:
         names = [hazard.hazard for hazard in facts.hazards if status_of(hazard.status) == status]
         if names:
             yield label, f"{len(names)}: {', '.join(names)}"
-    yield say("Reviewed by"), _reviewed(facts.review)
+    yield say("Reviewed by, as the spec states"), _reviewed(facts.review)
     if facts.review is not None:
         if facts.review.legal_basis:
             yield say("Legal basis"), facts.review.legal_basis
@@ -99,6 +101,7 @@ def total_label(total: TotalLoss) -> str:
 
 def _strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...]) -> str:
     """Say a loss, and what it means for a belief of one half about what matters most."""
+    high = at_half(beliefs[-1]).posterior_high
     if delta is None:
         loss = say("epsilon {epsilon}; delta has no cap.", epsilon=headline(epsilon))
     else:
@@ -106,12 +109,12 @@ def _strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...
             "epsilon {epsilon}, delta {delta}.", epsilon=headline(epsilon), delta=headline(delta)
         )
     belief = say(
-        "Who holds something about {about} for true with 50% may afterwards do so with at most "
-        "{high}.",
+        "A belief of 50% becomes at most {high}. It is about {about}.",
+        high=belief_text(high),
         about=beliefs[-1].about,
-        high=belief_text(at_half(beliefs[-1]).posterior_high),
     )
-    return f"{loss} {belief}"
+    useless = say("That is no protection.") if high > USELESS else ""
+    return " ".join(filter(None, (loss, belief, useless)))
 
 
 def at_half(table: Beliefs) -> Belief:

@@ -48,7 +48,7 @@ def rows(facts: PlanFacts) -> dict[str, Any]:
 
 
 def tiles(facts: PlanFacts) -> dict[str, str]:
-    parts = guarantee_section(facts, released=True).parts
+    parts = guarantee_section(facts).parts
     (told,) = [part for part in parts if hasattr(part, "tiles")]
     return {tile.label: str(tile.figure) for tile in told.tiles}
 
@@ -203,21 +203,21 @@ def test_beliefs_are_about_the_unit():
 def test_half_widths_that_are_computed_from_noisy_figures_were_not_fixed():
     def fixed(*queries: dict[str, Any]) -> str:
         facts = facts_of(made(*queries, cap=9))
-        return next(part.text for part in guarantee_section(facts, released=True).parts[2:])
+        return next(part.text for part in guarantee_section(facts).parts[2:])
 
-    assert "So are the half-widths of q." in fixed(COUNT)
+    assert "The half-widths of q are fixed too." in fixed(COUNT)
     both = fixed(COUNT, MEAN | {"name": "m"})
     assert "The half-widths of m are computed from noisy figures." in both
-    assert "So are the half-widths of q." in both
+    assert "The half-widths of q are fixed too." in both
     ratio = {
         "statistic": "ratio",
         "numerator": {"column": "days"},
         "denominator": {"column": "stars"},
     }
     for query in (MEAN, {"statistic": "variance", "column": "stars"}, ratio):
-        assert "fixed before any data was read" in fixed(query)
+        assert "noise is fixed before any data is read" in fixed(query)
         assert "half-widths of q are computed" in fixed(query)
-    assert "So are the groups" not in fixed(MEAN)
+    assert "groups are fixed" not in fixed(MEAN)
 
 
 def test_processing_is_only_what_this_release_does():

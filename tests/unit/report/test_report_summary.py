@@ -41,14 +41,17 @@ def rows(plan: Plan) -> dict[str, str]:
 def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
     said = rows(made(REVIEW, **PEOPLE))
     assert said["What is protected"] == 'one person: all rows with the same value of "patient"'
-    assert said["How strong: this release"].startswith("epsilon 1, delta 0. Who holds something")
-    assert "with at most 88.08%" in said["How strong: this release"]
+    assert said["How strong: this release"].startswith(
+        "epsilon 1, delta 0. A belief of 50% becomes"
+    )
+    assert "at most 88.08%. It is about what" in said["How strong: this release"]
     assert said["If the cap is used up"].startswith("epsilon 1,000; delta has no cap.")
+    assert said["If the cap is used up"].endswith("in the table. That is no protection.")
     assert said["How losses were added"] == "plain sum"
     assert "What the spec declares" in said["What is not protected"]
     assert said["Not checked"].startswith("4: side channels, security and access")
     assert "unit of privacy" in said["To be looked at"]
-    assert said["Reviewed by"] == (
+    assert said["Reviewed by, as the spec states"] == (
         "A. Person, data protection officer; approved on 2026-03-31; reference: file 12/2026"
     )
     assert said["Legal basis"] == "Statistics Act, section 4"
@@ -58,9 +61,12 @@ def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
 
 def test_nobody_has_reviewed_where_the_spec_names_nobody():
     said = rows(made())
-    assert said["Reviewed by"] == "Nobody: the spec names no reviewer."
+    assert said["Reviewed by, as the spec states"] == "Nobody: the spec names no reviewer."
     assert "Legal basis" not in said
-    assert rows(made({"reviewer": "A"}))["Reviewed by"] == "A; no decision is stated"
+    assert (
+        rows(made({"reviewer": "A"}))["Reviewed by, as the spec states"]
+        == "A; no decision is stated"
+    )
 
 
 def test_it_comes_first_and_has_a_line_to_sign(published):
