@@ -8,7 +8,6 @@ Run: python benchmarks/startup.py [ROUNDS]
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -35,7 +34,6 @@ MOST = {"dprelease --help": 0.3, "dprelease run": 0.7}
 def main() -> None:
     """Print one line for each command."""
     rounds = int(sys.argv[1]) if sys.argv[1:] else 11
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the first round fills the caches
     costs = {command: middle(all_costs[1:]) for command, all_costs in measured(rounds + 1).items()}
     floor = costs["python -c pass"].cpu
     unit = costs[LIBRARIES].cpu

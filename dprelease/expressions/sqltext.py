@@ -214,11 +214,6 @@ def distinct(value: Sql) -> Sql:
     return Sql(f"COUNT(DISTINCT {value})")
 
 
-def lambda_of(names: str, value: Value) -> Sql:
-    """A function of an element of a list and, if there is a second letter, of its place from 1."""
-    return Sql(f"LAMBDA {_listed(map(col, names))}: {literal(value)}")
-
-
 def drop(name: str) -> Sql:
     """A statement that forgets a table of the connection, if there is one."""
     return Sql(f"DROP TABLE IF EXISTS {col(name)}")

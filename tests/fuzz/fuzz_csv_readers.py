@@ -113,7 +113,7 @@ def by_care(connection: Any, asked: Asked) -> Found:
     """The records by the careful reader."""
     records = csv_stream(asked.source, asked.layout, asked.inputs)
     with closing(connection.cursor()) as cursor:
-        records.read_by(cursor, Stream()).renew({})
+        records.read_by(cursor, Stream()).renew({}, None)
         return by_statement(cursor, asked, records.fields)
 
 

@@ -36,6 +36,11 @@ class ReadShare:
         """Whether anybody is told."""
         return self._share is not None
 
+    @property
+    def readings(self) -> int:
+        """How many readings are left, the present one included."""
+        return self._readings
+
     def begin(self, readings: int) -> None:
         """A reading begins, and so many are left, itself included."""
         with self._lock:

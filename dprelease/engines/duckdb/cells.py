@@ -28,6 +28,8 @@ class Cells:
     one; in its cell it is one row all the same.
     ``firsts`` are columns that are true for one row of each unit in each cell for which the
     condition holds.
+    ``units`` are the units alone, column ``u``, of these rows and maybe of others that are in no
+    cell, where they can be read without the other columns.
     """
 
     relation: Sql
@@ -37,6 +39,7 @@ class Cells:
     leading: tuple[str, ...]  # those among the leading groups
     weight: str | None = None
     firsts: Mapping[Expression | None, str] = field(default_factory=dict)
+    units: Sql | None = None
 
     @property
     def counted(self) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dprelease.engines.common.request_content import additive_places, distinct_places
-from dprelease.engines.duckdb.bounding.by_arrays import Packing, listed, packing_for
+from dprelease.engines.duckdb.bounding.by_arrays import Packing, SortedBounding, packing_of
 from dprelease.engines.duckdb.bounding.by_windows import CountedBounding, windowed
 from dprelease.engines.duckdb.cells import Cells, locate
 from dprelease.engines.duckdb.group_keys import key_of, put_labels
-from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units
+from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units, units_of
 from dprelease.engines.duckdb.measures import (
     added_up,
     candidates_table,
@@ -72,7 +72,7 @@ def bounded_sample(
         counted = CountedBounding(request, bound, cells, reader.everything)
         return counted.sample(reader.rows, many=effort >= VERY_FRUGAL)
     if packing is not None:
-        return listed(request, bound, cells, packing, reader.everything)
+        return SortedBounding(request, bound, cells, packing, reader).sample()
     return windowed(request, bound, cells, reader.everything)
 
 
@@ -106,7 +106,7 @@ class Execution:
         self.cells = None if cells is None else cells(self.rows)
         if self.cells is None:
             put_labels(reader.connection, request.groups)
-        self.packing = packing_for(request, self.rows)
+        self.packing = packing_of(request, self.rows)
         bounded = request.bound is not None
         self.parts = first_parts(request, reader, self.rows, self.packing) if bounded else 1
         self.counts: set[int] = set()  # of records, one for each statement
@@ -255,7 +255,8 @@ class Execution:
             return self.cells.within(part.holds("u"))
         request, reader = self.request, self.reader
         rows = rows_of_units(part, request, reader.fields, lambda made: build_rows(request, made))
-        return locate(request, rows, reader.everything)
+        cells = locate(request, rows, reader.everything)
+        return replace(cells, units=units_of(part, request, reader.fields))
 
     def _cells(self, part: Part) -> Cells:
         """The rows of a part, no more of each unit than its bound."""

@@ -25,9 +25,9 @@ T = TypeVar("T")
 SAMPLE = 20_000  # records looked at for how many of them count
 MOST_FIRST = 256
 MOST_PARTS = 1 << 14
-# Bytes that a row takes, measured: the integer in a list, or a row in windows, with what DuckDB
-# sets aside for them, and the unit where it has about ten rows.
-IN_LIST = {"BIGINT": 52, "HUGEINT": 90}
+# Bytes that a row takes, measured: its first integer in arrays, with the unit where it has about
+# ten rows; each other integer; or a row in windows.
+IN_ARRAYS, OTHERS = 19, 16
 IN_WINDOW = 140
 
 
@@ -88,6 +88,17 @@ def rows_of_units(
     return replace(rows, relation=rows.relation.only(part.holds("u")))
 
 
+def units_of(part: Part, request: AggregateRequest, fields: Fields) -> Sql | None:
+    """One row a record of a part with nothing but its unit; None if no other column is left out.
+
+    Records that don't pass a filter are no reason to hold their units in memory.
+    """
+    unit = None if request.where else unit_of_fields(request, fields)
+    if unit is None:
+        return None
+    return fields.relation.only(part.holds(unit)).layer({"u": unit}, keep=False)
+
+
 def first_parts(
     request: AggregateRequest, reader: FieldReader, rows: Rows, packing: Packing | None
 ) -> int:
@@ -98,7 +109,9 @@ def first_parts(
     records = reader.record_count
     if records is None:
         return 1
-    size = IN_WINDOW if packing is None else IN_LIST[packing.kind]
+    size = IN_WINDOW
+    if packing is not None:
+        size = IN_ARRAYS + OTHERS * (len(packing.words) - 1)
     memory = memory_of(reader.connection)
     if memory is None or records * size <= memory:
         return 1

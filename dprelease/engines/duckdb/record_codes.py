@@ -23,12 +23,12 @@ from dprelease.engines.common.files import Layout, lay_out, resolve
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
-from dprelease.engines.duckdb.bounding.by_arrays import packing_for
+from dprelease.engines.duckdb.bounding.by_arrays import packing_of
 from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
-from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units
+from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units, units_of
 from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.sources import (
     RECORDS,
@@ -216,15 +216,16 @@ class BoundedCodes:
         reader, fields = self._reader, self._reader.fields
         rows = coded(self._request, fields)
         request = replace(aggregate_of(self._request), groups=(), measures=())
-        packing = packing_for(request, rows)
+        packing = packing_of(request, rows)
         first = first_parts(request, reader, rows, packing)
 
         def store(part: Part) -> None:
             some = rows_of_units(part, request, fields, lambda made: coded(self._request, made))
             cells = locate(request, some, everything=False)
             reader.connection.execute(str(drop(BOUNDED))).fetchall()
-            sample = bounded_sample(request, reader, packing, cells, part.of // first).relation
-            reader.rows(codes(self._request, sample).create(BOUNDED))
+            cells = replace(cells, units=units_of(part, request, fields))
+            sample = bounded_sample(request, reader, packing, cells, part.of // first)
+            reader.rows(codes(self._request, sample.relation).create(BOUNDED))
 
         return in_parts(store, first, reader.share.begin)
 

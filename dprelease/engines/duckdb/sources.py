@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dprelease.engines.parquet.schema import ParquetLayout
 
+Columns = frozenset[str] | None  # by their names; None for all
 RECORDS = "records"  # the registered stream of a reader of ours
 
 
@@ -33,8 +34,9 @@ class FieldReader:
 
     With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
     can be read twice, and there are ``record_count`` records, if the footers tell. ``renew`` is
-    called before a reading, and ``share`` told of how far it is. Texts of the columns ``coded`` are
-    places in dictionaries, and may be read as numbers.
+    called before a reading, with all columns that the statement reads if it does not read all, and
+    ``share`` told of how far it is. Texts of the columns ``coded`` are places in dictionaries, and
+    may be read as numbers.
     """
 
     connection: DuckDBPyConnection
@@ -42,25 +44,28 @@ class FieldReader:
     everything: bool = False
     cheap: bool = False
     record_count: int | None = None
-    renew: Callable[[Mapping[str, TextNumbers]], None] = lambda _numbers: None
+    renew: Callable[[Mapping[str, TextNumbers], Columns], None] = lambda _numbers, _only: None
     share: ReadShare = UNTOLD
     coded: frozenset[str] = frozenset()
 
     def run(
-        self, sql: Sql, numbers: Mapping[str, TextNumbers] = MappingProxyType({})
+        self,
+        sql: Sql,
+        numbers: Mapping[str, TextNumbers] = MappingProxyType({}),
+        only: Columns = None,
     ) -> DuckDBPyConnection:
-        """The answer to a statement; raises duckdb.Error.
+        """The answer to a statement, which reads all columns or ``only`` some; raises duckdb.Error.
 
         Columns of ``numbers`` have these in place of texts.
         """
-        self.renew(numbers)
+        self.renew(numbers, only)
         answer = self.connection.execute(str(sql))
         self.share.read(1)
         return answer
 
-    def rows(self, sql: Sql) -> list[tuple[Any, ...]]:
+    def rows(self, sql: Sql, only: Columns = None) -> list[tuple[Any, ...]]:
         """All rows of the answer."""
-        return self.run(sql).fetchall()
+        return self.run(sql, only=only).fetchall()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +73,23 @@ class RecordStream:
     """Records that a reader of ours hands on, and that can be read again.
 
     ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
-    read. It takes what is told of each piece that is read; together these have the ``size``.
+    read. It takes what is told of each piece that is read, together of the ``size``, and the
+    columns that are wanted if others may be left out.
     ``cheap`` ones may be read twice to save time; ``record_count`` is how many there are, if the
     footers tell. Columns ``coded``, by the names that they have in the batches, are places in
     dictionaries.
     """
 
     fields: Fields
-    opened: Callable[[Callable[[int], None]], tuple[Any, Iterator[Any]]]
+    opened: Callable[[Callable[[int], None], Columns], tuple[Any, Iterator[Any]]]
     size: Callable[[], int]
     cheap: bool = False
     record_count: int | None = None
     coded: Mapping[str, str] = field(default_factory=dict)
 
-    def batches(self, share: ReadShare) -> tuple[Any, Iterator[Any]]:
+    def batches(self, share: ReadShare, only: Columns = None) -> tuple[Any, Iterator[Any]]:
         """A schema and the record batches of one reading."""
-        return self.opened(share.counter(self.size))
+        return self.opened(share.counter(self.size), only)
 
     def read_by(
         self, connection: DuckDBPyConnection, stream: Stream, share: ReadShare = UNTOLD
@@ -91,9 +97,9 @@ class RecordStream:
         """Have the connection read the records, from their beginning for each statement."""
         import pyarrow as pa
 
-        def renew(numbers: Mapping[str, TextNumbers]) -> None:
+        def renew(numbers: Mapping[str, TextNumbers], only: Columns) -> None:
             by_field = {self.coded[name]: made for name, made in numbers.items()}
-            schema, records = self.batches(share)
+            schema, records = self.batches(share, only)
             schema, records = numbered(schema, stream.watch(records), by_field)
             connection.register(RECORDS, pa.RecordBatchReader.from_batches(schema, records))
 
@@ -122,7 +128,7 @@ def csv_stream(
     parts = splits or [Split(path) for path in layout.paths]
     return RecordStream(
         fields,
-        lambda count: csv_records.opened(source.dialect, layout, wanted, parts, count),
+        lambda count, _only: csv_records.opened(source.dialect, layout, wanted, parts, count),
         lambda: sum(size_of(path) for path in layout.paths),
     )
 
@@ -135,7 +141,7 @@ def parquet_stream(layout: ParquetLayout, splits: Sequence[Split] | None = None)
     columns = {name: col(f"f{place}") for place, name in enumerate(layout.types)}
     return RecordStream(
         Fields(col(RECORDS), columns, layout.duckdb_types()),
-        lambda count: parquet_records.opened(layout, parts, count),
+        lambda count, only: parquet_records.opened(layout, parts, count, only),
         lambda: layout.records,
         cheap=True,
         record_count=None if splits else layout.records,

@@ -9,6 +9,7 @@ that one cell of a gigabyte takes some gigabytes for a while.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,20 +22,27 @@ ENOUGH = 1 << 22  # bytes of records that are looked through together
 
 
 def opened(
-    layout: ParquetLayout, splits: Iterable[Split], count: Callable[[int], None]
+    layout: ParquetLayout,
+    splits: Iterable[Split],
+    count: Callable[[int], None],
+    only: frozenset[str] | None = None,
 ) -> tuple[Any, Iterator[Any]]:
     """The schema, and record batches of it: columns ``f0..`` in the order of ``layout.types``.
 
-    Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
-    raises OSError where a file can't be read. ``count`` is told of the records that were read.
+    All of them, or ``only`` those of some names. Where no column is wanted, there is one of nulls,
+    for the number of records. Taking a batch raises OSError where a file can't be read. ``count``
+    is told of the records that were read.
     """
     import pyarrow as pa
 
     fields = [
         (f"f{place}", pa.dictionary(pa.int32(), kind) if name in layout.coded else kind)
         for place, (name, kind) in enumerate(layout.types.items())
+        if only is None or name in only
     ]
     schema = pa.schema(fields or [("f0", pa.null())])
+    if only is not None:
+        layout = replace(layout, types={name: layout.types[name] for name in only})
     return schema, _batches(layout, splits, schema, count)
 
 

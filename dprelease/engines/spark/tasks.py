@@ -266,7 +266,7 @@ def _moved(work: Work, bodies: Sequence[bytes]) -> RecordStream:
     table = rows_in(bodies)
     return RecordStream(
         work.records().fields,
-        lambda _count: (table.schema, iter(table.to_batches())),
+        lambda _count, _only: (table.schema, iter(table.to_batches())),
         lambda: len(table),
     )
 
@@ -283,7 +283,7 @@ def _batches(reader: FieldReader, query: Sql) -> Iterator[Any]:
     """The rows of a query as Arrow tables."""
     import pyarrow as pa
 
-    reader.renew({})
+    reader.renew({}, None)
     with reader.connection.sql(str(query)).to_arrow_reader(BATCH) as batches:
         for batch in batches:
             yield pa.Table.from_batches([batch])

@@ -8,11 +8,12 @@ from itertools import product
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
-from dprelease.engines.duckdb.bounding.by_arrays import NARROW, WIDE, Field, Packing, packing_of
+from dprelease.engines.duckdb.bounding.by_arrays import Field, Packing, packing_of
 from dprelease.engines.duckdb.typed_rows import Rows
-from dprelease.expressions.sqltext import Sql, col
+from dprelease.expressions.sqltext import Sql, literal
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -59,29 +60,36 @@ PACKINGS = {
 }
 
 
-def test_what_is_wide() -> None:
-    bits = {name: (packing.bits, packing.kind) for name, packing in PACKINGS.items()}
-    assert bits["as wide as may be"] == (NARROW, "BIGINT")
-    assert bits["one bit wider"] == (NARROW + 1, "HUGEINT")
-    assert bits["full"] == (WIDE, "HUGEINT")
-    assert packed((0, 2**62 - 2), (0, 2**62 - 2), conditions=1) is None
+def test_how_many_integers() -> None:
+    numbers = {name: len(packing.words) for name, packing in PACKINGS.items()}
+    assert numbers["as wide as may be"] == 1
+    assert numbers["one bit wider"] == 2
+    assert numbers["full"] == 3
+    wide = PACKINGS["as wide as may be"]
+    assert len(replace(wide, above=1).words) == 2
+    short = replace(PACKINGS["short"], above=63 - PACKINGS["short"].bits)
+    assert len(short.words) == 1
 
 
 def through(packing: Packing, rows: list[list[int | bool | None]]) -> list[tuple[Any, ...]]:
-    """The integer of each row, and what comes back of it."""
+    """The integers of each row, and what comes back of them."""
     columns = ", ".join(
         f"UNNEST(CAST(${place} AS {'BOOLEAN' if field.truth else 'BIGINT'}[])) AS {field.column}"
         for place, field in enumerate(packing.fields, 1)
     )
-    back = ", ".join(str(packing.decoded(field.column, col("x"))) for field in packing.fields)
-    inner = f"SELECT {packing.packed()} AS x FROM (SELECT {columns})"
+    number = literal(2**packing.above - 1).cast("BIGINT") if packing.above else None
+    made = ", ".join(str(sql.alias(name)) for name, sql in packing.packed(number).items())
+    back = ", ".join(str(packing.decoded(field.column)) for field in packing.fields)
     values = [list(column) for column in zip(*rows, strict=True)]
-    return duckdb.execute(f"SELECT x, {back} FROM ({inner})", values).fetchall()
+    names = ", ".join(packing.names)
+    inner = f"SELECT {made} FROM (SELECT {columns})"
+    return duckdb.execute(f"SELECT [{names}], {back} FROM ({inner})", values).fetchall()
 
 
+@pytest.mark.parametrize("above", [0, 3])
 @pytest.mark.parametrize("name", PACKINGS)
-def test_what_goes_in_comes_out_and_in_order(name: str) -> None:
-    packing = PACKINGS[name]
+def test_what_goes_in_comes_out_and_in_order(name: str, above: int) -> None:
+    packing = replace(PACKINGS[name], above=above)
     choices = [range(8) if index < 2 else (0, 1, 2) for index in range(len(packing.fields))]
     rows = [
         [value_of(field, choice) for field, choice in zip(packing.fields, picked, strict=True)]
@@ -93,31 +101,33 @@ def test_what_goes_in_comes_out_and_in_order(name: str) -> None:
         tuple(bool(v) if truth else v for v, truth in zip(row, truths, strict=True)) for row in rows
     ]
     assert [row[1:] for row in found] == expected
-    for packed_row in found:
-        assert isinstance(packed_row[0], int)
-        assert 0 <= packed_row[0] < 2**packing.bits
-    by_integer = [row[1:] for row in sorted(found, key=lambda row: row[0])]
-    assert by_integer == sorted(expected, key=lambda row: [(v is not None, v) for v in row])
+    for integers, *_ in found:
+        assert all(0 <= integer < 2**63 for integer in integers)
+        assert integers[0] >> packing.low_of_number == 2**above - 1
+    by_integers = [row[1:] for row in sorted(found, key=lambda row: row[0])]
+    assert by_integers == sorted(expected, key=lambda row: [(v is not None, v) for v in row])
 
 
 def test_a_row_of_no_cell_has_no_integer() -> None:
-    packing = PACKINGS["short"]
-    query = f"SELECT {packing.packed()} FROM (SELECT NULL::BIGINT c, 1 k0, TRUE w0, NULL w1)"
+    made = PACKINGS["short"].packed(literal(1).cast("BIGINT"))["x0"]
+    query = f"SELECT {made} FROM (SELECT NULL::BIGINT c, 1 k0, TRUE w0, NULL w1)"
     assert duckdb.execute(query).fetchall() == [(None,)]
 
 
 @pytest.mark.parametrize("name", PACKINGS)
-def test_the_cell_is_what_is_above_its_lowest_bit(name: str) -> None:
-    packing = PACKINGS[name]
-    x = col("x")
+def test_where_cells_begin_in_arrays(name: str) -> None:
+    """Rows in order: a new cell, or a new unit, is what is not alike in the bits from there up."""
+    packing = replace(PACKINGS[name], above=2)
     whole = "a" if packing.fields[1:] and packing.fields[1].column == "a" else "c"
-    for cell in (0, 6):
-        values = [cell, *(value_of(field, 1) for field in packing.fields[1:])]
-        (row,) = through(packing, [values])
-        query = f"SELECT {packing.above('c', x)}, {packing.above(whole, x)}"
-        found = duckdb.execute(f"{query} FROM (SELECT {row[0]}::{packing.kind} AS x)").fetchall()
-        assert found[0][0] == cell
-        assert found[0][1] == (cell if whole == "c" else cell * 4 + 3)
+    cells = [[cell, *(value_of(one, 1) for one in packing.fields[1:])] for cell in (0, 0, 6, 6)]
+    integers = [row[0] for row in through(packing, cells)]
+    words = [np.array(word) for word in zip(*integers, strict=True)]
+    assert packing.begins(whole, words).tolist() == [True, False, True, False]
+    words[0][3] -= 1 << packing.low_of_number
+    assert packing.begins(whole, words).tolist() == [True, False, True, True]
+    assert packing.bits_of("c", words).tolist() == [0, 0, 6, 6]
+    if whole == "a":
+        assert packing.bits_of("a", words).tolist() == [3, 3, 3, 3]
 
 
 def value_of(field: Field, choice: int) -> int | bool | None:
@@ -139,8 +149,8 @@ def test_what_cannot_be_packed() -> None:
     hidden = replace(CELLS, keys=None, labels=(), private=True)
     assert packing_of(replace(request, groups=(hidden,)), plain) is None
     many = replace(CELLS, labels=tuple(map(str, range(2000))))
-    assert packing_of(
-        replace(request, groups=(many,) * 6, bound=replace(bound, leading=6)), plain
-    ) is None  # fmt: skip
+    bound = replace(bound, leading=3)
+    assert packing_of(replace(request, groups=(many,) * 2, bound=bound), plain) is not None
+    assert packing_of(replace(request, groups=(many,) * 3, bound=bound), plain) is None
     assert packed((-(2**62), 2**62)) is None
-    assert packed(*[(0, 2**40 + place) for place in range(4)]) is None
+    assert packed(*[(0, 2**40 + place) for place in range(4)]) is not None

@@ -7,21 +7,22 @@ from collections import Counter
 from datetime import date, datetime
 from fractions import Fraction
 from hashlib import sha256
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 
 import duckdb
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.sampling import Seeds, bits_of, sampled, seeds_of, text_of
 from thorough import examples
 
+from dprelease.engines.duckdb.bounding.by_arrays import places_kept
 from dprelease.engines.duckdb.bounding.rule import (
     Cut,
     digest_of,
     is_kept,
     kept_before,
-    places,
     start_of,
 )
 from dprelease.expressions.nodes import Value
@@ -128,10 +129,16 @@ def test_a_row_is_kept_in_sql_where_it_is_in_python(
 
 
 @pytest.mark.parametrize(("count", "most"), [(5, 2), (100, 10), (10**6, 1000), (7, 6), (2, 1)])
-def test_the_places_in_sql_are_those_in_python(count: int, most: int) -> None:
-    for start in {0, 1, count // 2, count - 1}:
-        found = asked(places(whole(count), whole(most), whole(start)))
-        assert found == [place + 1 for place in sampled(count, most, start)]
+def test_the_places_in_arrays_are_those_in_python(count: int, most: int) -> None:
+    """Of runs one after the other: some with fewer items than are kept, and large numbers."""
+    counts, starts = [1, count, most, count, count], [5, 0, 1, count // 2, 7 * count - 1]
+    begins = [0, *accumulate(counts)][:-1]
+    found = places_kept((np.array(begins), np.array(counts)), most, np.array(starts))
+    assert found.tolist() == [
+        begin + place
+        for begin, own, start in zip(begins, counts, starts, strict=True)
+        for place in sampled(own, most, start)
+    ]
 
 
 UNITS = [None, "", "null", "=", "ann", "é😀", "a'b", "\0", "x" * 5000]

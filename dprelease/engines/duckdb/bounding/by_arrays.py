@@ -1,33 +1,45 @@
-"""Bounding of units by lists: one group a unit, with the integers of all its rows.
+"""Bounding of units by sorted arrays: each row is a few integers, and each unit has a number.
 
-All that is counted of a row is packed into the bits of one integer: each column is a field, the
-first ones in the highest bits, nulls as 0. So the order of the integers is the canonical order of
-the rows (``request_content``), and a sorted list is in that order. The rows of the sample are
-places that functions of lists compute by ``bounding.rule``: of the unit's rows, of the cells in
-them, and of the rows in each cell.
+All that is counted of a row is packed into the bits of integers: each column is a field, the first
+ones in the highest bits, nulls as 0. Above them stands the number of the row's unit. So the order
+of the integers is that of units, and within each the canonical order of its rows
+(``request_content``). The rows of all units are packed into a table, eight bytes a row where one
+integer holds all of it; then the units are taken out of it some at a time, sorted, and cut by
+``bounding.rule``.
 
-Guarantee. Units are told apart by their value itself. The lists hold nothing but the unit's own
-rows, and their order in a list that isn't sorted decides nothing: there, all are in the sample.
+Guarantee. Units are told apart by their value itself: a table gives each value one number, and rows
+find theirs by that value. A cut sees nothing but the unit's own rows. Rows alike in all that is
+counted are interchangeable, so how they are sorted decides nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.engines.common.request_content import leading_of
-from dprelease.engines.duckdb.bounding.rule import Cut, digest_of, places, start_of
+from dprelease.engines.duckdb.bounding.rule import Cut, digest_of, number_of
 from dprelease.engines.duckdb.cells import Cells, firsts_of, public_cells
+from dprelease.engines.duckdb.session import memory_of
+from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import Rows
-from dprelease.expressions.sqltext import COUNT_ALL, Kind, Sql, call, case, col, lambda_of, literal
+from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, case, col, drop, literal
 from dprelease.model import AggregateRequest, Bound
 
-NARROW, WIDE = 63, 127  # bits of a BIGINT and of a HUGEINT beside the sign
-WIDEST = 62  # bits of a field
-MOST_ROWS = 1000  # kept: looking for the first row of a cell takes the square of their number
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from duckdb import DuckDBPyConnection
 
-LIST, DIGEST = col("l"), col("d")
-X, PLACE = col("x"), col("i")
+    Integers = npt.NDArray[Any]
+
+BITS = 63  # of an integer, beside the sign
+WIDEST = 62  # bits of a field
+MOST_CELLS = 1 << 31  # beside them the first integer holds the number of the unit
+AT_ONCE = 1 << 21  # rows that are sorted and cut at once, or more if they are of one unit
+SORTED = 80  # bytes that these take each
+
+UNITS, PACKED, SLICE, SAMPLE = "units", "packed", "slice", "sample"  # tables of a connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +69,12 @@ class Field:
 class Packing:
     """The fields in canonical order: the cell, and its place among later groups if there are any.
 
-    The integer of a row is never negative.
+    The integers of a row are never negative: ``x0``, whose highest bits are a number of ``above``
+    bits, and as many others as the fields take.
     """
 
     fields: tuple[Field, ...]
+    above: int = 0
 
     @property
     def bits(self) -> int:
@@ -68,47 +82,79 @@ class Packing:
         return sum(field.bits for field in self.fields)
 
     @property
-    def kind(self) -> Kind:
-        """The type of the integers."""
-        return "BIGINT" if self.bits <= NARROW else "HUGEINT"
+    def words(self) -> tuple[tuple[Field, ...], ...]:
+        """The fields of each integer."""
+        words: list[list[Field]] = [[]]
+        room = BITS - self.above
+        for field in self.fields:
+            if field.bits > room:
+                words.append([])
+                room = BITS
+            words[-1].append(field)
+            room -= field.bits
+        return tuple(map(tuple, words))
 
     @property
-    def lows(self) -> dict[str, int]:
-        """The lowest bit of each column's field."""
-        ends = accumulate(field.bits for field in self.fields)
-        return {f.column: self.bits - end for f, end in zip(self.fields, ends, strict=True)}
+    def low_of_number(self) -> int:
+        """The lowest bit of the number in the first integer."""
+        return sum(field.bits for field in self.words[0])
 
-    def packed(self) -> Sql:
-        """The integer of a row; null where the cell is."""
-        lows, whole = self.lows, literal(0).cast(self.kind)
-        for field in self.fields:
-            value, low = field.encoded().cast(self.kind), lows[field.column]
-            whole = whole.bits_or(value << low if low else value)
-        return whole
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the integers."""
+        return tuple(f"x{index}" for index in range(len(self.words)))
 
-    def above(self, column: str, value: Sql) -> Sql:
-        """The bits of an integer from the field of a column upwards."""
-        low = self.lows[column]
-        return value >> low if low else value
+    def place(self, column: str) -> tuple[int, int]:
+        """Which integer the column's field is in, and its lowest bit there."""
+        for index, word in enumerate(self.words):
+            low = sum(field.bits for field in word)
+            for field in word:
+                low -= field.bits
+                if field.column == column:
+                    return index, low
+        raise KeyError(column)
 
-    def decoded(self, column: str, value: Sql) -> Sql:
+    def packed(self, number: Sql | None = None) -> dict[str, Sql]:
+        """The integers of a row, with the number in the highest bits; null where the cell is."""
+        made = {}
+        for index, (name, word) in enumerate(zip(self.names, self.words, strict=True)):
+            whole = literal(0).cast("BIGINT") if index or number is None else number
+            for field in word:
+                whole = (whole << field.bits).bits_or(field.encoded().cast("BIGINT"))
+            made[name] = whole
+        return made
+
+    def decoded(self, column: str) -> Sql:
         """The column that a field was made of."""
         (field,) = (field for field in self.fields if field.column == column)
-        bits = self.above(column, value).bits_and((1 << field.bits) - 1).cast("BIGINT")
+        index, low = self.place(column)
+        value = col(self.names[index])
+        bits = (value >> low if low else value).bits_and((1 << field.bits) - 1).cast("BIGINT")
         if field.truth:
             return bits.equals(1)
         return call("NULLIF", bits, 0) + (field.lowest - 1) if field.nullable else bits
 
+    def bits_of(self, column: str, words: Sequence[Integers]) -> Integers:
+        """The bits of a field in each row."""
+        (field,) = (field for field in self.fields if field.column == column)
+        index, low = self.place(column)
+        return (words[index] >> low) & ((1 << field.bits) - 1)
 
-def packing_for(request: AggregateRequest, rows: Rows) -> Packing | None:
-    """How rows are packed for lists; None if that won't do."""
-    bounded = request.bound is not None and request.bound.rows <= MOST_ROWS
-    return packing_of(request, rows) if bounded else None
+    def begins(self, column: str, words: Sequence[Integers]) -> Integers:
+        """Whether a row is not like the one before it, from the highest bits to this field."""
+        import numpy as np
+
+        index, low = self.place(column)
+        new = np.ones(len(words[0]), bool)
+        new[1:] = words[index][1:] >> low != words[index][:-1] >> low
+        for word in words[:index]:
+            new[1:] |= word[1:] != word[:-1]
+        return new
 
 
 def packing_of(request: AggregateRequest, rows: Rows) -> Packing | None:
-    """How the rows of the request are packed, or None if they can't be."""
-    if request.private or rows.values:
+    """How the rows of a bounded request are packed, or None if they can't be."""
+    if request.bound is None or request.private or rows.values:
         return None
     leading, end = leading_of(request), len(request.groups)
     fields = [Field("c", 0, public_cells(request, 0, leading), nullable=False)]
@@ -118,116 +164,195 @@ def packing_of(request: AggregateRequest, rows: Rows) -> Packing | None:
         fields.append(Field(key, quantity.grid.lower, quantity.grid.width + 1))
     for key in rows.conditions.values():
         fields.append(Field(key, 0, 2, nullable=False, truth=True))
-    packing = Packing(tuple(fields))
-    fits = packing.bits <= WIDE and max(field.bits for field in fields) <= WIDEST
-    return packing if fits else None
+    fits = fields[0].size <= MOST_CELLS and max(field.bits for field in fields) <= WIDEST
+    return Packing(tuple(fields)) if fits else None
 
 
-def listed(
-    request: AggregateRequest, bound: Bound, cells: Cells, packing: Packing, everything: bool
-) -> Cells:
-    """The rows that are kept; with ``everything`` a row of no cell accounts for all records."""
-    if bound.groups >= public_cells(request, 0, bound.leading):
-        bound = replace(bound, groups=bound.rows)
-    source = _cut_rows(_lists(cells, packing, everything), bound, cells.rows.unit)
-    if min(bound.groups, bound.per_group) < bound.rows:
-        source = _cut_cells(source, bound, packing)
-    firsts = firsts_of(request)
-    for where, key in firsts.items():
-        condition = None if where is None else cells.rows.conditions[where]
-        source = _first_rows(source, key, packing, condition)
-    own = {key: col(key) for key in firsts.values()}
-    # one more element, which is no row: less the number of all the unit's records
-    rows = call("LIST_APPEND", LIST, -col("total")) if everything else LIST
-    unfolded = {key: call("UNNEST", value) for key, value in {"x": rows, **own}.items()}
-    source = source.layer(unfolded, keep=False)
-    made = {field.column: packing.decoded(field.column, X) for field in packing.fields} | own
-    if everything:
-        made["c"] = case([(~(X < 0), made["c"])])
-        made["n"] = case([(X < 0, -X)], 0)
-    relation = source.layer(made, keep=False)
-    return replace(cells, relation=relation, firsts=firsts, weight="n" if everything else None)
+class SortedBounding(NamedTuple):
+    """Bounds units by sorted arrays.
 
-
-def _lists(cells: Cells, packing: Packing, everything: bool) -> Sql:
-    """One row a unit: ``u``, list ``l`` of its rows, and the ``total`` number of its records."""
-    unit, row = col("u"), col("v")
-    columns = [unit, call("LIST", row).alias("l")]
-    if everything:
-        rows = call("LIST", row).filter(row.not_null())
-        columns = [unit, rows.alias("l"), COUNT_ALL.alias("total")]
-    source = cells.relation.layer({"u": unit, "v": packing.packed()}, keep=False)
-    return source.select(columns, [unit]).subquery("inside")
-
-
-def _cut_rows(source: Sql, bound: Bound, unit: Sql) -> Sql:
-    """No more than ``rows`` of each unit; in order where a further cut may follow.
-
-    Adds ``d``, the unit's digest, where there is something to cut.
+    If the reader wants everything, a row of no cell accounts for all records.
     """
-    count = col("n")
-    some = count > min(bound.groups, bound.per_group, bound.rows)
-    many, ordered = count > bound.rows, call("LIST_SORT", LIST)
-    source = source.layer({"n": call("LEN", LIST)})
-    source = source.layer({"d": case([(some, digest_of(bound.salt, unit))])})
-    source = source.layer({"s": case([(many, start_of(DIGEST, Cut.ROWS, count))])})
-    sample = call("LIST_SELECT", ordered, places(count, bound.rows, col("s")))
-    return source.replaced("l", case([(many, sample), (some, ordered)], LIST))
+
+    request: AggregateRequest
+    bound: Bound
+    cells: Cells
+    packing: Packing
+    reader: FieldReader
+
+    def sample(self) -> Cells:
+        """The rows of the sample, in a table; raises duckdb.Error."""
+        import numpy as np
+
+        readings = self.reader.share.readings
+        self.reader.share.begin(readings + 1)
+        count, rows = self._numbered_units()
+        packing = replace(self.packing, above=count.bit_length())
+        self.reader.share.begin(readings)
+        records = self._packed_rows(packing)
+        parts = max(1, -(-rows // AT_ONCE))
+        for part in range(parts):
+            first, end = part * count // parts, (part + 1) * count // parts
+            words = self._kept(packing, self._sorted(packing, first, end), first, end)
+            columns = dict(zip(packing.names, words, strict=True)) | self._firsts(packing, words)
+            if not part and self.reader.everything and records:
+                # one more row, which is none: less the number of all records
+                last = dict.fromkeys(columns, 0) | {"x0": -records}
+                columns = {name: np.append(columns[name], last[name]) for name in columns}
+            self._keep(columns, new=not part)
+        for table in (UNITS, PACKED):
+            self._now(drop(table))
+        firsts = firsts_of(self.request)
+        made = {field.column: packing.decoded(field.column) for field in packing.fields}
+        made |= {key: col(key).equals(1) for key in firsts.values()}
+        if self.reader.everything:
+            none = col("x0") < 0
+            made["c"] = case([(~none, made["c"])])
+            made["n"] = case([(none, -col("x0"))], 0)
+        weight = "n" if self.reader.everything else None
+        relation = col(SAMPLE).layer(made, keep=False)
+        return replace(self.cells, relation=relation, firsts=firsts, weight=weight)
+
+    def _now(self, sql: Sql) -> DuckDBPyConnection:
+        """The answer to a statement that reads no records."""
+        return self.reader.connection.execute(str(sql))
+
+    def _numbered_units(self) -> tuple[int, int]:
+        """Put each unit with its number into a table; how many units and rows there are."""
+        import duckdb
+
+        unit, only = col("u"), None
+        source = self.cells.within(col("c").not_null()).relation
+        if self.cells.units is not None:
+            only = frozenset([self.bound.column])
+            source = self.cells.units.only(None if self.bound.null_unit else unit.not_null())
+        units = source.select([unit, COUNT_ALL.alias("rows")], [unit]).subquery("inside")
+        units = units.layer({"number": call("ROW_NUMBER").over([]) - 1})
+        self.reader.rows(units.select([STAR]).create(UNITS), only)
+        sizes = [call("SUM", col("rows")).cast("BIGINT"), call("MAX", col("rows"))]
+        ((count, rows, most),) = self._now(col(UNITS).select([COUNT_ALL, *sizes])).fetchall()
+        memory = memory_of(self.reader.connection)
+        if memory is not None and (most or 0) * SORTED > memory:
+            raise duckdb.OutOfMemoryException
+        return count, rows or 0
+
+    def _packed_rows(self, packing: Packing) -> int:
+        """Put the integers of each row into a table; how many rows there are."""
+        columns = {field.column: col(field.column) for field in packing.fields}
+        rows = self.cells.relation.layer({**columns, "u": col("u")}, keep=False)
+        rows = rows.join("LEFT JOIN", col(UNITS), col("u", "inside").same(col("u", UNITS)))
+        packed = rows.layer(packing.packed(col("number")), keep=False)
+        ((records,),) = self.reader.rows(packed.select([STAR]).create(PACKED))
+        return int(records)
+
+    def _sorted(self, packing: Packing, first: int, end: int) -> list[Integers]:
+        """The rows of the units from ``first`` to before ``end``, sorted."""
+        import numpy as np
+
+        low = packing.low_of_number
+        where = col("x0").between(first << low, (end << low) - 1)
+        table = self._now(col(PACKED).select(map(col, packing.names), where=where)).fetchnumpy()
+        words = [np.asarray(table[name]) for name in packing.names]
+        if len(words) == 1:
+            words[0].sort()
+            return words
+        order = np.lexsort(words[::-1])
+        return [word[order] for word in words]
+
+    def _kept(
+        self, packing: Packing, words: list[Integers], first: int, end: int
+    ) -> list[Integers]:
+        """The rows that are kept of sorted ones of these units."""
+        import numpy as np
+
+        low, bound = packing.low_of_number, self.bound
+        starts = self._starts(first, end)
+
+        def unit(some: Integers) -> Integers:
+            return (words[0][some] >> low) - first
+
+        runs = _runs(np.diff(words[0] >> low, prepend=-1) != 0)
+        index = places_kept(runs, bound.rows, starts[Cut.ROWS][unit(runs[0])])
+        words = [word[index] for word in words]
+        if bound.groups < min(bound.rows, packing.fields[0].size):
+            cells = _runs(packing.begins("c", words))
+            owners = unit(cells[0])
+            runs = _runs(np.diff(owners, prepend=-1) != 0)
+            chosen = np.zeros(len(owners), bool)
+            chosen[places_kept(runs, bound.groups, starts[Cut.CELLS][owners[runs[0]]])] = True
+            index = np.repeat(chosen, cells[1])
+            words = [word[index] for word in words]
+        if bound.per_group < bound.rows:
+            cells = _runs(packing.begins("c", words))
+            index = places_kept(cells, bound.per_group, starts[Cut.WITHIN][unit(cells[0])])
+            words = [word[index] for word in words]
+        return words
+
+    def _starts(self, first: int, end: int) -> list[Integers]:
+        """Three numbers of each of these units of which something may be cut."""
+        import numpy as np
+
+        bound, number = self.bound, col("number")
+        few = min(bound.rows, bound.groups, bound.per_group)
+        some = (col("rows") > few) & (number >= first) & (number < end)
+        units = col(UNITS).select(
+            [number, digest_of(bound.salt, self.cells.rows.unit).alias("d")], where=some
+        )
+        columns = [number_of(col("d"), cut).alias(f"start{cut:d}") for cut in Cut]
+        table = self._now(units.subquery("inside").select([number, *columns])).fetchnumpy()
+        starts = []
+        for cut in Cut:
+            starts.append(np.zeros(end - first, np.int64))
+            starts[-1][table["number"] - first] = table[f"start{cut:d}"]
+        return starts
+
+    def _firsts(self, packing: Packing, words: list[Integers]) -> dict[str, Integers]:
+        """Of each condition: whether a row is the first of its unit and cell for which it holds."""
+        import numpy as np
+
+        whole = "a" if self.cells.later else "c"
+        made = {}
+        for where, key in firsts_of(self.request).items():
+            holds = np.ones(len(words[0]), bool)
+            if self.cells.later:
+                holds &= packing.bits_of("a", words) > 0
+            if where is not None:
+                holds &= packing.bits_of(self.cells.rows.conditions[where], words) > 0
+            made[key] = np.zeros(len(holds), np.int8)
+            made[key][holds] = packing.begins(whole, [word[holds] for word in words])
+        return made
+
+    def _keep(self, columns: dict[str, Integers], new: bool) -> None:
+        """Put rows into the table of the sample."""
+        import pyarrow as pa
+
+        connection = self.reader.connection
+        connection.register(SLICE, pa.table(columns))
+        rows = col(SLICE).select([STAR])
+        self._now(rows.create(SAMPLE) if new else rows.insert(SAMPLE))
+        connection.unregister(SLICE)
 
 
-def _cut_cells(source: Sql, bound: Bound, packing: Packing) -> Sql:
-    """No more than ``groups`` cells of each unit, and ``per_group`` rows in each.
+def _runs(begins: Integers) -> tuple[Integers, Integers]:
+    """Where runs begin, and how long they are."""
+    import numpy as np
 
-    The rows of a cell stand together in the list ``l``. With k cells of n rows, no cell has more
-    than n - k + 1.
+    places = np.flatnonzero(begins)
+    return places, np.diff(places, append=len(begins))
+
+
+def places_kept(runs: tuple[Integers, Integers], most: int, numbers: Integers) -> Integers:
+    """The places that are kept of each run, no more than ``most``: see ``bounding.rule``.
+
+    Of a run there are the place where it begins, the number of its items, and that of its unit.
     """
-    count, k = col("n"), col("k")
-    before = packing.above("c", _at(PLACE - 1))
-    first = PLACE.equals(1) | packing.above("c", X).differs(before)
-    firsts = call("LEN", call("LIST_FILTER", LIST, lambda_of("xi", first)))
-    # the places where cells begin, and the one after the last row
-    begins = PLACE.equals(1) | (count < PLACE) | packing.above("c", _at(PLACE)).differs(before)
-    beginnings = call("LIST_FILTER", call("RANGE", 1, count + 2), lambda_of("i", begins))
-    too_many = k > bound.groups
-    crowded = count - k >= bound.per_group
-    single = k.equals(count) & too_many
-    mixed = (k < count) & (too_many | crowded)
-    chosen = places(k, bound.groups, start_of(DIGEST, Cut.CELLS, k))
-    source = source.replaced("n", call("LEN", LIST))
-    source = source.layer({"k": case([(count > min(bound.groups, bound.per_group), firsts)])})
-    source = source.layer({"p": case([(too_many, chosen)])})
-    source = source.layer({"b": case([(mixed, beginnings)])})
-    taken = [(single, call("LIST_SELECT", LIST, col("p"))), (mixed, _of_cells(bound))]
-    return source.replaced("l", case(taken, LIST))
+    import numpy as np
 
-
-def _of_cells(bound: Bound) -> Sql:
-    """The rows that are kept of a list with beginnings ``b``, in the cells at ``p``, null for all.
-
-    A cell of fewer rows than may be kept is a sample of all its rows, by the same formula.
-    """
-    begin, end = (call("LIST_EXTRACT", col("b"), place) for place in (col("y"), col("y") + 1))
-    rows = end - begin
-    most = call("LEAST", rows, bound.per_group)
-    place = (col("t") * rows + start_of(DIGEST, Cut.WITHIN, rows)) // most
-    own = call("LIST_TRANSFORM", call("RANGE", most), lambda_of("t", begin + place))
-    cells = call("COALESCE", col("p"), call("RANGE", 1, col("k") + 1))
-    kept_places = call("FLATTEN", call("LIST_TRANSFORM", cells, lambda_of("y", own)))
-    return call("LIST_SELECT", LIST, kept_places)
-
-
-def _first_rows(source: Sql, key: str, packing: Packing, condition: str | None) -> Sql:
-    """Add list ``key``: whether the row is the first of its cell for which the condition holds."""
-    cell = packing.above("c", X)
-    if "a" in packing.lows:
-        cell = case([(packing.decoded("a", X).not_null(), packing.above("a", X))])
-    if condition is not None:
-        cell = case([(packing.decoded(condition, X), cell)])
-    seen = col(f"{key}_cells")
-    source = source.layer({f"{key}_cells": call("LIST_TRANSFORM", LIST, lambda_of("x", cell))})
-    first = col("y").not_null() & call("LIST_POSITION", seen, col("y")).equals(PLACE)
-    return source.layer({key: call("LIST_TRANSFORM", seen, lambda_of("yi", first))})
-
-
-def _at(place: Sql) -> Sql:
-    return call("LIST_EXTRACT", LIST, place)
+    places, counts = runs
+    sizes = np.minimum(counts, most)
+    run = np.repeat(np.arange(len(counts)), sizes)
+    item = np.arange(len(run)) - (np.cumsum(sizes) - sizes)[run]
+    count = counts[run]
+    place = (item * count + (numbers % counts)[run]) // most
+    kept_places: Integers = places[run] + np.where(count > most, place, item)
+    return kept_places

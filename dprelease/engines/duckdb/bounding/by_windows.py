@@ -1,19 +1,19 @@
 """Bounding of units by window functions: over their rows, or over counts of alike rows.
 
-``windowed`` is for everything that can't be packed into integers. Each unit's rows are put in
-canonical order (``request_content``), and ``rule`` is applied row by row: to all of them,
-then to the cells of the sample, then to the rows in each cell.
+``windowed`` is for everything that can't be packed into integers (``by_arrays``). Each unit's rows
+are put in canonical order (``request_content``), and ``rule`` is applied row by row: to all of
+them, then to the cells of the sample, then to the rows in each cell.
 
 ``CountedBounding`` is for units with so many rows that those of one don't fit into memory. How many
 rows are taken of a range of rows in canonical order is known once it is known how many rows of the
 unit come before it, and how many are in it. So each unit's rows are counted in each cell first.
 Then they are counted by more of their content, but only in the ranges of which rows are taken; and
 so on, until all of the content is used. What is held at a time are those few ranges, and the counts
-within them. Measured with 4 million rows of one unit: 225 MB where windows and lists end at a limit
-of 200 MB. With usual units windows are faster and hold less (12 s and 669 MB to 17 s and 937 MB for
+within them. Measured with 4 million rows of one unit: 225 MB where windows end at a limit of
+200 MB. With usual units windows are faster and hold less (12 s and 669 MB to 17 s and 937 MB for
 250,000 units of 12 rows).
 
-Guarantee: as for lists. Units are told apart by their value itself, and the place of a row in the
+Guarantee: as for arrays. Units are told apart by their value itself, and the place of a row in the
 order is a function of its unit's rows alone. All three ways take the same rows.
 """
 

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from dprelease.expressions.sqltext import Sql, Value, call, col, lambda_of, literal
+from dprelease.expressions.sqltext import Sql, call, literal
 
 DIGITS = 15  # hexadecimal ones, of each of the three numbers: 60 bits
 NARROW = 1 << 22  # up to so many kept, products with 2^40 records have less than 64 bits
@@ -56,16 +56,15 @@ def digest_of(salt: int, unit: Sql) -> Sql:
     return call("SHA256", literal(f"{salt}:").concat(named))
 
 
+def number_of(digest: Sql, cut: Cut) -> Sql:
+    """The unit's number for a cut."""
+    digits = call("SUBSTR", digest, 1 + cut * DIGITS, DIGITS)
+    return literal("0x").concat(digits).cast("BIGINT")
+
+
 def start_of(digest: Sql, cut: Cut, count: Sql) -> Sql:
     """Where the sample of a cut begins."""
-    digits = call("SUBSTR", digest, 1 + cut * DIGITS, DIGITS)
-    return literal("0x").concat(digits).cast("BIGINT") % count
-
-
-def places(count: Sql, most: Value, start: Sql) -> Sql:
-    """A list of the places from 1 of the ``most`` that are kept."""
-    place = (col("j") * count + start) // most
-    return call("LIST_TRANSFORM", call("RANGE", most), lambda_of("j", place + 1))
+    return number_of(digest, cut) % count
 
 
 def is_kept(place: Sql, count: Sql, most: int, start: Sql) -> Sql:
