@@ -174,6 +174,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.bundle": (
         *VOCABULARY,
         LANGUAGE,
+        "dprelease.finishing.flags",
         "dprelease.finishing.tables",
         "dprelease.ledger",
         "dprelease.local.cells",
@@ -232,6 +233,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.ledger",
         "dprelease.local",
         "dprelease.output.released_tables",
+        "dprelease.postprocess.number_text",
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",
