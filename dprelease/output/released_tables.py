@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
 from dprelease.output.csv_table import unescaped
 from dprelease.output.datapackage import GENERATOR, NAME
 
@@ -47,11 +48,12 @@ _LARGEST = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of a released table: its name, its type by Table Schema, and what it is."""
+    """A column of a released table: its name, its type by Table Schema, what it is, its words."""
 
     name: str
     type: str
     description: str
+    words: ColumnNames = AS_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
         if not path.name.isprintable():
             raise ValueError("a name that no run gives to a file")
         fields = tuple(
-            Field(str(one["name"]), str(one["type"]), str(one.get("description", "")))
+            Field(str(one["name"]), str(one["type"]), str(one.get("description", "")), _words(one))
             for one in resource["schema"]["fields"]
         )
         digest = str(resource["hash"]).removeprefix("sha256:")
@@ -124,6 +126,13 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
             raise TypeError("a number of records")
         file = folder / path
         yield Described(path.stem, title, file, resource["format"], fields, digest, records)
+
+
+def _words(field: dict[str, Any]) -> ColumnNames:
+    labels = {str(key): str(label) for key, label in field.get("labels", {}).items()}
+    title, unit = (str(field[name]) if name in field else None for name in ("title", "unit"))
+    bins = ColumnType(field["bins"]) if "bins" in field else None
+    return ColumnNames(title, unit, labels=labels, bins=bins)
 
 
 MOE, RANKS, FLAG = "_noise_moe", "_rank_moe", "_flag"

@@ -55,6 +55,7 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
         "name": header_name(column) if as_csv else column.name,
         **_type(column),
         **texts(title=words.title, unit=words.unit, description=description),
+        **texts(bins=column.names.bins),
         **_labels(column),
     }
 

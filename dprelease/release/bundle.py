@@ -43,7 +43,7 @@ from dprelease.release.saved_plan import digest_of
 from dprelease.report.facts.json_form import report_json
 from dprelease.report.facts.model import Cap, Charge, ComposedTotals, Ledger, Spent
 from dprelease.report.facts.release_facts import Outcome, build, table_facts
-from dprelease.report.formats import file_of, media_types, rendered
+from dprelease.report.formats import file_of, media_types, rendered_with_charts
 from dprelease.report.numbers import upward
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import columns_of
@@ -193,12 +193,12 @@ def _assembled(
     )
     facts = build(plan, outcome)
     in_files = {table.file: as_in_file(table.table, table.format) for table in written}
-    others = rendered(facts, in_files, release.report_formats)
+    others = rendered_with_charts(facts, in_files, release.report_formats)
     files: dict[str, Content] = {table.file: table.content for table in written}
     files |= {table.file: table.stored for table in records}
     files |= others
     files["datapackage.json"] = datapackage_bytes(
-        release, [*written, *records], others, media_types()
+        release, [*written, *records], others, media_types(others)
     )
     return Publication(finish.tables, report_json(facts), files, tuple(records))
 

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from dprelease.language import number_text, say
-from dprelease.model import ColumnType, OutputColumn, Release
+from dprelease.model import ColumnNames, ColumnType, OutputColumn, Release
 from dprelease.model.queries import column_name
 
 _BIN = re.compile(r"\[([^,]+), ([^,]+)([\])])")
@@ -22,13 +22,15 @@ _MIDNIGHT = " 00:00:00"
 
 def key_text(column: OutputColumn, key: str | int | None) -> str:
     """The label of a key, a bin in words, or the key itself."""
-    if key is None:
-        return say("(none)")
-    text, names = str(key), column.names
-    label = names.labels.get(text)
+    return say("(none)") if key is None else named_key(column.names, str(key))
+
+
+def named_key(names: ColumnNames, key: str) -> str:
+    """The same for a key that is there, by the names of its column."""
+    label = names.labels.get(key)
     if label is not None:
         return label
-    return text if names.bins is None else bin_text(names.bins, text)
+    return key if names.bins is None else bin_text(names.bins, key)
 
 
 def column_title(column: OutputColumn) -> str:
@@ -104,9 +106,13 @@ def stated_names(release: Release) -> Iterator[StatedName]:
 def bin_text(kind: ColumnType, key: str) -> str:
     """A bin in words: "18 to 39" of whole numbers, "0 to under 0.5" of others, a month."""
     bounds = _BIN.fullmatch(key)
-    if bounds is None:  # the label of other values
+    try:
+        return key if bounds is None else _bin(kind, bounds[1], bounds[2], closed=bounds[3] == "]")
+    except (ValueError, OverflowError):  # the label of other values, or no file of ours
         return key
-    low, high, closed = bounds[1], bounds[2], bounds[3] == "]"
+
+
+def _bin(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:
     if kind in {ColumnType.DATE, ColumnType.TIMESTAMP}:
         return _times(kind, low, high, closed=closed)
     if kind is ColumnType.INTEGER:

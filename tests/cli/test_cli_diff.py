@@ -103,6 +103,12 @@ OTHER = [
     ("title", ('name = "small"', 'name = "small"\ntitle = "T"')),
     ("interval", ('path = "out"', 'path = "out"\ninterval = 0.9')),
     ("unit_description", ("one visit", "one call")),
+    ("licence", ('name = "small"', 'name = "small"\nlicence = "CC0-1.0"')),
+    ("label of region", ('"south"]', '"south"]\nlabel = "Region"')),
+    ("labels of region", ('"south"]', '"south"]\nlabels = { north = "The North" }')),
+    ("title of visits", (FIRST, f'title = "Visits"\n{FIRST}')),
+    ("decimals of visits", (FIRST, f"decimals = 0\n{FIRST}")),
+    ("title of the table by_region", ('path = "out"', 'path = "out"\ntitles.by_region = "R"')),
 ]  # fmt: skip
 
 

@@ -209,3 +209,21 @@ def test_only_what_is_about_a_figure_is_put_with_it():
     assert [each.name for each in figures] == ["a", "b_flag", "c"]
     assert figures[2] == ("c", 2, 4, None, 3)
     assert keys_of(fields, figures) == []
+
+
+def test_words_stand_for_names_and_keys_and_json_keeps_these(cli, spec):
+    label = 'label = "Health region"\nlabels = { north = "The North", south = "\u05d3\u05e8" }'
+    spec(
+        ('"south"]', f'"south"]\n{label}'),
+        ('name = "visits"', 'name = "visits"\ntitle = "Visits"\nunit = "calls"'),
+        name="small.toml",
+    )
+    assert cli("run", "-q", "small.toml").code == 0
+    page = cli("show", "out").out
+    assert "Health region  Visits (calls)" in page
+    assert "The North" in page
+    assert "\u05d3\u05e8" in page
+    assert "south" not in page
+    (by_region, *_) = json.loads(cli("show", "--json", "out").out)["tables"]
+    assert by_region["columns"][0]["name"] == "region"
+    assert by_region["values"][0][0] == "north"

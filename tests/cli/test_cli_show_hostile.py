@@ -51,6 +51,8 @@ DESCRIPTORS = {
     "a zero byte": lambda found: found[0].update(path="a\0b.csv"),
     "half a character": lambda found: found[0].update(path="\ud800.csv"),
     "colours": lambda found: found[0].update(path="\x1b[31mred.csv"),
+    "a text for labels": lambda found: found[0]["schema"]["fields"][0].update(labels="a"),
+    "bins of no type": lambda found: found[0]["schema"]["fields"][0].update(bins="[0, 1)"),
     "a text for a column": lambda found: found[0]["schema"].update(fields=["a"]),
 }
 

@@ -83,7 +83,8 @@ def test_release_spec(name: str, checkout: Path) -> None:
     assert again.already_released
     assert again.report == result.report
     output = Path(result.output)
-    assert {path.name for path in output.iterdir()} == set(result.files)
+    published = [path for path in output.rglob("*") if path.is_file()]
+    assert {path.relative_to(output).as_posix() for path in published} == set(result.files)
     assert json.loads((output / "report.json").read_bytes()) == result.report
     assert refusals(yaml.safe_load(rendered_again(result.output, "registry"))) == []
     if name in CHECKED:  # private keys and records too

@@ -125,6 +125,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.planning.planner",
         "dprelease.postprocess",
         "dprelease.mechanisms.registry",
+        "dprelease.output.csv_table",  # how a file names what a chart reads
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from shutil import get_terminal_size
 
@@ -23,6 +24,7 @@ from dprelease.output.released_tables import (
     figures_of,
     keys_of,
 )
+from dprelease.report.names import named_key
 
 EMPTY = "-"
 MARKS = ("*", "†", "‡", "§")
@@ -38,6 +40,7 @@ def page_of(table: Described, read: Rows) -> str:
     """The table with its heading, and below it what its marks mean."""
     figures = figures_of(table.fields)
     keys = keys_of(table.fields, figures)
+    table, read = _in_words(table, read)
     flags = _flags(figures, read.rows)
     width = max(40, get_terminal_size((80, 24)).columns)
     columns = [_column(table.fields, figure, read.rows, flags, width // 2) for figure in figures]
@@ -166,3 +169,26 @@ def _value(field: Field, text: str | None) -> object:
     if text is None or not _is_number(field) or not NUMBER.fullmatch(text):
         return text  # not what was released: say what is there
     return int(text) if field.type == "integer" and text.lstrip("-").isdigit() else float(text)
+
+
+def _in_words(table: Described, read: Rows) -> tuple[Described, Rows]:
+    """The table with titles for names, labels for keys, and bins in words."""
+    fields = tuple(replace(field, name=_title(field)) for field in table.fields)
+    worded = {
+        place: field.words
+        for place, field in enumerate(fields)
+        if field.words.labels or field.words.bins is not None
+    }
+    rows = [
+        tuple(
+            named_key(worded[place], text) if place in worded and text is not None else text
+            for place, text in enumerate(row)
+        )
+        for row in read.rows
+    ]
+    return replace(table, fields=fields), Rows(rows, read.total)
+
+
+def _title(field: Field) -> str:
+    title, unit = field.words.title or field.name, field.words.unit
+    return title if unit is None else f"{title} ({unit})"

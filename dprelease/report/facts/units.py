@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from dprelease.model import Adjacency, Loss, Privacy, Release
@@ -132,22 +132,30 @@ def posterior(prior: float, epsilon: float) -> tuple[float, float]:
     return low, high
 
 
+def outward(prior: float, epsilon: float) -> tuple[float, float]:
+    """Round the bounds of ``posterior`` outward: to 4 decimals, or near 0 and 1 to two digits."""
+    low, opposite = (posterior(share, epsilon)[0] for share in (prior, 1 - prior))
+    return float(_down(low)), float(1 - _down(opposite))
+
+
+def _down(share: float) -> Decimal:
+    """Round a share down. What is less than 1e-12 is nothing."""
+    if share >= 0.001:
+        return Decimal(math.floor(share * 1e4)) / 10**4
+    floor = Context(prec=2, rounding=ROUND_FLOOR)
+    return floor.create_decimal(Decimal(math.floor(share * 10**12)) / 10**12)
+
+
 def beliefs(about: str, loss: Loss, steps: int) -> Beliefs:
     """Tabulate prior and posterior beliefs about something that takes ``steps`` neighbours.
 
-    Rounded outward to 4 decimals; but for the stated delta.
+    Rounded outward; but for the stated delta.
     """
     epsilon, delta = together(loss.epsilon, loss.delta, steps)
     rows = []
     for prior in PRIORS:
-        low, high = posterior(prior, float(epsilon))
-        rows.append(
-            Belief(
-                prior=prior,
-                posterior_low=math.floor(low * 1e4) / 1e4,
-                posterior_high=math.ceil(high * 1e4) / 1e4,
-            )
-        )
+        low, high = outward(prior, float(epsilon))
+        rows.append(Belief(prior=prior, posterior_low=low, posterior_high=high))
     return Beliefs(about=about, epsilon=upward(epsilon), delta=delta, rows=tuple(rows))
 
 
@@ -171,7 +179,7 @@ def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
     rows = []
     for size in GROUPS:
         grown, failing = together(epsilon, delta, size)
-        high = _belief_up(float(grown))
+        _, high = outward(0.5, float(grown))
         rows.append(
             GroupLoss(
                 units=size,
@@ -182,17 +190,6 @@ def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
             )
         )
     return tuple(rows)
-
-
-def _belief_up(epsilon: float) -> float:
-    """The greatest belief after 50% before, rounded up: near 1, to two digits of what is missing.
-
-    What is less than 1e-12 is not missing.
-    """
-    missing = 1 / (1 + math.exp(min(epsilon, 700.0)))
-    if missing >= 0.01:
-        return math.ceil((1 - missing) * 1e4) / 1e4
-    return float(1 - Context(prec=2, rounding=ROUND_FLOOR).create_decimal(f"{missing:.12f}"))
 
 
 def beliefs_of(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:

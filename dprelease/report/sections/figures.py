@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from urllib.parse import quote
 
 from dprelease.language import counted, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
-from dprelease.report.charts.figures import figure_chart, figures_of
-from dprelease.report.charts.svg import Chart
+from dprelease.report.charts.figures import ORDERED, figure_chart, figures_of, form_of
+from dprelease.report.charts.svg import Chart, HeatTable
 from dprelease.report.document import (
     Figure,
     FigureColumn,
@@ -22,6 +23,7 @@ from dprelease.report.document import (
     Section,
     Table,
 )
+from dprelease.report.facts.model import Column
 from dprelease.report.names import key_text, title_with_unit
 
 ROWS_SHOWN = 24
@@ -31,22 +33,48 @@ _ENDINGS = ("_noise_moe", "_rank_moe", "_flag")
 _NUMBERS = frozenset({"integer", "number"})
 
 
-def figures_section(tables: Mapping[str, OutputTable], level: float, title: str) -> Section:
-    """Lay out every published table; ``tables`` are by file name, ``title`` is the release's."""
+def figures_section(
+    tables: Mapping[str, OutputTable], level: float, title: str, columns: Sequence[Column]
+) -> Section:
+    """Lay out every published table, by file name; ``title`` is the release's.
+
+    ``columns`` are those of the spec: they tell which keys have an order.
+    """
     parts: list[Part] = [
         Paragraph(
-            f"Each figure holds noise; what stands after ± is the half-width of its {level:g}% "
-            "noise interval. The files hold all rows and all digits."
+            say(
+                "Each figure holds noise; what stands after ± is the half-width of its "
+                "{level:g}% noise interval. The files hold all rows and all digits.",
+                level=level,
+            )
         )
     ]
+    orders = {
+        column.name: frozenset(
+            str(label) for label in (column.other, column.nulls) if label is not None
+        )
+        for column in columns
+        if column.type in ORDERED
+    }
     drawn, undrawn = 0, 0
     for number, (file, table) in enumerate(tables.items(), 1):
-        charts: list[Chart] = []
-        for place, figure in enumerate(figures_of(table) if table.rows > 1 else [], 1):
-            if drawn >= MOST_CHARTS:
+        figures = figures_of(table)
+        form = form_of(table, orders) if table.rows > 1 else None
+        charts: list[Chart | HeatTable] = []
+        for place, figure in enumerate(figures if form else [], 1):
+            if form is None or drawn >= MOST_CHARTS:
                 undrawn += 1
                 continue
-            chart = figure_chart(table, figure, f"chart-{number}-{place}", level)
+            chart = figure_chart(
+                table,
+                figure,
+                form,
+                orders,
+                (f"chart-{number}-{place}", file),
+                level,
+                partial(shown_texts, table),
+                table.rows > ROWS_SHOWN,
+            )
             if chart is not None:
                 charts.append(chart)
                 drawn += 1
@@ -54,17 +82,24 @@ def figures_section(tables: Mapping[str, OutputTable], level: float, title: str)
             Heading(file if table.title == title else table.title),
             *_laid_out(_figure_table(file, table, number), file, table, charts),
         ]
-    if undrawn:
-        parts.append(
-            Paragraph(
-                counted(
-                    undrawn,
-                    "{n} more figure has no chart here.",
-                    "{n} more figures have no chart here.",
-                ),
-                "small",
+        if form is None and table.rows > 1 and figures:
+            parts.append(
+                Paragraph(
+                    say(
+                        "There is no chart of {file}: no chart suits {rows:,} rows of such keys.",
+                        file=file,
+                        rows=table.rows,
+                    ),
+                    "small",
+                )
             )
+    if undrawn:
+        text = counted(
+            undrawn,
+            "{n} more figure has no chart here.",
+            "{n} more figures have no chart here.",
         )
+        parts.append(Paragraph(text, "small"))
     files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
     described = (Link(_PACKAGE, _PACKAGE), say("what every file is, its columns and its hash"))
     head = (say("file"), say("what it holds"))
@@ -73,32 +108,58 @@ def figures_section(tables: Mapping[str, OutputTable], level: float, title: str)
 
 
 def _laid_out(
-    shown: FigureTable, file: str, table: OutputTable, charts: Sequence[Chart]
+    shown: FigureTable, file: str, table: OutputTable, charts: Sequence[Chart | HeatTable]
 ) -> Iterator[Part]:
     notes: list[Paragraph] = []
     if not table.rows:
-        notes.append(Paragraph("No key reached the threshold, so that the table is empty."))
+        notes.append(Paragraph(say("No key reached the threshold, so that the table is empty.")))
     if table.rows > ROWS_SHOWN:
-        more = table.rows - ROWS_SHOWN
-        notes.append(Paragraph(f"{more:,} more rows are in the file {file}.", "small"))
+        more = counted(
+            table.rows - ROWS_SHOWN,
+            "{n:,} more row is in the file {file}.",
+            "{n:,} more rows are in the file {file}.",
+            file=file,
+        )
+        notes.append(Paragraph(more, "small"))
     with_notes = Group("", (shown, *notes))
-    if charts and len(shown.head) <= 5:
-        yield Group("beside", (with_notes, Group("stack", tuple(charts))))
+    if len(charts) == 1 and len(shown.head) <= 3 and _is_narrow(charts[0]):
+        yield Group("beside", (with_notes, charts[0]))
         return
     yield with_notes
-    if charts:
-        yield Group("pair", tuple(charts))
+    drawn = tuple(chart for chart in charts if _is_narrow(chart))
+    if drawn:
+        yield Group("charts", drawn)
+    yield from (chart for chart in charts if not _is_narrow(chart))
+
+
+def _is_narrow(chart: Chart | HeatTable) -> bool:
+    """Whether a chart is one drawing, which needs no more than a part of the width."""
+    return isinstance(chart, Chart) and chart.svg.count("<svg") == 1
+
+
+def shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
+    """Give all figures of a column as the page shows them."""
+    decimals = _decimals(column, table.columns, table.rows)
+    return [
+        "-" if value is None else _grouped(value) or "-"
+        for value in _texts(column, decimals, table.rows)
+    ]
 
 
 def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
     columns = table.columns
     main, beside = _places(columns)
-    all_rows = "All rows"
+    caption = say("All rows of {file}", file=file)
     if table.rows > ROWS_SHOWN:
-        all_rows = f"The first {ROWS_SHOWN} of {table.rows:,} rows"
+        caption = say(
+            "The first {shown} of {rows:,} rows of {file}",
+            shown=ROWS_SHOWN,
+            rows=table.rows,
+            file=file,
+        )
     return FigureTable(
         f"table-{number}",
-        f"{all_rows} of {file}",
+        caption,
         tuple(
             FigureColumn(
                 title_with_unit(columns[place]),

@@ -24,7 +24,7 @@ from dprelease.report.document import (
 from dprelease.report.facts.meaning_model import Beliefs, GroupLoss
 from dprelease.report.facts.model import PlanFacts
 from dprelease.report.facts.record_level.model import Number
-from dprelease.report.numbers import belief_text, headline, percent, shortened, written
+from dprelease.report.numbers import belief_text, headline, shortened, written
 from dprelease.report.sections.hazards import status_of
 from dprelease.report.sections.summary import at_half, total_label
 
@@ -220,7 +220,7 @@ def _beliefs(table: Beliefs, number: int) -> Table:
         title,
         (say("belief before"), say("least belief after"), say("greatest belief after")),
         tuple(
-            (percent(row.prior), percent(row.posterior_low), percent(row.posterior_high))
+            tuple(map(belief_text, (row.prior, row.posterior_low, row.posterior_high)))
             for row in table.rows
         ),
         (1, 2),

@@ -122,13 +122,13 @@ def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
         ("cap", 10, None),
     ]
     assert [table.epsilon for table in so_far.beliefs] == [4, 8]
-    assert [table.rows[2].posterior_high for table in cap.beliefs] == [1, 1]
+    assert [table.rows[2].posterior_high for table in cap.beliefs] == [0.999955, 0.9999999980]
     assert tiles(facts)["epsilon of all releases of the data set so far"] == "4"
     assert tiles(facts)["epsilon if the cap is used up"] == "10"
     parts = meaning_section(facts).parts
     (table,) = [part for part in parts if getattr(part, "name", "") == "totals"]
     assert table.rows[0] == ("This release", "1", "0", "73.11%", "88.08%")
-    assert table.rows[1][1:] == ("4", "0", "98.21%", "99.97%")
+    assert table.rows[1][1:] == ("4", "0", "98.21%", "99.967%")
     assert table.rows[2][:3] == ("If the cap is used up", "10", "no cap")
 
 

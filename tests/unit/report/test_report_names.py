@@ -29,6 +29,8 @@ INTEGER, DECIMAL, DATE = ColumnType.INTEGER, ColumnType.DECIMAL, ColumnType.DATE
         (INTEGER, "[2000, 2010)", "2000 to 2009"),
         (INTEGER, "[10000, 20000)", "10,000 to 19,999"),
         (INTEGER, "rest", "rest"),
+        (INTEGER, "[a, b)", "[a, b)"),
+        (DATE, "[0001-01-01, 0001-01-01)", "[0001-01-01, 0001-01-01)"),
         (DECIMAL, "[18, 40)", "18 to under 40"),
         (DECIMAL, "[0.5, 1]", "0.5 to 1"),
         (ColumnType.FLOAT, "[-0.5, 0)", "\u22120.5 to under 0"),

@@ -14,7 +14,7 @@ from dprelease.model import Loss
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed, places_for
 from dprelease.postprocess.number_text import number, plus_minus
 from dprelease.report.facts.meaning_model import Belief
-from dprelease.report.facts.units import beliefs, group_privacy, posterior
+from dprelease.report.facts.units import beliefs, group_privacy, outward, posterior
 from dprelease.report.markdown.page import cell
 from dprelease.report.numbers import root, text, upward, written
 
@@ -104,6 +104,9 @@ def test_what_epsilon_means() -> None:
     assert half == Belief(prior=0.5, posterior_low=0.1192, posterior_high=0.8808)
     assert table.epsilon == 2
     assert table.delta == pytest.approx(1e-6 * (1 + math.e))
+    assert outward(0.5, 10.0) == (0.000045, 0.999955)
+    assert outward(0.01, 8.0)[0] == 0.0000033
+    assert outward(0.5, 50.0) == (0, 1)
     assert posterior(0.5, 1e6) == (pytest.approx(0), 1.0)
 
 
