@@ -5,6 +5,7 @@ Pure: the same input gives the same bytes. There is one wide table for each set 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -188,6 +189,7 @@ def _assembled(
         | {table.file: table.sha256 for table in records},
         tables=tuple(table_facts(table.table, table.file, finish.raw) for table in written),
         plan_digest=digest_of(plan),
+        flags=_flags(finish.tables),
         remarks=(*_remarks(plan, noisy), *finish.remarks),
         records=sealed.records,
     )
@@ -213,6 +215,17 @@ def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
         RecordFile(described(step, plan.release.about), sealed.records[step.perturb.name])
         for step in plan.records
     ]
+
+
+def _flags(tables: Sequence[OutputTable]) -> Counter[str]:
+    """Count how often each flag stands beside a published figure."""
+    return Counter(
+        str(flag)
+        for table in tables
+        for column in table.columns
+        if column.query is not None and column.name.endswith("_flag")
+        for flag in column.values
+    )
 
 
 def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
