@@ -17,6 +17,7 @@ from dprelease.files.atomic import sync_directory
 from dprelease.output.datapackage import GENERATOR, NAME
 from dprelease.output.staging import Content, noted_names, remove_leftovers, staged
 
+FOLDER = "figures"  # the one folder in a target: charts as specifications
 PREFIX = ".dprelease-"  # of staging directories inside a target
 LONGEST_NAME = 255  # bytes, as on nearly all file systems
 LONGEST_PATH = 2000  # bytes: half of what Linux takes, for staging directories go below it
@@ -37,9 +38,13 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
         raise Failure(ExitCode.SPEC, complaint)
 
 
-def bad_names(names: Iterable[str]) -> Complaint | None:
-    """A complaint about the first name that is not a plain visible file name."""
-    for name in names:
+def bad_names(paths: Iterable[str]) -> Complaint | None:
+    """A complaint about the first path that is not a plain visible file name.
+
+    It may stand in the one folder for charts.
+    """
+    for path in paths:
+        name = path.removeprefix(f"{FOLDER}/")
         hidden = name in ("", ".", "..") or name.startswith(".")
         if hidden or any(char in "/\\" or not char.isprintable() for char in name):
             hint = "use letters, digits, - and _ in names of tables"
@@ -89,6 +94,9 @@ def foreign_names(directory: str, names: Iterable[str], same: Set[str] = frozens
     ``same`` are names whose content is known to be what would be written: no harm, whoever wrote
     them.
     """
+    folder = os.path.join(directory, FOLDER)
+    if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
+        return [FOLDER]
     ours = our_names(directory) | same
     present = [name for name in names if os.path.lexists(os.path.join(directory, name))]
     return [
@@ -102,7 +110,7 @@ def is_plain_file(path: str) -> bool:
     """Whether it is a regular file, links not followed."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 
@@ -214,9 +222,11 @@ def _update(target: str, files: Mapping[str, Content]) -> None:
         staging.note(ours | files.keys())
         remove_leftovers(target, PREFIX)
         staging.write(changed)
+        if any(name.startswith(f"{FOLDER}/") for name in changed):
+            _make_directories(os.path.join(target, FOLDER))
         for name in sorted(changed, key=lambda name: (name == NAME, name)):
             os.replace(os.path.join(staging.content, name), os.path.join(target, name))
-        sync_directory(target)
+        _sync(target)
         _remove(target, ours - files.keys())
 
 
@@ -237,7 +247,17 @@ def _remove(target: str, stale: set[str]) -> None:
         if is_plain_file(path):
             os.unlink(path)
     if stale:
-        sync_directory(target)
+        folder = os.path.join(target, FOLDER)
+        if any(name.startswith(f"{FOLDER}/") for name in stale) and not os.listdir(folder):
+            os.rmdir(folder)
+        _sync(target)
+
+
+def _sync(target: str) -> None:
+    folder = os.path.join(target, FOLDER)
+    if os.path.isdir(folder):
+        sync_directory(folder)
+    sync_directory(target)
 
 
 def _make_directories(path: str) -> None:

@@ -38,6 +38,9 @@ class Staging:
 
     def write(self, files: Mapping[str, Content]) -> None:
         """Writes the files, durably. Raises OSError; what is there then is no harm."""
+        folders = {os.path.dirname(name) for name in files} - {""}
+        for folder in folders:
+            os.mkdir(os.path.join(self.content, folder))
         for name, content in files.items():
             path = os.path.join(self.content, name)
             if isinstance(content, bytes):
@@ -45,6 +48,8 @@ class Staging:
                     sink.write(content)
             else:
                 copy_file(content, path, 0o644)
+        for folder in folders:
+            sync_directory(os.path.join(self.content, folder))
         sync_directory(self.content)
 
     def note(self, names: Iterable[str]) -> None:

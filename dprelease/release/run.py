@@ -179,14 +179,15 @@ def _charged() -> Iterator[None]:
 def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
     plan = certified.plan
     release = plan.release
-    terms = terms_of(plan)
+    terms, snapshot = terms_of(plan), release.data.snapshot
+    of_data = {} if snapshot is None else {"snapshot": snapshot}
     return book.charge(
         name,
         release.ledger.dataset,
         release.about.name,
         plan.loss,
         Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
-        {**guarantee_of(release), **charged_json(plan)},
+        {**guarantee_of(release), **of_data, **charged_json(plan)},
         parts=terms.parts,
         period=terms.period,
         disjoint=terms.disjoint,

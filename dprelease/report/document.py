@@ -6,9 +6,10 @@ stands between backticks is code. Numbers are those of the facts, None is nothin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from dprelease.report.charts.svg import Chart
+from dprelease.report.charts.svg import Chart, HeatTable
 
 
 class Heading(NamedTuple):
@@ -117,8 +118,9 @@ class Details(NamedTuple):
 class Group(NamedTuple):
     """Parts that belong together, and how they are laid out where there is room.
 
-    "pair" side by side, "stack" one below the other, "beside" a table and its charts, "told" a
-    table of estimates and its chart; "" no other way than alone.
+    "pair" side by side, "stack" one below the other, "charts" over the whole width, "beside" a
+    narrow table and its chart, "told" a table of estimates and its chart; "" no other way than
+    alone.
     """
 
     layout: str
@@ -136,6 +138,7 @@ Part = (
     | Details
     | Group
     | Chart
+    | HeatTable
 )
 
 
@@ -161,3 +164,17 @@ class Document(NamedTuple):
     sections: tuple[Section, ...]
     origin: str
     linked_data: str = ""
+
+
+def charts_of(document: Document) -> Iterator[Chart | HeatTable]:
+    """Give every chart of a document."""
+    for section in document.sections:
+        yield from _charts(section.parts)
+
+
+def _charts(parts: tuple[Part, ...]) -> Iterator[Chart | HeatTable]:
+    for part in parts:
+        if isinstance(part, Chart | HeatTable):
+            yield part
+        elif isinstance(part, Details | Group):
+            yield from _charts(part.parts)

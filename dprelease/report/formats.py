@@ -7,13 +7,15 @@ an extra is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dprelease.model import OutputTable
+    from dprelease.report.document import Document
     from dprelease.report.facts.model import ReportFacts
 
 
@@ -39,6 +41,7 @@ _HTML_MARK = '<meta name="generator" content="dprelease">'
 _MARKDOWN_MARK = "\nPrivacy report of a release of noisy statistics.\n"
 _YAML_MARK = "\nurl_slug: "
 _JSON_MARK = '\n  "schema": "dprelease/report/1",\n'
+VEGA_LITE = "application/vnd.vegalite.v5+json"
 _DCAT_MARK = '\n    "dcat": "http://www.w3.org/ns/dcat#",\n'
 _PDF_MARK = "\n% report of dprelease\n"
 FORMATS = {
@@ -62,9 +65,10 @@ def file_of(name: str) -> str:
     return FORMATS[name].file
 
 
-def media_types() -> dict[str, str]:
-    """Give the media type of each format's file."""
-    return {form.file: form.media_type for form in FORMATS.values()}
+def media_types(files: Iterable[str]) -> dict[str, str]:
+    """Give the media type of each file: of a format, or of a chart beside a page."""
+    types = {form.file: form.media_type for form in FORMATS.values()}
+    return {file: types.get(file, VEGA_LITE) for file in files}
 
 
 def rendered(
@@ -73,7 +77,26 @@ def rendered(
     """Render a report in formats, by file; ``tables`` are the published ones by file name."""
     from dprelease.report.sections.contents import report_document
 
+    return _rendered(report_document(facts, tables), facts, names)
+
+
+def rendered_with_charts(
+    facts: ReportFacts, tables: Mapping[str, OutputTable], names: Sequence[str]
+) -> dict[str, bytes]:
+    """Render a report in formats; beside the HTML page stand its charts of figures in Vega-Lite."""
+    from dprelease.report.document import charts_of
+    from dprelease.report.sections.contents import report_document
+
     document = report_document(facts, tables)
+    files = _rendered(document, facts, names)
+    for chart in charts_of(document) if "html" in names else ():
+        if chart.vega is not None:
+            text = json.dumps(chart.vega.content, indent=1, ensure_ascii=False)
+            files[chart.vega.file] = f"{text}\n".encode()
+    return files
+
+
+def _rendered(document: Document, facts: ReportFacts, names: Iterable[str]) -> dict[str, bytes]:
     made = {file_of(name): _module(name).render(document, facts) for name in names}
     return {file: text if isinstance(text, bytes) else text.encode() for file, text in made.items()}
 

@@ -1,6 +1,7 @@
 """A saved plan is executed exactly, or refused, through the process."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -208,7 +209,8 @@ def test_what_an_approval_leaves_open_is_said(cli, folder):
     for name, value in (("ledger.path", "dprelease-ledger.sqlite"), ("ledger.epsilon_cap", "2.5"),
                         ("ledger.delta_cap", "none"), ("ledger.disjoint_periods", "false"),
                         ("output.path", "out"), ("report.formats", "html, md, json")):  # fmt: skip
-        assert f"<bdi>{name}</bdi></th><td>{value}</td>" in page
+        cell = f"<bdi>{re.escape(name)}</bdi></th><td[^>]*>{re.escape(value)}</td>"
+        assert re.search(cell, page)
 
 
 def test_a_plan_of_an_early_version_is_refused_and_not_misread(cli, folder):

@@ -302,3 +302,29 @@ def test_a_ledger_behind_a_link_has_its_witness(cli, spec, folder):
     assert cli("run", "small.toml").code == 0
     assert cli("budget", "verify", "link.sqlite").code == 0
     assert not (folder / "link.sqlite.witness").exists()
+
+
+def test_a_bar_shows_how_much_of_the_cap_is_used(cli, spec, released):
+    lines = cli("budget", "show").out.splitlines()
+    at = lines.index("cap      epsilon 2.5, left 1.5")
+    assert lines[at + 1] == f"         {'█' * 8}{'░' * 12} 40% used"
+    spec(("epsilon_cap = 2.5", "epsilon_cap = 1.0"))
+    assert f"         {'█' * 20} 100% used\n" in cli("budget", "show", "small.toml").out
+    spec(("epsilon_cap = 2.5", "epsilon_cap = 100000.0"))
+    assert f"         █{'░' * 19} 1% used\n" in cli("budget", "show", "small.toml").out
+    spec(("[ledger]\nepsilon_cap = 2.5\n", ""))
+    assert "used" not in cli("budget", "show", "small.toml").out
+
+
+def test_the_snapshot_of_each_release_is_shown(cli, spec, released):
+    assert "  snapshot  " not in cli("budget", "show").out
+    spec(('path = "small.csv"', 'path = "small.csv"\nsnapshot = "2026-q1"'))
+    assert cli("run", "-q", "small.toml").code == 0
+    shown = cli("budget", "show").out.splitlines()
+    (head,) = [line for line in shown if line.startswith("charged at")]
+    rows = [line for line in shown if line.endswith(("published      1", "published      2"))]
+    start = head.index("snapshot")
+    assert [row[start:].split()[0] for row in rows] == ["-", "2026-q1"]
+    (told,) = cli("budget", "show", "--json").json["datasets"]
+    assert [run["snapshot"] for run in told["runs"]] == [None, "2026-q1"]
+    assert cli("budget", "verify", LEDGER).code == 0

@@ -8,11 +8,20 @@ from pathlib import Path
 
 import pytest
 
-FILES = ["by_region.csv", "datapackage.json", "report.html", "report.json", "report.md"]
+FILES = [
+    "by_region.csv",
+    "datapackage.json",
+    "figures/by_region.mean_days.vl.json",
+    "figures/by_region.visits.vl.json",
+    "report.html",
+    "report.json",
+    "report.md",
+]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def test_a_run_says_where_what_and_how_much(cli, folder):

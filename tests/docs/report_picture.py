@@ -62,7 +62,7 @@ FIRST, FIRST_DARK = (
         name, "clinic_visits", _section("guarantee"), MARK, (1120, 540), dark=dark,
         beside=(
             ('<table>\n<caption id="table-2">', "</div>"),
-            ('<figure class="chart">\n<figcaption>mean_waiting_days', '<p class="small">'),
+            ('<figure class="chart" id="chart-2-1">', '<p class="small">'),
         ),
     )
     for name, dark in (("report", False), ("report-dark", True))

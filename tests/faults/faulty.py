@@ -150,7 +150,10 @@ def published(folder: Path, name: str = "small") -> Mapping[str, bytes]:
     place = folder / f"out-{name}"
     if not place.exists():
         return {}
-    return {each.name: each.read_bytes() for each in place.iterdir() if each.name[0] != "."}
+    files = {
+        each.relative_to(place).as_posix(): each for each in place.rglob("*") if each.is_file()
+    }
+    return {name: each.read_bytes() for name, each in files.items() if name[0] != "."}
 
 
 def check_whole(folder: Path) -> None:

@@ -108,7 +108,7 @@ def test_whatever_the_records_hold(
     options = ["--json"] if len(name) % 2 else []
     assert release(capfd, folder, *options).code == 0
     assert watched[-1] == "write"
-    assert len(list((folder / "work" / "out").iterdir())) == 7
+    assert len(list((folder / "work" / "out").iterdir())) == 8
 
 
 @pytest.mark.one_in(4)

@@ -23,7 +23,7 @@ from world import HEADER, ROWS, Rows, Traces, World
 
 from dprelease.output.read_back import read_table
 from dprelease.report.facts.json_form import report_from_json
-from dprelease.report.formats import rendered
+from dprelease.report.formats import rendered_with_charts
 from dprelease.statistics.registry import STATISTICS
 
 SPECS = ["every_statistic_rows", "every_statistic_people"]
@@ -73,15 +73,16 @@ def differing(one: bytes, other: bytes) -> set[str]:
     return {path for path in both if first.get(path, ...) != second.get(path, ...)}
 
 
-def page_of(files: Mapping[str, bytes]) -> bytes:
-    """The report as a page, from the other files of a release alone."""
+def page_of(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The report as a page, and its charts, from the other files of a release alone."""
     facts = json.loads(files["out/report.json"])
     names = [each["file"] for each in facts["tables"]]
     tables = {
         name: read_table(files[f"out/{name}"], name.rpartition(".")[2], each)
         for name, each in zip(names, facts["tables"], strict=True)
     }
-    return rendered(report_from_json(facts), tables, ["html"])["report.html"]
+    made = rendered_with_charts(report_from_json(facts), tables, ["html"])
+    return {f"out/{name}": content for name, content in made.items()}
 
 
 def same_but_for_noise(one: Traces, other: Traces) -> None:
@@ -108,7 +109,11 @@ def same_but_for_noise(one: Traces, other: Traces) -> None:
             assert kinds <= {"bytes", "hash"}
         elif name.endswith("report.html"):
             for each in (one, other):  # a function of report.json and the tables, and no more
-                assert page_of(each.files) == each.files[name]
+                made = page_of(each.files)
+                assert made == {path: each.files[path] for path in made}
+                assert {path for path in each.files if path.endswith(".vl.json")} < made.keys()
+        elif name.endswith(".vl.json"):
+            assert "out/report.html" in one.files  # compared with it
         else:
             lines = [set(each.decode().splitlines()) for each in (content, beside)]
             prose = [line for line in lines[0] ^ lines[1] if not line.startswith("|")]
@@ -166,7 +171,8 @@ def test_the_same_noised_figures_leave_the_same_traces(name: str, tmp_path: Path
     world.write(ROWS)
     expected = world.run()
     assert expected.code == 0
-    assert len(expected.files) == 12
+    tables = [path for path in expected.files if not path.endswith(".vl.json")]
+    assert len(tables) == 12
     drawn = world.drawn
     exact = set()
     all_neighbours = {**NEIGHBOURS, "a crowd": CROWD}

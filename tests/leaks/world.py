@@ -205,7 +205,11 @@ class World:
             code,
             out,
             err,
-            {str(each.relative_to(self.folder)): each.read_bytes() for each in found},
+            {
+                str(each.relative_to(self.folder)): each.read_bytes()
+                for each in found
+                if each.is_file()
+            },
             {str(each.relative_to(self.folder)): each.stat().st_mode for each in found},
             entries,
             payloads,

@@ -125,6 +125,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.planning.planner",
         "dprelease.postprocess",
         "dprelease.mechanisms.registry",
+        "dprelease.output.csv_table",  # how a file names what a chart reads
         "dprelease.statistics.base",
         "dprelease.statistics.registry",
         "dprelease.statistics.shared.read_release",
@@ -168,6 +169,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.bundle": (
         *VOCABULARY,
         LANGUAGE,
+        "dprelease.finishing.flags",
         "dprelease.finishing.tables",
         "dprelease.ledger",
         "dprelease.local.cells",
@@ -226,6 +228,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.ledger",
         "dprelease.local",
         "dprelease.output.released_tables",
+        "dprelease.postprocess.number_text",
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",

@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from itertools import pairwise
+from math import ceil
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 
-_TEXTS = {"charged at", "release", "period", "state"}
+_TEXTS = {"charged at", "release", "snapshot", "period", "state"}
+_BAR = 20  # columns
 _LARGEST = 256 * 1024 * 1024  # bytes of a report
 
 
@@ -82,6 +85,7 @@ def _run(run: Run) -> dict[str, object]:
         "run_id": run.run_id,
         "charged_at": run.charged_at,
         "release": run.release,
+        "snapshot": run.detail.get("snapshot"),
         "period": run.terms.period,
         "disjoint_periods": run.terms.disjoint,
         **amounts(run.loss),
@@ -136,6 +140,8 @@ def _table(dataset: Facts) -> Table:
         "charged at": [run["charged_at"][:16].replace("T", " ") for run in runs],
         "release": [run["release"] for run in runs],
     }
+    if any(run["snapshot"] for run in runs):  # charges of early versions don't note it
+        columns["snapshot"] = [run["snapshot"] or "-" for run in runs]
     if any(run["period"] for run in runs):  # with a mark where it was declared disjoint
         marks = [" *" if run["disjoint_periods"] else "" for run in runs]
         columns["period"] = [
@@ -178,6 +184,7 @@ def _account(dataset: Facts) -> Iterator[str]:
         note = f"; {spent_text(reserved)} is kept for composing" if reserved else ""
         remaining = remaining_text(dataset["left"][what])
         yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{note}"
+        yield f"         {_bar(cap[what], dataset['left'][what])}"
     for change in dataset["cap_changes"]:
         where = "now" if change["entry"] is None else f"with entry {change['entry']}"
         how = "raised" if change["raised"] else "set" if change["from"] is None else "lowered"
@@ -186,6 +193,13 @@ def _account(dataset: Facts) -> Iterator[str]:
             f"note     the cap on {change['cap']} was {how} {where}: "
             f"{_cap(change['from'])} before, {_cap(change['to'])} since"
         )
+
+
+def _bar(cap: float, remaining: float) -> str:
+    """How much of a cap is used up; any use is seen, and a bar is full where nothing remains."""
+    spent = 1 - Fraction(str(remaining)) / Fraction(str(cap)) if cap else Fraction(1)
+    filled = ceil(spent * _BAR)
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {ceil(100 * spent)}% used"
 
 
 def _cap(value: float | None) -> str:

@@ -56,12 +56,18 @@ def _lines(result: Result) -> list[str]:
     return [
         f"{name}: {when if again else 'released'}",
         f"output   {_short(result.output)}",
-        *(f"         {file}" for file in result.files),
+        *(f"         {name}" for name in dict.fromkeys(map(_shown, result.files))),
         f"spent    {spent}",
         f"left     {_left(result)}",
         *_records(result),
         *(f"note     {note}" for note in (AGAIN if again else ())),
     ]
+
+
+def _shown(file: str) -> str:
+    """A file, or the folder that holds it."""
+    folder, slash, _ = file.partition("/")
+    return folder + slash
 
 
 def _records(result: Result) -> list[str]:

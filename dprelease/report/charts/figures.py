@@ -1,132 +1,359 @@
-"""Released values with their noise intervals, in the order of the keys."""
+"""Which figures of a table are drawn, in which form, and what is said of the picture.
+
+The form follows the keys: an ordered key makes a line with a band, two keys without order a heat
+table or facets, quantiles a range plot, all else dots with intervals. Many rows without an order
+have no chart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import NamedTuple
 
+from dprelease.language import say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
+from dprelease.report.charts.forms import (
+    Band,
+    Estimate,
+    estimates_across,
+    heat_grid,
+    line_with_band,
+    places_of,
+)
 from dprelease.report.charts.svg import (
-    WIDTH,
     Chart,
     Drawing,
-    Estimate,
+    HeatTable,
+    Picture,
     Scale,
-    cut,
-    estimates_across,
+    VegaLite,
     isolated,
     linear,
+    short,
 )
-from dprelease.report.numbers import written
+from dprelease.report.charts.vega_lite import Layers, specification
+from dprelease.report.names import column_title, key_text, title_with_unit
 
 MOST_LINES = 40
-"""Up to so many rows each gets a line of its own, with its label."""
-UPRIGHT = 120
-"""Up to so many rows each is drawn, side by side; more are put together in bands."""
-BANDS = 40
+"""Up to so many rows each gets a line of its own, with its label, in a chart or in a facet."""
+MOST_POINTS = 750
+"""Up to so many points are on a line: two years of days."""
+MOST_FACETS = 12
+MOST_CELLS = 600
+MOST_ACROSS = 16
+MOST_NUMBERS = 120
+"""Up to so many rows the numbers stand beside a chart; of more they are in the file alone."""
+ORDERED = frozenset({"integer", "float", "decimal", "date", "timestamp"})
+FOLDER = "figures"
+MOST_LETTERS = 60  # of the name of a file
+_PLAIN = re.compile(r"[\w-]+")
 Values = Sequence[float | None]
+Orders = Mapping[str, frozenset[str]]
+"""The columns whose keys have an order, each with those of its labels that stand outside it."""
 
 
 class Figure(NamedTuple):
-    """A column of numbers with its half-widths, or ranks it may be off, if it has any."""
+    """A column of numbers with what stands beside it; several columns are quantiles of one."""
 
-    column: OutputColumn
-    halves: OutputColumn | None
-    ranks: OutputColumn | None = None
+    columns: tuple[OutputColumn, ...]
+    beside: Mapping[str, OutputColumn]  # by ending, of the first column
 
     @property
-    def mark(self) -> str:
-        """How a released value is drawn: hollow where how far off it may be can't be."""
-        return "bar" if self.ranks is None else "hollow"
+    def name(self) -> str:
+        """The column's name, or that of the query of several."""
+        first = self.columns[0]
+        return first.name if len(self.columns) == 1 else first.query or first.name
+
+    @property
+    def title(self) -> str:
+        """What people read: a title with its unit, or the name."""
+        first = self.columns[0]
+        if len(self.columns) == 1:
+            return title_with_unit(first)
+        return title_with_unit(replace(first, name=self.name))
+
+    def estimates(self, labels: Sequence[str]) -> list[Estimate]:
+        """Give each row as it is drawn."""
+        values = list(zip(*map(_floats, self.columns), strict=True))
+        flags = self.beside.get("_flag")
+        marks = flags.values if flags else [None] * len(values)
+        hollow = [flag not in {None, "ok"} for flag in marks]
+        if len(self.columns) > 1:
+            return [
+                Estimate(label, None, None, flagged, tuple(v for v in row if v is not None))
+                for label, row, flagged in zip(labels, values, hollow, strict=True)
+            ]
+        return [
+            Estimate(label, value, interval, flagged)
+            for label, (value,), interval, flagged in zip(
+                labels, values, self._intervals([row[0] for row in values]), hollow, strict=True
+            )
+        ]
+
+    def _intervals(self, values: Values) -> list[tuple[float, float] | None]:
+        low, high = self.beside.get("_low"), self.beside.get("_high")
+        if low and high:
+            ends = list(zip(_floats(low), _floats(high), strict=True))
+        elif halves := self.beside.get("_noise_moe"):
+            ends = [
+                (None, None) if value is None or half is None else (value - half, value + half)
+                for value, half in zip(values, _floats(halves), strict=True)
+            ]
+        else:
+            return [None] * len(values)
+        return [
+            (least, most) if value is not None and least is not None and most is not None else None
+            for value, (least, most) in zip(values, ends, strict=True)
+        ]
 
     def in_ranks(self) -> str:
         """Say within how many ranks the values are right, if that is all that is known."""
-        ranks = [] if self.ranks is None else [v for v in self.ranks.values if isinstance(v, int)]
-        if not ranks:
+        column = self.beside.get("_rank_moe")
+        ranks = [v for v in column.values if isinstance(v, int)] if column else []
+        if not ranks or "_noise_moe" in self.beside:
             return ""
         least, most = min(ranks), max(ranks)
-        span = f"{least:,} to {most:,}" if least < most else f"{most:,}"
-        return f" Hollow marks may be off by ± {span} ranks; no interval in values can be given."
-
-    def chart(self, drawing: Drawing, name: str, description: str, labels: Sequence[str]) -> Chart:
-        """Close a drawing of every row, with the released numbers beside it."""
-        beside = self.halves or self.ranks
-        values = _written(self.column)
-        errors = ["-"] * len(values) if beside is None else _written(beside)
-        head = "noise half-width" if self.ranks is None else "ranks it may be off"
-        return drawing.chart(
-            name,
-            self.column.name,
-            f"{description}; the line at 0 is shown.{self.in_ranks()}",
-            ("key", self.column.name, head),
-            list(zip(labels, values, errors, strict=True)),
+        if least < most:
+            return say(
+                "A figure may be off by {least:,} to {most:,} ranks; no interval in values can "
+                "be given.",
+                least=least,
+                most=most,
+            )
+        return say(
+            "A figure may be off by {most:,} ranks; no interval in values can be given.", most=most
         )
+
+
+_ENDINGS = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
 
 
 def figures_of(table: OutputTable) -> list[Figure]:
     """Find the columns of numbers that are figures of their own, not beside another one."""
     named = {column.name: column for column in table.columns}
-    figures = []
+    figures: dict[str, Figure] = {}
     for column in table.columns:
         if column.kind not in {"integer", "number"} or is_beside(column.name, named):
             continue
-        halves = named.get(f"{column.name}_noise_moe")
-        if halves is not None and all(half is None for half in halves.values):
-            halves = None
-        ranks = named.get(f"{column.name}_rank_moe") if halves is None else None
-        figures.append(Figure(column, halves, ranks))
-    return figures
+        beside = {
+            ending: named[f"{column.name}{ending}"]
+            for ending in _ENDINGS
+            if f"{column.name}{ending}" in named
+            and any(value is not None for value in named[f"{column.name}{ending}"].values)
+        }
+        query = column.query
+        is_quantile = query is not None and column.name[len(query) :].startswith("_q")
+        if is_quantile and "_rank_moe" not in beside:
+            continue  # read from running counts: the same in all rows
+        together = query if is_quantile and query else column.name
+        if together in figures:
+            figures[together] = Figure(
+                (*figures[together].columns, column), figures[together].beside
+            )
+        else:
+            figures[together] = Figure((column,), beside)
+    return list(figures.values())
 
 
-def is_beside(name: str, named: dict[str, OutputColumn]) -> bool:
-    """Whether a column says something of another one: its half-width, ranks, flag or count."""
-    for ending in ("_noise_moe", "_rank_moe", "_flag", "_count", "_mean"):
+def is_beside(name: str, named: Mapping[str, OutputColumn]) -> bool:
+    """Whether a column says something of another one: half-width, ranks, flag, ends or count."""
+    for ending in (*_ENDINGS, "_count", "_mean"):
         if name.endswith(ending) and name.removesuffix(ending) in named:
             return True
     return name.endswith(("_noise_moe", "_rank_moe", "_flag"))
 
 
-def label_of(table: OutputTable, row: int) -> str:
-    """Name a row by its keys."""
-    keys = [column.values[row] for column in table.columns if column.kind == "key"]
-    if not keys:
-        return "all"
-    return " · ".join("(none)" if key is None else isolated(str(key)) for key in keys)
+class Form(NamedTuple):
+    """How a table is drawn: "dots", "line" or "heat"; its facets are rows under a title."""
+
+    kind: str
+    parts: tuple[tuple[str, tuple[int, ...]], ...]
+    keys: tuple[OutputColumn, ...]  # those that name a row inside its facet
 
 
-def figure_chart(table: OutputTable, figure: Figure, name: str, level: float) -> Chart | None:
-    """Draw a figure of a table; None where there is nothing to draw."""
-    values, title = _floats(figure.column), figure.column.name
-    if all(value is None for value in values):
+def form_of(table: OutputTable, orders: Orders) -> Form | None:
+    """Choose the form for a table by its keys; None where no form suits its rows."""
+    keys = tuple(column for column in table.columns if column.kind == "key")
+    if not keys or table.rows < 2:
         return None
-    halves: Values = [None] * len(values) if figure.halves is None else _floats(figure.halves)
-    if len(values) > UPRIGHT:
-        return _bands(table, figure, name, values, halves)
-    labels = [label_of(table, row) for row in range(table.rows)]
-    intervals = [
-        (value - half, value + half) if value is not None and half else None
-        for value, half in zip(values, halves, strict=True)
+    is_line = keys[-1].name in orders and len(set(keys[-1].values)) > 2
+    whole = (("", tuple(range(table.rows))),)
+    if len(keys) == 1:
+        if is_line and table.rows <= MOST_POINTS:
+            return Form("line", whole, keys)
+        return Form("dots", whole, keys) if table.rows <= MOST_LINES else None
+    if kind := _faceted(table, keys, is_line):
+        rows_of: dict[str, list[int]] = {}
+        for row in range(table.rows):
+            rows_of.setdefault(_key(keys[0], row), []).append(row)
+        parts = tuple((title, tuple(rows)) for title, rows in rows_of.items())
+        return Form(kind, parts, keys[1:])
+    sizes = [len(set(key.values)) for key in keys]
+    is_small = len(keys) == 2 and min(sizes) <= MOST_ACROSS and prod(sizes) <= MOST_CELLS
+    return Form("heat", whole, keys) if is_small else None
+
+
+def _faceted(table: OutputTable, keys: Sequence[OutputColumn], is_line: bool) -> str:
+    """Say what each facet of the first key holds: "line", "dots"; "" where facets don't suit."""
+    rows = Counter(keys[0].values)
+    longest = max(rows.values())
+    if len(rows) > MOST_FACETS:
+        return ""
+    if is_line and len(keys) == 2 and longest <= MOST_POINTS:
+        return "line"
+    suits = longest <= MOST_LINES and (len(keys) > 2 or table.rows <= MOST_LINES)
+    return "dots" if suits else ""
+
+
+def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it is published
+    table: OutputTable,
+    figure: Figure,
+    form: Form,
+    orders: Orders,
+    place: tuple[str, str],
+    level: float,
+    texts: Callable[[OutputColumn], Sequence[str]],
+    alone: bool = True,
+) -> Chart | HeatTable | None:
+    """Draw a figure; None where there is nothing to draw.
+
+    ``place`` is the name in the page and the file of the table; ``texts`` gives a column's figures
+    as the page shows them. ``alone`` tells that no table on the page holds all of the numbers.
+    """
+    name, file = place
+    labels = [_label(form.keys, row) for row in range(table.rows)]
+    rows = figure.estimates(labels)
+    drawn = [row for row in rows if row.ends()]
+    if not drawn:
+        return None
+    kind = "range" if len(figure.columns) > 1 else form.kind
+    if kind == "range" and (form.kind == "heat" or max(len(p[1]) for p in form.parts) > MOST_LINES):
+        return None
+    ends = [end for row in drawn for end in row.ends()]
+    scale = linear(ends, 0, 1, 4, zero=False)
+    said = _said(figure, kind, form, table, scale, level, any(row.flagged for row in drawn))
+    layers = Layers(
+        kind,
+        table,
+        file,
+        tuple(column.name for column in figure.columns),
+        {ending: column.name for ending, column in figure.beside.items()},
+        tuple(key.name for key in form.keys),
+        next((key.name for key in table.columns if key.kind == "key" and key not in form.keys), ""),
+        orders,
+        (scale.low, scale.high),
+    )
+    names = f"{table.name}.{figure.name}"
+    if len(names) > MOST_LETTERS or not all(map(_PLAIN.fullmatch, (table.name, figure.name))):
+        names = name
+    content = specification(layers, figure.title, said)
+    vega = VegaLite(f"{FOLDER}/{names}.vl.json", content)
+    if kind == "heat":
+        shown = list(texts(figure.columns[0]))
+        return heat_grid((name, figure.title, said, vega), form.keys, rows, shown)
+    panels = tuple(
+        (title, _panel(kind, [rows[row] for row in part], form, part, orders, scale))
+        for title, part in form.parts
+    )
+    head, numbers, note = _numbers(table, figure, file, alone)
+    return Picture(panels).chart(name, figure.title, said, head, numbers, note, vega)
+
+
+def _panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
+    kind: str,
+    rows: Sequence[Estimate],
+    form: Form,
+    part: Sequence[int],
+    orders: Orders,
+    scale: Scale,
+) -> Drawing:
+    if kind != "line":
+        return estimates_across(rows, scale)
+    key = form.keys[-1]
+    outside = orders[key.name]
+    outlying = [str(key.values[row]) in outside or key.values[row] is None for row in part]
+    inside = [row for row, is_apart in zip(rows, outlying, strict=True) if not is_apart]
+    others = [row for row, is_apart in zip(rows, outlying, strict=True) if is_apart]
+    keys = [str(key.values[row]) for row, out in zip(part, outlying, strict=True) if not out]
+    return line_with_band(Band(inside, places_of(keys), others), scale)
+
+
+def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
+    figure: Figure,
+    kind: str,
+    form: Form,
+    table: OutputTable,
+    scale: Scale,
+    level: float,
+    flagged: bool,
+) -> str:
+    has_interval = any(ending in figure.beside for ending in ("_noise_moe", "_low"))
+    said = []
+    if kind == "range":
+        wanted = ", ".join(
+            f"{column.name.rpartition('_q')[2].replace('_', '.')}%" for column in figure.columns
+        )
+        said.append(
+            say(
+                "A bar reaches from the lowest to the highest of the quantiles {quantiles}; each "
+                "stroke is one of them.",
+                quantiles=wanted,
+            )
+        )
+    elif kind == "heat":
+        said.append(say("The darker a cell, the further its figure is from 0."))
+    elif kind == "line" and has_interval:
+        said.append(
+            say("The line joins the figures; the band is their {level:g}% noise interval.",
+                level=level)
+        )  # fmt: skip
+    elif has_interval:
+        said.append(
+            say("A dot is a figure; the bar is its {level:g}% noise interval.", level=level)
+        )
+    if len(form.parts) > 1:
+        key = next(column_title(column) for column in table.columns if column.kind == "key")
+        said.append(say("Each {key} has its own panel; all panels have the same axis.", key=key))
+    if flagged:
+        said.append(say("Hollow marks are flagged figures."))
+    if kind != "heat" and not scale.low <= 0 <= scale.high:
+        said.append(say("The axis begins at {start}, not at 0.", start=short(scale.low)))
+    said.append(figure.in_ranks())
+    return " ".join(filter(None, said))
+
+
+def _numbers(
+    table: OutputTable, figure: Figure, file: str, alone: bool
+) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+    """Give the numbers for readers who can't see the picture, where no table shows them all."""
+    if not alone:
+        return (), [], ""
+    if table.rows > MOST_NUMBERS:
+        return (), [], say("All {rows:,} rows are in {file}.", rows=table.rows, file=file)
+    keys = tuple(column for column in table.columns if column.kind == "key")
+    beside = [
+        column
+        for ending, column in figure.beside.items()
+        if ending in {"_noise_moe", "_low", "_high"}
     ]
-    if len(values) <= MOST_LINES:
-        rows = zip((cut(label, 21) for label in labels), values, intervals, strict=True)
-        drawing = estimates_across([Estimate(*row) for row in rows], figure.mark)
-        said = f", each with its {level:g}% noise interval" if figure.halves is not None else ""
-        description = f"Released values of {title} by key, in the order of the spec{said}"
-        return figure.chart(drawing, name, description, labels)
-    frame = _frame(_ends(values, halves), len(values), labels, "")
-    for place, (value, half) in enumerate(zip(values, halves, strict=True)):
-        if value is None:
-            continue
-        x, y = frame.x_start + frame.width * (place + 0.5), frame.up.at(value)
-        if half:
-            reach = abs(frame.up.at(half) - frame.up.at(0))
-            frame.drawing.box((x - 1, y - reach), (2, 2 * reach), "interval")
-        frame.drawing.dot(x, y, min(2.4, frame.width / 2), figure.mark)
-    said = ", each with its noise interval" if figure.halves is not None else ""
-    description = f"{table.rows:,} released values of {title}, in the order of the keys{said}"
-    return figure.chart(frame.drawing, name, description, labels)
+    columns = [*figure.columns, *beside]
+    labels = [_label(keys, row) for row in range(table.rows)]
+    rows = list(zip(labels, *map(_written, columns), strict=True))
+    return (say("key"), *map(column_title, columns)), rows, ""
+
+
+def _key(column: OutputColumn, row: int) -> str:
+    return isolated(key_text(column, column.values[row]))
+
+
+def _label(keys: Sequence[OutputColumn], row: int) -> str:
+    """Name a row by its keys."""
+    return " · ".join(_key(column, row) for column in keys)
 
 
 def _floats(column: OutputColumn) -> Values:
@@ -140,75 +367,6 @@ def _floats(column: OutputColumn) -> Values:
 
 def _written(column: OutputColumn) -> list[str]:
     return [
-        placed(value, column.decimals) if isinstance(value, int) else "empty"
+        placed(value, column.decimals) if isinstance(value, int) else say("empty")
         for value in column.values
     ]
-
-
-class Frame(NamedTuple):
-    """A frame with the keys across, each ``width`` wide, and the figures up."""
-
-    drawing: Drawing
-    up: Scale
-    x_start: float
-    width: float
-
-
-def _frame(ends: Sequence[float], places: int, labels: Sequence[str], note: str) -> Frame:
-    x_start, x_end, top, bottom = 46.0, WIDTH - 24.0, 10.0, 190.0
-    up = linear(ends, bottom, top)
-    drawing = Drawing(bottom + (42 if note else 26))
-    drawing.axis_up(up, x_start, x_end)
-    drawing.text(x_start, bottom + 18, cut(labels[0], 26))
-    drawing.text(x_end, bottom + 18, cut(labels[-1], 26), anchor="end")
-    if note:
-        drawing.text(x_start, bottom + 35, note)
-    return Frame(drawing, up, x_start, (x_end - x_start) / places)
-
-
-def _ends(values: Values, halves: Values) -> list[float]:
-    return [
-        value + sign * (half or 0.0)
-        for value, half in zip(values, halves, strict=True)
-        if value is not None
-        for sign in (-1, 1)
-    ]
-
-
-def _bands(table: OutputTable, figure: Figure, name: str, values: Values, halves: Values) -> Chart:
-    """Put neighbouring rows together: from least to greatest, the middle half, the median."""
-    parts = list(pairwise(len(values) * count // BANDS for count in range(BANDS + 1)))
-    wide = max((half for half in halves if half is not None), default=0.0)
-    note = "line on the right: widest noise half-width" if wide else ""
-    ends = [*(value for value in values if value is not None), wide]
-    shown = [label_of(table, row) for row in (0, table.rows - 1)]
-    drawing, up, x_start, width = _frame(ends, len(parts), shown, note)
-    rows: list[tuple[str, ...]] = []
-    for place, (first, last) in enumerate(parts):
-        part = sorted(value for value in values[first:last] if value is not None)
-        keys = f"{label_of(table, first)} to {label_of(table, last - 1)}"
-        if not part:
-            rows.append((keys, f"{last - first:,}", "empty", "empty", "empty"))
-            continue
-        least, low, middle, high, most = (
-            part[round((len(part) - 1) * share)] for share in (0, 0.25, 0.5, 0.75, 1)
-        )
-        x = x_start + width * place
-        drawing.box((x + 1, up.at(most)), (width - 2, up.at(least) - up.at(most)), "pale")
-        drawing.box((x + 1, up.at(high)), (width - 2, up.at(low) - up.at(high)), "interval")
-        drawing.box((x + 0.5, up.at(middle) - 1), (width - 1, 2), figure.mark)
-        digits = (written(float(f"{value:.6g}")) for value in (least, middle, most))
-        rows.append((keys, f"{last - first:,}", *digits))
-    if wide:
-        x = WIDTH - 12.0
-        drawing.line((x, up.at(0)), (x, up.at(wide)), "stroke-2")
-    title = figure.column.name
-    description = (
-        f"{len(values):,} released values of {title} in the order of the keys, put together in "
-        f"{len(parts)} runs of neighbouring keys: light from the least to the greatest, dark the "
-        "middle half, a bar at the median of the released values; the line at 0 is shown."
-        f"{figure.in_ranks()}"
-    )
-    return drawing.chart(
-        name, title, description, ("keys", "rows", "least", "median", "greatest"), rows
-    )

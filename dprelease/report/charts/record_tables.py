@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dprelease.language import say
-from dprelease.report.charts.svg import Chart, Estimate, bars, cut, estimates_across, isolated
+from dprelease.report.charts.forms import Estimate, estimates_across
+from dprelease.report.charts.svg import Chart, bars, cut, isolated
 from dprelease.report.facts.record_level.model import Frequencies, RecordTable
 from dprelease.report.facts.record_level.wording import expected_and_floor
 
@@ -67,14 +68,13 @@ def frequency_chart(
     drawing = estimates_across(
         [
             Estimate(
-                isolated(cut(cell.label or "(empty)", 21)),
+                isolated(cell.label or "(empty)"),
                 100 * cell.share,
                 (100 * cell.share_lower, 100 * cell.share_upper),
             )
             for cell in facts.labels
         ],
-        "bar",
-        "%",
+        unit="%",
     )
     description = say(
         "Share of the records with each label, estimated, with its {level}% "

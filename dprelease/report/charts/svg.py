@@ -1,16 +1,18 @@
 """Charts as SVG: shapes, scales and the axes that several charts have; equal calls, equal bytes.
 
 Colours are classes, so that the page decides them, for light, dark and paper. A drawing is 360
-units wide: on a phone a unit is about a pixel, and a text of 11 units can be read.
+units wide: on a phone a unit is about a pixel, and a text of 11 units can be read. A picture may
+have several drawings, which stand side by side where there is room.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from unicodedata import category, east_asian_width
 
 from dprelease.report.numbers import written
 
@@ -21,8 +23,18 @@ _DIRECTED = re.compile(
 )
 
 
+class VegaLite(NamedTuple):
+    """A chart as a Vega-Lite specification, with the file that it is published in."""
+
+    file: str
+    content: Mapping[str, Any]
+
+
 class Chart(NamedTuple):
-    """A picture with its text alternative: a title, a sentence, and a table of its numbers."""
+    """A picture with its text alternative: a title, a sentence, and a table of its numbers.
+
+    ``note`` is shown in place of the description. ``vega`` is the same chart in Vega-Lite.
+    """
 
     name: str  # unique on a page, and safe in an id
     title: str
@@ -31,6 +43,26 @@ class Chart(NamedTuple):
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    vega: VegaLite | None = None
+
+
+class HeatCell(NamedTuple):
+    """A figure as text; its shade is from -5 to 5, farther from 0 is darker; flagged is hollow."""
+
+    text: str
+    shade: int
+    flagged: bool
+
+
+class HeatTable(NamedTuple):
+    """A table whose cells are shaded by their figures: one key down, another across."""
+
+    name: str
+    title: str
+    description: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
+    vega: VegaLite | None = None
 
 
 class Scale(NamedTuple):
@@ -103,6 +135,10 @@ class Drawing:
             self.line((x_start, up.at(value)), (x_end, up.at(value)), style)
             self.text(x_start - 6, up.at(value) + 4, label, anchor="end")
 
+    def svg(self) -> str:
+        """Close the picture; what it shows is said by the text around it."""
+        return f'<svg viewBox="0 0 {WIDTH} {near(self.height)}">{"".join(self.parts)}</svg>'
+
     def chart(  # noqa: PLR0913, PLR0917 - all that a chart is
         self,
         name: str,
@@ -112,14 +148,34 @@ class Drawing:
         rows: Sequence[tuple[str, ...]],
         note: str = "",
     ) -> Chart:
-        """Close the picture, named for readers that can't see it."""
-        svg = (
-            f'<svg role="img" viewBox="0 0 {WIDTH} {near(self.height)}" '
-            f'aria-labelledby="{name}-t {name}-d">'
-            f'<title id="{name}-t">{clean(title)}</title>'
-            f'<desc id="{name}-d">{clean(description)}</desc>{"".join(self.parts)}</svg>'
+        """Give a chart of this drawing alone."""
+        return Picture((("", self),)).chart(name, title, description, head, rows, note)
+
+
+class Picture(NamedTuple):
+    """Drawings that are read together, each under its title."""
+
+    panels: tuple[tuple[str, Drawing], ...]
+
+    def chart(  # noqa: PLR0913, PLR0917 - all that a chart is
+        self,
+        name: str,
+        title: str,
+        description: str,
+        head: tuple[str, ...],
+        rows: Sequence[tuple[str, ...]],
+        note: str = "",
+        vega: VegaLite | None = None,
+    ) -> Chart:
+        """Give the chart. A picture is hidden from readers to whom its description is told."""
+        heard = f'role="img" aria-label="{clean(description)}"' if note else 'aria-hidden="true"'
+        panels = "".join(
+            f"<div>{f'<p><bdi>{clean(panel)}</bdi></p>' if panel else ''}{drawing.svg()}</div>"
+            for panel, drawing in self.panels
         )
-        return Chart(name, title, description, svg, head, tuple(rows), note)
+        style = "panels" if len(self.panels) > 1 else "panel"
+        svg = f'<div class="{style}" {heard}>{panels}</div>'
+        return Chart(name, title, description, svg, head, tuple(rows), note, vega)
 
 
 def bars(rows: Sequence[tuple[str, str, float]], track: str) -> Drawing:
@@ -134,65 +190,47 @@ def bars(rows: Sequence[tuple[str, str, float]], track: str) -> Drawing:
     return drawing
 
 
-class Estimate(NamedTuple):
-    """A value with its interval; both may be missing."""
+def linear(
+    values: Sequence[float], start: float, end: float, most: int = 5, *, zero: bool = True
+) -> Scale:
+    """Fit an axis of at most ``most`` + 1 parts, from tick to tick, around all values.
 
-    label: str
-    value: float | None
-    interval: tuple[float, float] | None
-
-
-def estimates_across(estimates: Sequence[Estimate], mark: str, unit: str = "") -> Drawing:
-    """Draw a line for each estimate: its label, its interval, and a dot in the style ``mark``."""
-    x_start, top, row = 124.0, 8.0, 16.0
-    ends = [end for _, value, interval in estimates if value is not None
-            for end in interval or (value,)]  # fmt: skip
-    across = linear(ends, x_start, WIDTH - 20.0, 4)
-    bottom = top + row * len(estimates)
-    drawing = Drawing(bottom + 22)
-    for tick, label in across.ticks:
-        x, style = across.at(tick), "zero" if tick == 0 else "grid"
-        drawing.line((x, top), (x, bottom + 3), style)
-        drawing.text(x, bottom + 16, f"{label}{unit}", anchor="middle")
-    for place, (label, value, interval) in enumerate(estimates):
-        y = top + row * (place + 0.5)
-        drawing.text(0, y + 4, label)
-        if value is None:
-            drawing.text(x_start + 4, y + 4, "empty")
-            continue
-        if interval is not None:
-            low, high = map(across.at, interval)
-            drawing.box((low, y - 2.5), (max(high - low, 1.0), 5), "interval")
-        drawing.dot(across.at(value), y, 3, mark)
-    return drawing
-
-
-def linear(values: Sequence[float], start: float, end: float, most: int = 5) -> Scale:
-    """Fit an axis of at most ``most`` + 1 parts, from tick to tick, around 0 and all values."""
-    low, high = min([0.0, *values]), max([0.0, *values])
+    With ``zero`` it holds 0 too; else it ends where the values do, where the next tick is far.
+    """
+    low, high = (min([0.0, *values]), max([0.0, *values])) if zero else (min(values), max(values))
     if low == high:
-        high = 1.0
+        low, high = (low, high + 1.0) if zero else (low - 0.5, high + 0.5)
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     unit = next(power * n for n in (1, 2, 5, 10, 20) if power * n * most >= high - low)
     counts = range(math.floor(low / unit), math.ceil(high / unit) + 1)
-    ticks = [(count * unit, short(count * unit)) for count in counts]
-    return Scale(ticks[0][0], ticks[-1][0], start, end, ticks)
+    # as many digits as tell one tick from the next
+    digits = max(4, math.ceil(math.log10(max(abs(low), abs(high)) / unit)) + 2)
+    ticks = [(count * unit, short(count * unit, digits)) for count in counts]
+    first, last, part = ticks[0][0], ticks[-1][0], unit / 5
+    if not zero and low - first > FAR * unit:
+        ticks, first = ticks[1:], math.floor(low / part) * part
+    if not zero and last - high > FAR * unit:
+        ticks, last = ticks[:-1], math.ceil(high / part) * part
+    return Scale(first, last, start, end, ticks)
 
 
+FAR = 0.75
 _UNITS = ((1e12, "T"), (1e9, "bn"), (1e6, "M"), (1e4, "k"))
 
 
-def short(value: float) -> str:
+def short(value: float, digits: int = 4) -> str:
     """Write a number so that it fits beside an axis."""
     for least, name in _UNITS:
         if abs(value) >= least:
             divisor = 1e3 if name == "k" else least
-            return f"{_plain(value / divisor)}{name}" if abs(value) < 1e16 else f"{value:.0e}"
-    return _plain(value)
+            return (
+                f"{_plain(value / divisor, digits)}{name}" if abs(value) < 1e16 else f"{value:.0e}"
+            )
+    return _plain(value, digits)
 
 
-def _plain(value: float) -> str:
-    return written(float(f"{value:.4g}")).replace("-", "\u2212")
+def _plain(value: float, digits: int) -> str:
+    return written(float(f"{value:.{digits}g}")).replace("-", "\u2212")
 
 
 def near(value: float) -> str:
@@ -212,6 +250,23 @@ def isolated(said: str) -> str:
 
 
 def cut(said: str, most: int) -> str:
-    """Shorten a label that has no room; the whole of it is in the table beside the chart."""
+    """Shorten a label that has no room for more letters; letters of East Asia are wide."""
     said = " ".join(said.split())
-    return said if len(said) <= most else f"{said[: most - 1].rstrip()}…"
+    if room(said) <= most:
+        return said
+    letters = 0
+    width = 1
+    while width + room(said[letters]) <= most:
+        width += room(said[letters])
+        letters += 1
+    return f"{said[:letters].rstrip()}…"
+
+
+def room(said: str) -> int:
+    """Count the letters that a text has room for, marks above and below letters left out."""
+    widths = {"W": 2, "F": 2}
+    return sum(
+        widths.get(east_asian_width(letter), 1)
+        for letter in said
+        if category(letter) not in {"Mn", "Me", "Cf"}
+    )

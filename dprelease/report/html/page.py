@@ -8,12 +8,13 @@ report. ``tag`` escapes every text on its way into the page, and charts escape t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dprelease.report.charts.svg import Chart, clean
+from dprelease.language import say, spoken
+from dprelease.report.charts.svg import Chart, HeatTable, VegaLite, clean, room
 from dprelease.report.document import (
     Bullets,
     Cell,
@@ -39,8 +40,14 @@ if TYPE_CHECKING:
     from dprelease.report.facts.model import PlanFacts
 
 LOOKS = Path(__file__).parent
-BLOCKS, TIGHT = 9, 6
-"""Columns above which paper shows each row as a block of named figures, or in small type."""
+WIDTHS = {25: 22, 34: 30, 44: 44, 61: 61, 76: 76}
+"""By the room that a table needs, in rem: the width below which its rows become cards.
+
+Small type lets some fit that need more than there is.
+"""
+SMALL, LETTER, GAP = 19.0, 0.5, 0.9  # fits everywhere; width of a letter, and between columns
+PAGE, BROAD = 61, 76
+WORD = 16
 
 _CODE = re.compile(r"`([^`]*)`")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -106,10 +113,7 @@ def _breakable(name: str) -> Html:
 
 def render(document: Document, _facts: PlanFacts | None = None) -> str:
     """Render a document."""
-    looks = ["report.css"]
-    if any(section.name == "records" for section in document.sections):
-        looks.append("records.css")
-    style = Html("\n" + _lines(map(_css, looks)))
+    style = Html("\n" + _css(any(section.name == "records" for section in document.sections)))
     head = [
         Html('<meta charset="utf-8">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
@@ -120,9 +124,9 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
         tag("style", style),
     ]
     body = [
-        tag("a", "Skip to the report", class_="skip", href="#main"),
+        tag("a", say("Skip to the report"), class_="skip", href="#main"),
         tag("header", NEW_LINE, _wide(_header(document)), NEW_LINE),
-        tag("nav", _wide([_contents(document)]), aria_label="Contents"),
+        tag("nav", _wide([_contents(document)]), aria_label=say("Contents")),
         tag(
             "main",
             Html("\n\n"),
@@ -135,7 +139,7 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
         *_linked_data(document.linked_data),
     ]
     page = [tag("head", NEW_LINE, _lines(head)), tag("body", NEW_LINE, _lines(body))]
-    return _lines([Html("<!doctype html>"), tag("html", NEW_LINE, _lines(page), lang="en")])
+    return _lines([Html("<!doctype html>"), tag("html", NEW_LINE, _lines(page), lang=spoken())])
 
 
 def _linked_data(content: str) -> Iterator[Html]:
@@ -173,14 +177,27 @@ def _section(section: Section) -> Html:
 
 def prepare() -> None:
     """Read the looks, which needs files, beforehand."""
-    for name in ("report.css", "records.css"):
-        _css(name)
+    _css(True)
 
 
 @cache
-def _css(name: str) -> Html:
-    lines = (LOOKS / name).read_text(encoding="utf-8").splitlines()
-    return Html("\n".join(line.strip() for line in lines if line.strip()))
+def _css(records: bool) -> Html:
+    """Give the looks; those of cards once for each width below which a table has them."""
+    cards = _look("cards.css")
+    fitting = [cards.replace("WIDTH", str(width)) for width in WIDTHS.values()]
+    # a renderer of paper may know no containers
+    on_paper = cards.partition("@container (min")[0].replace(
+        "@container (max-width: WIDTHrem)", "@media print"
+    )
+    wide = [on_paper.replace("WIDTH", str(width)) for width in (PAGE, BROAD)]
+    looks = _look("report.css").replace("/* cards */", "\n".join([*fitting, *wide]))
+    if records:
+        looks += f"\n{_look('records.css')}"
+    return Html("\n".join(line.strip() for line in looks.splitlines() if line.strip()) + "\n")
+
+
+def _look(name: str) -> str:
+    return (LOOKS / name).read_text(encoding="utf-8")
 
 
 # --- its parts ----------------------------------------------------------------------------------
@@ -213,6 +230,8 @@ def _part(part: Part) -> Html:  # noqa: PLR0911 - one for each kind
             return tag("div", NEW_LINE, _parts(part.parts), class_=part.layout)
         case Chart():
             return _chart(part)
+        case HeatTable():
+            return _heat(part)
 
 
 def _list(items: Iterable[Html], style: str = "") -> Html:
@@ -237,85 +256,173 @@ def _tile(tile: Tile) -> Html:
 
 
 def _chart(chart: Chart) -> Html:
-    numbers = Table(f"{chart.name}-n", f"{chart.title}, in numbers", chart.head, chart.rows)
     inside = [
         tag("figcaption", chart.title),
         Html(chart.svg),
         tag("p", chart.note or chart.description, class_="small"),
-        _folded(_escaped(f"Numbers of “{chart.title}”"), _lines([_table(numbers)])),
     ]
-    return tag("figure", NEW_LINE, _lines(inside), class_="chart")
+    if chart.rows:
+        caption = say("{title}, in numbers", title=chart.title)
+        numbers = Table(f"{chart.name}-n", caption, chart.head, chart.rows)
+        title = say("Numbers of “{title}”", title=chart.title)
+        inside.append(_folded(_escaped(title), _lines([_table(numbers)])))
+    if chart.vega is not None:
+        inside.append(_vega(chart.vega))
+    has_panels = chart.svg.count("<svg") > 1
+    style = "chart full" if has_panels else "chart"
+    return tag("figure", NEW_LINE, _lines(inside), class_=style, id=chart.name)
 
 
 # --- tables -------------------------------------------------------------------------------------
 
 
-def _scroll(
-    name: str, caption: str, head: Iterable[Html], rows: Iterable[Html], style: str
+def _fitted(  # noqa: PLR0913, PLR0917 - a table, and how much room it needs
+    name: str,
+    caption: str,
+    head: Iterable[Html],
+    rows: Iterable[Html],
+    need: float,
+    style: str = "",
 ) -> Html:
+    """A table that is never cut: in less room than it needs its rows are cards, or it scrolls.
+
+    There is a stop for the keyboard only while something scrolls.
+    """
     inside = [
         tag("caption", caption, id=name),
         tag("thead", tag("tr", NEW_LINE, *head, NEW_LINE)),
         tag("tbody", NEW_LINE, _lines(rows)),
     ]
-    table = tag("table", NEW_LINE, _lines(inside), class_=style)
-    return tag(
-        "div",
-        NEW_LINE,
-        table,
-        NEW_LINE,
-        class_="scroll",
-        role="group",
-        aria_labelledby=name,
-        tabindex="0",
-    )
+    width = next((width for most, width in WIDTHS.items() if most >= need), None)
+    cards = f"w{width or PAGE}" if need > SMALL and not style else style
+    table = tag("table", NEW_LINE, _lines(inside), class_=cards)
+    scrolls = need > BROAD if not style else need > SMALL
+    if scrolls:
+        room_for = f"scroll s{width or 'all'}" if style else f"scroll below{PAGE}"
+        table = tag("div", table, class_=room_for, role="group", aria_labelledby=name, tabindex="0")
+    out = " out" if need > PAGE else ""
+    return tag("div", NEW_LINE, table, NEW_LINE, class_=f"fit{out}")
+
+
+def _need(columns: Iterable[Iterable[str]]) -> float:
+    """Estimate the room of columns, in rem, from texts that are not broken."""
+    widths = [max(map(room, texts), default=0) for texts in columns]
+    return LETTER * sum(widths) + GAP * len(widths)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Give what is not broken of a text: its words, and some letters in any case."""
+    yield from text.replace("_", "_ ").split()
+    yield text[:WORD]
 
 
 def _table(table: Table) -> Html:
+    need = _need(
+        [
+            word
+            for text in (title, *(_plain(row[at]) for row in table.rows))
+            for word in _words(text)
+        ]
+        for at, title in enumerate(table.head)
+    )
+    names = table.head if need > SMALL else [""] * len(table.head)
+
     def style(place: int) -> str:
         return "n" if place in table.numbers else ""
 
     def row(cells: tuple[Cell, ...]) -> Html:
         name = tag("th", tag("bdi", cells[0]), scope="row")
         rest = enumerate(cells[1:], 1)
-        return tag("tr", name, *(tag("td", cell, class_=style(place)) for place, cell in rest))
+        return tag(
+            "tr",
+            name,
+            *(tag("td", cell, class_=style(place), data_name=names[place]) for place, cell in rest),
+        )
 
     head = (
         tag("th", title, scope="col", class_=style(place)) for place, title in enumerate(table.head)
     )
-    return _scroll(table.name, table.caption, head, map(row, table.rows), "")
+    return _fitted(table.name, table.caption, head, map(row, table.rows), need)
+
+
+def _plain(cell: Cell) -> str:
+    if isinstance(cell, Status | Link):
+        return f"{cell.text}   "
+    return cell if isinstance(cell, str) else "-" if cell is None else written(cell)
 
 
 def _figures(table: FigureTable) -> Html:
-    width = len(table.head)
-    style = "packed" if width > BLOCKS else "tight" if width > TIGHT else ""
-    head = (
-        tag(
-            "th",
-            _breakable(column.name),
-            scope="col",
-            class_="n" if column.number else "",
-            title=column.description,
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.head)
+    pads = [max((len(cell.noise) for cell in column), default=0) for column in columns]
+    flagged = [any(cell.flag for cell in column) for column in columns]
+    need = _need(
+        texts
+        for column, cells in zip(table.head, columns, strict=True)
+        for texts in (
+            [
+                *column.name.replace("_", "_ ").split(),
+                *(
+                    word
+                    for cell in cells
+                    for text in [f"{cell.figure} {cell.noise}"]
+                    for word in ([text] if column.number else _words(text))
+                ),
+            ],
+            [cell.flag[: len(cell.flag) * 9 // 10] for cell in cells],
         )
-        for column in table.head
+        if any(texts)
     )
-    rows = (tag("tr", *_figure_cells(table, row)) for row in table.rows)
-    return _scroll(table.name, table.caption, head, rows, style)
+    short = all(room(cell.figure) <= WORD for column in columns[: table.keys] for cell in column)
+    names = [column.name if need > SMALL else "" for column in table.head]
 
+    def head() -> Iterator[Html]:
+        for column, has_flag in zip(table.head, flagged, strict=True):
+            style, title = "n" if column.number else "", column.description
+            yield tag("th", _breakable(column.name), scope="col", class_=style, title=title)
+            if has_flag:
+                yield tag("th", say("flag"), scope="col")
 
-def _figure_cells(table: FigureTable, row: Iterable[Figure]) -> Iterator[Html]:
-    named = len(table.head) > BLOCKS
-    for place, (column, cell) in enumerate(zip(table.head, row, strict=True)):
-        name = column.name if named else ""
-        figure = _escaped(cell.figure) if column.number else tag("bdi", cell.figure)
-        if place < table.keys:
-            yield tag("th", tag("bdi", cell.figure), scope="row", data_name=name)
-        else:
+    def cells(row: Sequence[Figure]) -> Iterator[Html]:
+        for place, (column, cell) in enumerate(zip(table.head, row, strict=True)):
+            if place < table.keys:
+                key = tag("bdi", cell.figure)
+                yield tag("th", key, scope="row", class_="k" if short else "")
+                continue
+            figure = cell.figure if column.number else tag("bdi", cell.figure)
+            # spaces as wide as a digit: what stands after ± begins at one place in all rows
+            padding = "\u2007" * (pads[place] - len(cell.noise)) if column.number else ""
+            noise = [" ", tag("span", cell.noise + padding, class_="moe")] if pads[place] else []
             style = "n" if column.number else ""
-            yield tag("td", figure, *_remarks(cell), class_=style, data_name=name)
+            yield tag("td", figure, *noise, class_=style, data_name=names[place])
+            if flagged[place]:
+                flag = tag("span", cell.flag, class_="flag") if cell.flag else NONE
+                yield tag("td", flag, class_="f")
+
+    rows = (tag("tr", *cells(row)) for row in table.rows)
+    return _fitted(table.name, table.caption, head(), rows, need)
 
 
-def _remarks(cell: Figure) -> Iterator[Cell]:
-    for style, text in (("moe", cell.noise), ("flag", cell.flag)):
-        if text:
-            yield from (" ", tag("span", text, class_=style))
+def _heat(table: HeatTable) -> Html:
+    def cell(text: str, shade: int, flagged: bool) -> Html:
+        depth = f"h{shade}" if shade >= 0 else f"l{-shade}"
+        return tag("td", text, class_="n hollow" if flagged else f"n {depth}")
+
+    need = _need(
+        [head, *(row[0] if not place else row[1][place - 1].text for row in table.rows)]
+        for place, head in enumerate(table.head)
+    )
+    head = (tag("th", tag("bdi", key), scope="col") for key in table.head)
+    rows = (
+        tag("tr", tag("th", tag("bdi", key), scope="row"), *(cell(*one) for one in cells))
+        for key, cells in table.rows
+    )
+    drawn = _fitted(f"{table.name}-n", table.title, head, rows, need, "heat")
+    said = tag("p", table.description, class_="small")
+    beside = [] if table.vega is None else [_vega(table.vega)]
+    style = "chart full"
+    return tag("figure", NEW_LINE, _lines([drawn, said, *beside]), class_=style, id=table.name)
+
+
+def _vega(vega: VegaLite) -> Html:
+    title = say("This chart in Vega-Lite")
+    return tag("p", tag("a", title, href=vega.file), class_="small vega")

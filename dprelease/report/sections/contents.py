@@ -77,7 +77,7 @@ def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> I
     yield guarantee_section(facts)
     yield meaning_section(facts)
     if facts.queries:
-        yield figures_section(tables, level, facts.deployment.basic.title)
+        yield figures_section(tables, level, facts.deployment.basic.title, facts.columns)
         published = Published(facts, tables)
         yield from filter(None, [quotable_section(published, level)])
         yield how_to_read_section(facts)

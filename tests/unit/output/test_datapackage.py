@@ -31,6 +31,7 @@ from dprelease.output.tables import WrittenTable, write_table
 from dprelease.report.formats import media_types
 
 OTHERS = {"report.json": b'{"schema": "dprelease/report/1"}\n', "report.md": b"# Report\n"}
+TYPES = media_types(OTHERS)
 
 
 def release(**about: str) -> Release:
@@ -68,9 +69,7 @@ def a_table(name: str = "by_region") -> OutputTable:
 
 
 def described(*tables: WrittenTable, **about: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        datapackage_bytes(release(**about), tables, OTHERS, media_types())
-    )
+    found: dict[str, Any] = json.loads(datapackage_bytes(release(**about), tables, OTHERS, TYPES))
     return found
 
 
@@ -78,7 +77,10 @@ def test_frictionless_accepts_package_and_data(tmp_path: Path) -> None:
     written = [write_table(a_table(), "csv"), write_table(a_table("Again!"), "csv")]
     files = {each.file: each.content for each in written} | OTHERS
     made = datapackage_bytes(
-        release(title="Pay", purpose="Report", curator="Agency"), written, OTHERS, media_types()
+        release(title="Pay", purpose="Report", curator="Agency"),
+        written,
+        OTHERS,
+        TYPES,
     )
     for name, content in {**files, "datapackage.json": made}.items():
         (tmp_path / name).write_bytes(content)
@@ -94,7 +96,7 @@ def test_frictionless_sees_a_changed_file(tmp_path: Path) -> None:
     for name, content in OTHERS.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "datapackage.json").write_bytes(
-        datapackage_bytes(release(), [written], OTHERS, media_types())
+        datapackage_bytes(release(), [written], OTHERS, TYPES)
     )
     report = frictionless.validate(str(tmp_path / "datapackage.json"))
     assert "hash-count" in {row[0] for row in report.flatten(["type"])}
@@ -198,5 +200,5 @@ def test_texts_are_optional_and_bytes_repeat() -> None:
     made = described(*written)
     assert not {"title", "description", "contributors"} & made.keys()
     assert made["generator"] == "dprelease"
-    first, second = (datapackage_bytes(release(), written, OTHERS, media_types()) for _ in range(2))
+    first, second = (datapackage_bytes(release(), written, OTHERS, TYPES) for _ in range(2))
     assert first == second

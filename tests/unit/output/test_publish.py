@@ -114,6 +114,61 @@ def test_files_of_others_stay(target: Path) -> None:
     assert sorted(os.listdir(target)) == sorted([*SECOND, "notes.txt", "sub"])
 
 
+def charts(*names: str) -> dict[str, bytes]:
+    files = {f"figures/{name}.vl.json": b"{}" for name in names}
+    return {**FIRST, **files, "datapackage.json": package(*FIRST, *files)}
+
+
+def tree(directory: Path) -> dict[str, bytes]:
+    files = (each for each in directory.rglob("*") if each.is_file())
+    return {each.relative_to(directory).as_posix(): each.read_bytes() for each in files}
+
+
+def test_charts_stand_in_a_folder_that_comes_and_goes_with_them(target: Path) -> None:
+    publish(str(target), charts("a", "b"))
+    assert tree(target) == charts("a", "b")
+    publish(str(target), charts("b", "c"))
+    assert tree(target) == charts("b", "c")
+    publish(str(target), FIRST)
+    assert contents(target) == FIRST
+    publish(str(target), charts("a"))
+    assert tree(target) == charts("a")
+    (target / "figures" / "notes.txt").write_bytes(b"mine")
+    publish(str(target), FIRST)
+    assert tree(target) == {**FIRST, "figures/notes.txt": b"mine"}
+
+
+def test_a_chart_of_others_is_not_overwritten(target: Path) -> None:
+    publish(str(target), FIRST)
+    (target / "figures").mkdir()
+    (target / "figures" / "a.vl.json").write_bytes(b"mine")
+    assert "E805" in refusal(lambda: publish(str(target), charts("a")))
+    assert tree(target) == {**FIRST, "figures/a.vl.json": b"mine"}
+    assert "E803" in refusal(lambda: publish(str(target), charts("../a")))
+    assert "E803" in refusal(lambda: publish(str(target), {"other/a.vl.json": b""}))
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_the_folder_of_charts_is_a_folder_of_the_target(target: Path, kind: str) -> None:
+    """A link in its place would let files go that are elsewhere."""
+    elsewhere = target.parent.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.vl.json").write_bytes(b"{}")
+    publish(str(target), charts("a"))
+    (target / "figures" / "a.vl.json").unlink()
+    (target / "figures").rmdir()
+    if kind == "link":
+        (target / "figures").symlink_to(elsewhere)
+    else:
+        (target / "figures").write_bytes(b"mine")
+    for files in (FIRST, charts("b")):
+        assert "E805" in refusal(lambda files=files: publish(str(target), files))
+        assert "E805" in refusal(
+            lambda files=files: check_target(str(target), files), ExitCode.SPEC
+        )
+    assert (elsewhere / "a.vl.json").read_bytes() == b"{}"
+
+
 @pytest.mark.parametrize("name", ["a.csv", "datapackage.json"])
 def test_a_file_of_others_is_not_overwritten(target: Path, name: str) -> None:
     target.mkdir(parents=True)

@@ -52,19 +52,29 @@ class Page(HTMLParser):
     texts: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
     unnested: list[str] = field(default_factory=list)
+    told: list[bool] = field(default_factory=list)  # of each open tag: said, or hidden, as a whole
+    untold: int = 0
 
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        attributes = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, attributes))
+        is_told = attributes.get("aria-hidden") == "true" or (
+            attributes.get("role") == "img" and bool(attributes.get("aria-label"))
+        )
+        self.untold += tag == "svg" and not (is_told or any(self.told))
         if tag not in VOID:
             self.open.append(tag)
+            self.told.append(is_told)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
 
     def handle_endtag(self, tag: str) -> None:
+        if self.told:
+            self.told.pop()
         if not self.open or self.open.pop() != tag:
             self.unnested.append(tag)
 
@@ -106,9 +116,10 @@ def problems(html: str) -> list[str]:
     found += [
         f"h{after} after h{before}" for before, after in pairwise(levels) if after > before + 1
     ]
-    found += ["a picture without a name" for _, attributes in page.all("svg")
-              if attributes.get("role") != "img"
-              or not attributes.get("aria-labelledby")]  # fmt: skip
+    found += ["a picture that is neither told as a whole nor hidden"] * page.untold
+    for _, attributes in page.tags:
+        if attributes.get("tabindex") == "0" and "scroll" not in attributes.get("class", ""):
+            found.append("a stop for the keyboard where nothing scrolls")
     for name in ("main", "header", "nav", "footer"):
         if len(page.all(name)) != 1:
             found.append(f"not one {name}")

@@ -44,6 +44,7 @@ def made(planned, published):
 @pytest.fixture
 def folder(made, tmp_path):
     for name, content in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     return tmp_path
 

@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dprelease.model import OutputColumn, OutputTable
+from dprelease.model import OutputColumn
 from dprelease.report.charts.beliefs import band_chart, people_chart
 from dprelease.report.charts.budget import budget_chart, ledger_chart, paid, spending_chart
-from dprelease.report.charts.figures import figure_chart, figures_of
 from dprelease.report.charts.noises import dots_chart, error_chart, falling, has_dots, twenty
 from dprelease.report.charts.svg import Drawing, cut, linear, near, short
 from dprelease.report.facts.meaning_model import Belief, Beliefs
@@ -44,10 +43,22 @@ def test_names_of_pictures_and_numbers_of_coordinates():
     drawing.text(1 / 3, -0.01, "<a> & \x00", "t")
     svg = drawing.chart("c", "t", "d <", (), ()).svg
     assert '<text class="t" x="0.3" y="0">&lt;a&gt; &amp; \ufffd</text>' in svg
-    assert ElementTree.fromstring(svg).find("title").text == "t"
+    assert ElementTree.fromstring(svg).get("aria-hidden") == "true"
+    told = drawing.chart("c", "t", "d <", (), (), "what is shown in its place").svg
+    assert ElementTree.fromstring(told).get("aria-label") == "d <"
     assert [near(each) for each in (1.04, 2.0, -0.04, 12.36)] == ["1", "2", "0", "12.4"]
     assert cut("a  b", 9) == "a b"
     assert cut("abcdef", 4) == "abc…"
+    assert cut("南部地区健康", 9) == "南部地区…"
+    assert cut("स्वास्थ्य", 9) == "स्वास्थ्य"
+
+
+def test_an_axis_may_start_where_the_values_do():
+    scale = linear([4100.0, 4300.0], 0, 100, zero=False)
+    assert (scale.low, scale.high) == (4100, 4300)
+    assert linear([-109.0, 9_900.0], 0, 100, 4, zero=False).low == -1000
+    near = linear([1_000_000.0, 1_000_200.0], 0, 100, zero=False)
+    assert len({label for _, label in near.ticks}) == len(near.ticks)
 
 
 def test_axes_hold_zero_and_every_value():
@@ -189,7 +200,7 @@ def test_a_long_legend_is_wrapped(facts):
     said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
     assert max(map(len, said)) <= 50
     assert " ".join(said).count(f"epsilon 10: {about}") == 2
-    height = float(ElementTree.fromstring(chart.svg).get("viewBox").split()[3])
+    height = float(ElementTree.fromstring(chart.svg).find(".//svg").get("viewBox").split()[3])
     lowest = max(float(e.get("y")) for e in ElementTree.fromstring(chart.svg).iter("text"))
     assert lowest + 4 <= height
 
@@ -356,80 +367,6 @@ def test_at_most_five_lines_stand_apart_and_all_are_named():
     assert len(shapes(near, "circle", "badge")) == 1
     many = [query(name=f"q{at}", noise_halfwidth=10 + at / 10) for at in range(60)]
     assert " more" in error_chart(many, [], "people").note
-
-
-def quantiles(ranks):
-    values = list(range(len(ranks)))
-    return OutputTable(
-        "t",
-        (
-            OutputColumn("key", "key", [f"k{at}" for at in values], ""),
-            OutputColumn("m", "integer", values, "", 0, "m"),
-            OutputColumn("m_noise_moe", "integer", [None] * len(ranks), "", 0, "m"),
-            OutputColumn("m_rank_moe", "integer", ranks, "", 0, "m"),
-        ),
-    )
-
-
-@pytest.mark.parametrize("rows", [3, 50, 200])
-def test_quantiles_do_not_look_exact(rows):
-    made = quantiles([1366] * (rows - 1) + [17])
-    chart = figure_chart(made, figures_of(made)[0], "c", 95)
-    assert "± 17 to 1,366 ranks; no interval in values can be given" in chart.description
-    assert not shapes(chart, "circle", "bar")
-    if rows < 200:
-        assert len(shapes(chart, "circle", "hollow")) == rows
-        assert chart.head[2] == "ranks it may be off"
-        assert chart.rows[0] == ("k0", "0", "1366")
-    same = quantiles([17] * rows)
-    assert "± 17 ranks;" in figure_chart(same, figures_of(same)[0], "c", 95).description
-
-
-def table(values, halves, decimals=0):
-    rows = len(values)
-    return OutputTable(
-        "t",
-        (
-            OutputColumn("key", "key", [f"k{number}" for number in range(rows)], ""),
-            OutputColumn("v", "number" if decimals else "integer", values, "", decimals, "v"),
-            OutputColumn("v_noise_moe", "integer", halves, "", decimals, "v"),
-            OutputColumn("v_flag", "text", ["ok"] * rows, "", 0, "v"),
-            OutputColumn("v_count", "integer", values, "", 0, "v"),
-        ),
-    )
-
-
-def test_figures_stand_at_their_values_with_their_intervals():
-    made = table([-50, 100, None], [10, 20, None], 1)
-    (figure,) = figures_of(made)
-    chart = figure_chart(made, figure, "c", 95)
-    dots = [float(each.get("cx")) for each in shapes(chart, "circle", "bar")]
-    boxes = [
-        (float(each.get("x")), float(each.get("width")))
-        for each in shapes(chart, "rect", "interval")
-    ]
-    (zero,) = shapes(chart, "line", "zero")
-    unit = (dots[1] - dots[0]) / 15
-    assert float(zero.get("x1")) == pytest.approx(dots[0] + 5 * unit, abs=0.1)
-    assert boxes[0] == (pytest.approx(dots[0] - unit, abs=0.1), pytest.approx(2 * unit, abs=0.1))
-    assert chart.rows == (("k0", "-5.0", "1.0"), ("k1", "10.0", "2.0"), ("k2", "empty", "empty"))
-    assert (
-        figure_chart(table([None], [None]), figures_of(table([None], [None]))[0], "c", 95) is None
-    )
-
-
-@pytest.mark.parametrize(
-    ("rows", "drawn"), [(40, 40), (41, 41), (120, 120), (121, 40), (10_000, 40)]
-)
-def test_many_figures_are_put_together(rows, drawn):
-    made = table(list(range(rows)), [3] * rows)
-    chart = figure_chart(made, figures_of(made)[0], "c", 95)
-    assert len(chart.rows) == drawn
-    if drawn == 40 and rows > 40:
-        assert sum(int(row[1].replace(",", "")) for row in chart.rows) == rows
-        assert chart.rows[0][2] == "0"
-        assert chart.rows[-1][4] == f"{rows - 1:,}"
-    assert len(chart.svg) < 40_000
 
 
 def test_shown_half_widths_are_rounded_up():

@@ -21,6 +21,7 @@ def forged(planned, published, tmp_path):
     """Write a release of which one fact of the report is another."""
     made = published(planned({"name": "visits", "statistic": "count", "by": ["region"]}), 7)
     for name, content in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
 
     def write(path, value):

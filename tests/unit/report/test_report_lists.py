@@ -80,6 +80,7 @@ def test_every_form_of_the_report_names_them(make, published, tmp_path):
         assert each["sha256"] in page
         assert each["sha256"] in markdown
     for name, content in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     assert rendered_again(str(tmp_path), "html") == made.files["report.html"]
 

@@ -98,6 +98,7 @@ def test_names_without_end_are_broken_and_not_cut(planned, published, tmp_path):
     made["release"]["title"] = '"</style><script> \\ ' + "t" * 200
     plan = planned_of(made)
     for file, content in published(plan).files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_bytes(content)
     content = rendered_again(str(tmp_path), "pdf")
     assert most_right(content) < A4[0] - 40

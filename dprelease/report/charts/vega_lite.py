@@ -1,0 +1,182 @@
+"""A figure's chart as a Vega-Lite specification, which reads the published file by a relative path.
+
+A Parquet file is not read by Vega-Lite: of such a table the specification holds the values that it
+draws. It draws released figures only, and is made of nothing but the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dprelease.model import OutputColumn, OutputTable
+from dprelease.output.csv_table import escaped, is_escaped
+from dprelease.postprocess.fixed_point import placed
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+LOW, HIGH, LABEL = "interval low", "interval high", "row label"
+BLUE, SOFT = "#0a5cb8", "#5b92d6"
+Spec = dict[str, Any]
+
+
+class Layers(NamedTuple):
+    """What is drawn: the names of the columns, and the ends of the axis of figures."""
+
+    kind: str
+    table: OutputTable
+    file: str
+    figures: tuple[str, ...]
+    beside: Mapping[str, str]
+    keys: tuple[str, ...]
+    facet: str
+    orders: Mapping[str, frozenset[str]]
+    axis: tuple[float, float]
+
+
+def specification(layers: Layers, title: str, description: str) -> Spec:
+    """Give the chart of a figure."""
+    drawn: Spec = {"layer": _LAYERS[layers.kind](layers)}
+    spec: Spec = {"$schema": SCHEMA, "title": title, "description": description}
+    spec |= {"data": _data(layers), "transform": _transforms(layers)}
+    if not layers.facet:
+        return {**spec, **drawn}
+    labels = dict.fromkeys(map(str, _texts(layers, layers.facet)))
+    facet = {"field": _path(layers, layers.facet), "type": "nominal", "sort": list(labels)}
+    return {**spec, "facet": facet, "columns": 3, "spec": {"width": 200, **drawn}}
+
+
+def _column(layers: Layers, name: str) -> OutputColumn:
+    return next(column for column in layers.table.columns if column.name == name)
+
+
+def _texts(layers: Layers, name: str) -> list[str | float | None]:
+    """Give the cells of a column as the data of the specification holds them."""
+    column = _column(layers, name)
+    if column.kind in {"integer", "number"}:
+        return [
+            float(placed(value, column.decimals)) if isinstance(value, int) else None
+            for value in column.values
+        ]
+    escape = layers.file.endswith(".csv") and is_escaped(column)
+    labels = ["" if value is None else str(value) for value in column.values]
+    return [escaped(label) if escape else label for label in labels]
+
+
+def _header(layers: Layers, name: str) -> str:
+    """Name a column as the data of the specification has it."""
+    return escaped(name) if layers.file.endswith(".csv") else name
+
+
+def _path(layers: Layers, name: str) -> str:
+    """Name a field so that no letter of its name is taken for a path."""
+    header = _header(layers, name)
+    return "".join(f"\\{letter}" if letter in "\\.[]" else letter for letter in header)
+
+
+def _datum(layers: Layers, name: str) -> str:
+    return f"datum[{json.dumps(_header(layers, name))}]"
+
+
+def _data(layers: Layers) -> Spec:
+    keys = [*layers.keys, *([layers.facet] if layers.facet else [])]
+    numbers = [*layers.figures, *(n for end, n in layers.beside.items() if end != "_flag")]
+    names = [*keys, *numbers, *([layers.beside["_flag"]] if "_flag" in layers.beside else [])]
+    if layers.file.endswith(".csv"):
+        types = dict.fromkeys((_header(layers, key) for key in keys), "string")
+        types |= dict.fromkeys((_header(layers, name) for name in numbers), "number")
+        return {"url": f"../{layers.file}", "format": {"type": "csv", "parse": types}}
+    cells = zip(*(_texts(layers, name) for name in names), strict=True)
+    return {"values": [dict(zip(names, row, strict=True)) for row in cells]}
+
+
+def _transforms(layers: Layers) -> list[Spec]:
+    steps: list[Spec] = []
+    figure, beside = _datum(layers, layers.figures[0]), layers.beside
+    if "_low" in beside and "_high" in beside:
+        ends = _datum(layers, beside["_low"]), _datum(layers, beside["_high"])
+    elif "_noise_moe" in beside:
+        half = _datum(layers, beside["_noise_moe"])
+        ends = f"{figure} - {half}", f"{figure} + {half}"
+    else:
+        ends = figure, figure
+    if layers.kind in {"dots", "line"}:
+        steps += [{"calculate": ends[0], "as": LOW}, {"calculate": ends[1], "as": HIGH}]
+        steps.append({"filter": f"isValid({figure})"})
+    if layers.kind in {"dots", "range"}:
+        label = " + ' · ' + ".join(_datum(layers, key) for key in layers.keys)
+        steps.append({"calculate": label, "as": LABEL})
+    return steps
+
+
+def _figure(layers: Layers, name: str | None = None, channel: str = "field") -> Spec:
+    low, high = layers.axis
+    return {
+        channel: _path(layers, name or layers.figures[0]),
+        "type": "quantitative",
+        "title": layers.figures[0] if len(layers.figures) == 1 else None,
+        "scale": {"domain": [low, high], "zero": False},
+    }
+
+
+def _filled(layers: Layers) -> Spec:
+    """A mark of a flagged figure is hollow."""
+    if "_flag" not in layers.beside:
+        return {"value": BLUE}
+    fine = f"{_datum(layers, layers.beside['_flag'])} == 'ok'"
+    return {"condition": {"test": fine, "value": BLUE}, "value": "white"}
+
+
+def _dots(layers: Layers) -> list[Spec]:
+    y = {"field": LABEL, "type": "nominal", "sort": None, "title": None}
+    interval = {"x": {**_figure(layers), "field": LOW}, "x2": {"field": HIGH}, "y": y}
+    point = {"x": _figure(layers), "y": y, "fill": _filled(layers)}
+    return [
+        {"mark": {"type": "bar", "height": 5, "color": SOFT}, "encoding": interval},
+        {"mark": {"type": "point", "stroke": BLUE, "opacity": 1}, "encoding": point},
+    ]
+
+
+def _range(layers: Layers) -> list[Spec]:
+    y = {"field": LABEL, "type": "nominal", "sort": None, "title": None}
+    first, last = layers.figures[0], layers.figures[-1]
+    ends = {"x": _figure(layers, first), "x2": {"field": _path(layers, last)}, "y": y}
+    strokes = [
+        {
+            "mark": {"type": "tick", "thickness": 2, "color": BLUE},
+            "encoding": {"x": _figure(layers, name), "y": y},
+        }
+        for name in layers.figures
+    ]
+    return [{"mark": {"type": "bar", "height": 6, "color": SOFT}, "encoding": ends}, *strokes]
+
+
+def _line(layers: Layers) -> list[Spec]:
+    key = layers.keys[-1]
+    x = {"field": _path(layers, key), "type": "ordinal", "sort": None, "title": key}
+    outside = json.dumps(["", *sorted(map(escaped, layers.orders[key]))], ensure_ascii=False)
+    inside = [{"filter": f"indexof({outside}, {_datum(layers, key)}) < 0"}]
+    band = {"x": x, "y": {**_figure(layers), "field": LOW}, "y2": {"field": HIGH}}
+    figure = {"x": x, "y": _figure(layers)}
+    return [
+        {"mark": {"type": "area", "color": SOFT}, "transform": inside, "encoding": band},
+        {"mark": {"type": "line", "color": BLUE}, "transform": inside, "encoding": figure},
+        {
+            "mark": {"type": "point", "stroke": BLUE, "opacity": 1},
+            "encoding": {**figure, "fill": _filled(layers)},
+        },
+    ]
+
+
+def _heat(layers: Layers) -> list[Spec]:
+    down, across = layers.keys
+    color = {"field": _path(layers, layers.figures[0]), "type": "quantitative"}
+    cell = {
+        "x": {"field": _path(layers, across), "type": "nominal", "sort": None, "title": across},
+        "y": {"field": _path(layers, down), "type": "nominal", "sort": None, "title": down},
+        "color": {**color, "scale": {"scheme": "blues"}},
+    }
+    return [{"mark": "rect", "encoding": cell}]
+
+
+_LAYERS = {"dots": _dots, "line": _line, "range": _range, "heat": _heat}
