@@ -202,7 +202,7 @@ def test_nothing_is_left_to_do() -> None:
 # --- the size of the house -----------------------------------------------------------------------
 
 MOST_LOOSE = 4
-MOST_FILES = 415
+MOST_FILES = 416
 MOST_ALL_LINES = 59_630
 
 

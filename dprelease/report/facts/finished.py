@@ -11,7 +11,7 @@ from math import pi, sqrt
 from typing import NamedTuple
 
 from dprelease.finishing.tables import SUPPRESSED, Noisy, deeds, forms_of, group_of, noisy_figures
-from dprelease.language import counted, say, template
+from dprelease.language import say, template
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.postprocess.number_text import listing, number, percent
 from dprelease.report.facts.model import Finishing
