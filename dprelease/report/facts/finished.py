@@ -11,7 +11,7 @@ from math import pi, sqrt
 from typing import NamedTuple
 
 from dprelease.finishing.tables import SUPPRESSED, Noisy, deeds, forms_of, group_of, noisy_figures
-from dprelease.language import say, template
+from dprelease.language import counted, say, template
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.postprocess.number_text import listing, number, percent
 from dprelease.report.facts.model import Finishing
@@ -95,8 +95,8 @@ def _agreement(noise: _Noise) -> Iterator[str]:
     """Say what agrees: with the first query by the names of all tables, then by that query."""
     if noise.agrees_with is not None:
         yield say(
-            "Made to agree with {query} and the tables named there: "
-            "cells add up to totals exactly.",
+            "Made to agree with {query} and the tables named there: cells add up to totals "
+            "exactly.",
             query=noise.agrees_with,
         )
         return
@@ -105,10 +105,10 @@ def _agreement(noise: _Noise) -> Iterator[str]:
         *noise.tables[:MOST_TABLES],
         *([say("{more} more", more=more)] if more > 0 else []),
     ]
-    of = "tables" if len(tables) > 1 else "table"
-    yield say(
-        "Made to agree in the {of} {tables}: cells add up to totals exactly.",
-        of=of,
+    yield counted(
+        len(tables),
+        "Made to agree in the table {tables}: cells add up to totals exactly.",
+        "Made to agree in the tables {tables}: cells add up to totals exactly.",
         tables=listing(tables),
     )
     yield say(

@@ -19,7 +19,8 @@ from dprelease.report.numbers import loss_text, shortened, upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views
 
-CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "attention"
+CHECKED, STATED = template("checked"), template("stated")
+NOT_CHECKED, ATTENTION = template("not checked"), template("attention")
 HIGH_EPSILON = 3
 MOST_WEAK = 0.1
 """A release with a larger share of figures that are too noisy or hidden should be looked at."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from urllib.parse import quote
 
-from dprelease.language import counted, say
+from dprelease.language import counted, say, template
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.number_text import Rounding, few, places_beside, rounded_text
 from dprelease.report.charts.figures import ORDERED, figure_chart, figures_of, form_of
@@ -106,7 +106,7 @@ def figures_section(
     described = (Link(_PACKAGE, _PACKAGE), say("what every file is, its columns and its hash"))
     head = (say("file"), say("what it holds"))
     parts.append(Table("files", say("Files with these figures"), head, (*files, described)))
-    return Section("tables", "The figures", "Figures", tuple(parts))
+    return Section("tables", say("The figures"), say("Figures"), tuple(parts))
 
 
 def _laid_out(
@@ -236,12 +236,13 @@ def _figure(
     return Figure(
         "-" if figure is None else str(figure),
         noise,
-        "" if flag in _UNMARKED else str(flag).replace("_", " "),
+        "" if flag in _UNMARKED else say(_MARKS[str(flag)]),
     )
 
 
 _UNMARKED = (None, "ok", "bounded")
 """Flags that no figure bears by itself; ``bounded`` holds for a whole column."""
+_MARKS = {"low_reliability": template("low reliability"), "suppressed": template("suppressed")}
 
 
 def _is_even(value: object, beside: Mapping[str, str | int | None]) -> bool:

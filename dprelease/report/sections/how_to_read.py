@@ -134,10 +134,10 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
         (column_name(query.name), query.finishing) for query in facts.queries if query.finishing
     ]
     said = {
-        "agree with each other: cells add up to totals": [n for n, f in done if f.consistent],
-        "were moved to 0 or more, and keep their total": [n for n, f in done if f.nonnegative],
-        "were made whole so that totals are kept": [n for n, f in done if f.integer],
-        "are rounded for display": [n for n, f in done if f.round_to],
+        say("agree with each other: cells add up to totals"): [n for n, f in done if f.consistent],
+        say("were moved to 0 or more, and keep their total"): [n for n, f in done if f.nonnegative],
+        say("were made whole so that totals are kept"): [n for n, f in done if f.integer],
+        say("are rounded for display"): [n for n, f in done if f.round_to],
     }
     for what, names in said.items():
         if names:
