@@ -20,6 +20,7 @@ from dprelease.postprocess.number_text import number
 from dprelease.statistics.shared.read_release import figure_variance
 
 HALF, RANKS, FLAG, COUNT = "_noise_moe", "_rank_moe", "_flag", "_count"
+LOW, HIGH = "_low", "_high"
 SUPPRESSED = "suppressed"
 AGREED_PLACES = 2
 """Decimals that figures have besides their own where several are weighed into one."""
@@ -275,6 +276,8 @@ def _estimate(
     if half is None:
         return made
     made[half.name] = half
+    if finish.round_to is not None:
+        made |= _rounded_ends(name, columns, finish.round_to)
     if flag is not None and any(size is not None for size in half.values):
         share = finish.flag_unreliable_at
         flags = flags_of(_integers(value.values), _integers(half.values), share)
@@ -307,6 +310,25 @@ def _with_decimals(half: OutputColumn, places: int) -> OutputColumn:
     values = [-(-size * up // down) if isinstance(size, int) else None for size in half.values]
     kind = "number" if places else "integer"
     return replace(half, values=values, decimals=places, kind=kind)
+
+
+def _rounded_ends(
+    name: str, columns: Mapping[str, OutputColumn], step: Fraction
+) -> dict[str, OutputColumn]:
+    """The ends of intervals as multiples of ``step``, outward: they hold the rounded figure."""
+    made = {}
+    for end, sign in ((LOW, 1), (HIGH, -1)):
+        if (column := columns.get(name + end)) is None:
+            continue
+        after, grain = decimals_of(step), step * 10**column.decimals
+        multiples = (
+            None if value is None else sign * (sign * value // grain)
+            for value in _integers(column.values)
+        )
+        size, kind = int(step * 10**after), "number" if after else "integer"
+        values = [None if number is None else int(number) * size for number in multiples]
+        made[column.name] = replace(column, values=values, decimals=after, kind=kind)
+    return made
 
 
 def _rounded(

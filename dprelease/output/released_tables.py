@@ -135,7 +135,7 @@ def _words(field: dict[str, Any]) -> ColumnNames:
     return ColumnNames(title, unit, labels=labels, bins=bins)
 
 
-MOE, RANKS, FLAG = "_noise_moe", "_rank_moe", "_flag"
+MOE, RANKS, FLAG, LOW, HIGH = "_noise_moe", "_rank_moe", "_flag", "_low", "_high"
 
 
 class Figure(NamedTuple):
@@ -146,15 +146,17 @@ class Figure(NamedTuple):
     moe: int | None = None
     ranks: int | None = None
     flag: int | None = None
+    low: int | None = None
+    high: int | None = None
 
 
 def figures_of(fields: Sequence[Field]) -> list[Figure]:
     """Every column that stands for itself, with those that are about it, in order."""
     places = {field.name: place for place, field in enumerate(fields)}
     about = {
-        name: [f"{name}{suffix}" for suffix in (MOE, RANKS, FLAG)]
+        name: [f"{name}{suffix}" for suffix in (MOE, RANKS, FLAG, LOW, HIGH)]
         for name in places
-        if f"{name}{MOE}" in places
+        if any(f"{name}{suffix}" in places for suffix in (MOE, RANKS, HIGH))
     }
     said = {*chain.from_iterable(about.values())}
     said |= {field.name for field in fields if field.description.startswith(_OF_EDGES)}

@@ -1,4 +1,7 @@
-"""The three columns of an estimate: value, half-width of its noise interval, flag.
+"""The columns of an estimate: value, half-width of its noise interval, flag, and its ends.
+
+The ends are published where not every value is possible, and lie within what is: an interval that
+is cut there still holds the true figure, if it did before.
 
 Tables in which nothing can be told from noise are named: often the sign of a spec that misses the
 data. That looks at published figures only, so saying it costs no privacy.
@@ -9,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
+from dprelease.language import say
 from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
 from dprelease.model.queries import column_name
 from dprelease.postprocess.number_text import percent
@@ -28,8 +33,58 @@ class Layout:
     interval: Fraction
 
 
+class Ends(NamedTuple):
+    """The ends of intervals, by cell; None where nothing can be told from noise."""
+
+    low: Sequence[int | None]
+    high: Sequence[int | None]
+
+
+def clipped(
+    values: Sequence[int | None],
+    halves: Sequence[int | None],
+    least: int | None = None,
+    most: int | None = None,
+) -> Ends:
+    """Give the ends of the intervals around values, both between ``least`` and ``most``."""
+
+    def at(value: int | None, half: int | None, sign: int) -> int | None:
+        if value is None or half is None:
+            return None
+        end = value + sign * half
+        end = end if least is None else max(end, least)
+        return end if most is None else min(end, most)
+
+    pairs = list(zip(values, halves, strict=True))
+    return Ends([at(*pair, -1) for pair in pairs], [at(*pair, 1) for pair in pairs])
+
+
+def end_columns(
+    name: str, query: str, places: int, interval: Fraction, ends: Ends
+) -> list[OutputColumn]:
+    """Lay out the ends of the intervals of a figure as published."""
+    kind, level = "number" if places else "integer", percent(interval)
+    low = say(
+        "lower end of the {level} noise interval of {name}, within what is possible",
+        level=level,
+        name=name,
+    )
+    high = say(
+        "upper end of the {level} noise interval of {name}, within what is possible",
+        level=level,
+        name=name,
+    )
+    return [
+        OutputColumn(f"{name}_low", kind, ends.low, low, places, query),
+        OutputColumn(f"{name}_high", kind, ends.high, high, places, query),
+    ]
+
+
 def estimate_columns(
-    layout: Layout, values: Sequence[int | None], halves: Sequence[int | None] | int
+    layout: Layout,
+    values: Sequence[int | None],
+    halves: Sequence[int | None] | int,
+    ends: Ends | None = None,
 ) -> list[OutputColumn]:
     """Lay out an estimate as published.
 
@@ -62,6 +117,7 @@ def estimate_columns(
             0,
             layout.name,
         ),
+        *(() if ends is None else end_columns(name, layout.name, places, layout.interval, ends)),
     ]
 
 

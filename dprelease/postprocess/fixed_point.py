@@ -77,6 +77,18 @@ def halves_on_scale(halves: NDArray[np.float64], span: int) -> list[int]:
     return _integers(np.ceil(float(span) * halves), 1 + (span >> 50))
 
 
+def ends_on_scale(
+    low: NDArray[np.float64], high: NDArray[np.float64], span: int, most: int
+) -> tuple[list[int], list[int]]:
+    """Ends of intervals, rounded outward, and no further than from 0 to ``most``."""
+    import numpy as np
+
+    slack = span >> 50  # of the doubles
+    lows = _integers(np.floor(float(span) * low), -slack)
+    highs = _integers(np.ceil(float(span) * high), slack)
+    return [max(end, 0) for end in lows], [min(end, most) for end in highs]
+
+
 def lanes(integers: Sequence[int], width: int) -> NDArray[Any]:
     """The integers on lanes of 64 bits, or as Python integers where sums might not fit.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
+from enum import Enum
 from fractions import Fraction
 
 from dprelease.language import number_text, say
+from dprelease.postprocess.fixed_point import placed
 
 MOST_PLACES = 12
 """Decimal places that numbers of a spec may have."""
@@ -43,6 +45,34 @@ def as_budget(value: Fraction, digits: int = 6) -> str:
 def plus_minus(half: Fraction) -> str:
     """Write a half-width."""
     return f"± {number(half, up=True)}"
+
+
+def places_beside(halves: Iterable[object], decimals: int) -> int:
+    """Give the decimals worth showing: two digits of the smallest half-width that is not 0.
+
+    ``halves`` are fixed-point integers with ``decimals``. Below 0 are tens, hundreds and so on.
+    """
+    smallest = min((half for half in halves if isinstance(half, int) and half > 0), default=0)
+    return decimals if not smallest else min(decimals, decimals + 2 - len(str(smallest)))
+
+
+class Rounding(Enum):
+    """Which way a number is rounded: a half-width upward, the ends of an interval outward."""
+
+    NEAREST = 0
+    DOWN = -1
+    UP = 1
+
+
+def rounded_text(
+    value: int, decimals: int, places: int, rounding: Rounding = Rounding.NEAREST
+) -> str:
+    """Write a fixed-point integer with ``decimals`` in no more than ``places`` of them."""
+    unit: int = 10 ** max(decimals - places, 0)
+    shift = {Rounding.NEAREST: unit // 2, Rounding.DOWN: 0, Rounding.UP: unit - 1}[rounding]
+    rounded = (value + shift) // unit * unit
+    shown = min(max(places, 0), decimals)
+    return placed(rounded // 10 ** (decimals - shown), shown)
 
 
 def percent(share: Fraction) -> str:

@@ -5,6 +5,7 @@ Pure: the same input gives the same bytes. There is one wide table for each set 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,6 +13,7 @@ from itertools import chain, repeat
 from math import prod
 from typing import Any
 
+from dprelease.finishing.flags import with_bounded, with_rank_flags
 from dprelease.finishing.tables import finished, noisy_figures
 from dprelease.language import speaking
 from dprelease.ledger.entries import Run
@@ -145,6 +147,35 @@ def key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
         )
 
 
+_ENDS = ("_low", "_high", "_mean_low", "_mean_high")
+_OF_QUANTILE = ("", "_noise_moe", "_flag", "_rank_moe")
+
+
+def in_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Lay finished tables out as the first versions did.
+
+    A release is laid out for good as it was when its integers were sealed: who publishes it again
+    gets the same files. So figures and bins have no ends, quantiles an empty half-width, and no
+    flag is ``bounded``.
+    """
+    queries = {read.query.name: read.query for read in plan.reads}
+    ends = {query.column_name + end for query in queries.values() for end in _ENDS}
+    ranked = {name for name, query in queries.items() if statistic_of(query.statistic).in_ranks}
+
+    def columns(table: OutputTable) -> Iterator[OutputColumn]:
+        named = {column.name: column for column in table.columns}
+        for column in table.columns:
+            if column.query not in ranked:
+                if column.kind == "key" or (column.query and column.name not in ends):
+                    yield column
+            elif f"{column.name}_rank_moe" in named:
+                half = replace(column, name=f"{column.name}_noise_moe", description="empty")
+                named[half.name] = replace(half, values=[None] * len(column.values))
+                yield from (named[column.name + part] for part in _OF_QUANTILE)
+
+    return tuple(replace(table, columns=tuple(columns(table))) for table in tables)
+
+
 @dataclass(frozen=True, slots=True)
 class Publication:
     """All files of a release by name, in the order of writing, with the report they came from."""
@@ -175,9 +206,11 @@ def _assembled(
     runs: Iterable[Run],
 ) -> Publication:
     release = plan.release
-    noisy = tuple(tables_of(plan, sealed.noisy))
-    finish = finished(noisy, noisy_figures(plan, plan.reads))
-    written = [write_table(table, release.output.format) for table in finish.tables]
+    noisy, first = tuple(tables_of(plan, sealed.noisy)), sealed.layout == 1
+    flagged = noisy if first else with_rank_flags(noisy, plan)
+    finish = finished(flagged, noisy_figures(plan, plan.reads))
+    tables = (in_first_layout if first else with_bounded)(finish.tables, plan)
+    written = [write_table(table, release.output.format) for table in tables]
     records = _records(plan, sealed)
     outcome = Outcome(
         run_id=reservation.run_id,
@@ -188,6 +221,7 @@ def _assembled(
         | {table.file: table.sha256 for table in records},
         tables=tuple(table_facts(table.table, table.file, finish.raw) for table in written),
         plan_digest=digest_of(plan),
+        flags=_flags(finish.tables),
         remarks=(*_remarks(plan, noisy), *finish.remarks),
         records=sealed.records,
     )
@@ -200,7 +234,7 @@ def _assembled(
     files["datapackage.json"] = datapackage_bytes(
         release, [*written, *records], others, media_types(others)
     )
-    return Publication(finish.tables, report_json(facts), files, tuple(records))
+    return Publication(tables, report_json(facts), files, tuple(records))
 
 
 def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
@@ -213,6 +247,17 @@ def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
         RecordFile(described(step, plan.release.about), sealed.records[step.perturb.name])
         for step in plan.records
     ]
+
+
+def _flags(tables: Sequence[OutputTable]) -> Counter[str]:
+    """Count how often each flag stands beside a published figure."""
+    return Counter(
+        str(flag)
+        for table in tables
+        for column in table.columns
+        if column.query is not None and column.name.endswith("_flag")
+        for flag in column.values
+    )
 
 
 def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:

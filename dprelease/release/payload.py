@@ -49,15 +49,21 @@ def versions() -> Mapping[str, str]:
 
 
 FORM = "dprelease/sealed/1"
+LAYOUT = 2
+"""Which columns are made of the integers; 1 was without the ends of intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """A run's noisy integers and the versions that drew them; ``records`` by name of the table."""
+    """A run's noisy integers and the versions that drew them; ``records`` by name of the table.
+
+    ``layout`` says which columns are made of them, of a run that is published again as well.
+    """
 
     noisy: NoisyTable
     versions: Mapping[str, str]
     records: Mapping[str, StoredTable] = field(default_factory=dict)
+    layout: int = LAYOUT
 
 
 def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
@@ -70,6 +76,7 @@ def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
     records = {name: _stored(drawn.records[name]) for name in tables}
     content = {
         "form": FORM,
+        "layout": drawn.layout,
         "versions": dict(drawn.versions),
         "steps": sealed_laws(plan),
         "values": {
@@ -108,7 +115,8 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
     values = {name: tuple(map(_integers, rows)) for name, rows in content["values"].items()}
     keys = {name: tuple(map(_texts, rows)) for name, rows in content.get("keys", {}).items()}
     records = {name: _read_stored(table) for name, table in content.get("records", {}).items()}
-    return Sealed(NoisyTable(values, keys), content["versions"], records)
+    layout = content.get("layout", 1)
+    return Sealed(NoisyTable(values, keys), content["versions"], records, layout)
 
 
 def _integers(row: Sequence[object]) -> tuple[int, ...]:

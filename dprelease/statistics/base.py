@@ -181,6 +181,8 @@ class Hazard(NamedTuple):
 
 ESTIMATE = ("", "_noise_moe", "_flag")
 """Suffixes of the three columns of an estimate."""
+INTERVAL = (*ESTIMATE, "_low", "_high")
+"""Suffixes of an estimate with the ends of its interval, where not every value is possible."""
 
 
 class Statistic(ABC):

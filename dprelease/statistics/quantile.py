@@ -12,7 +12,6 @@ from dprelease.postprocess.fixed_point import decimal, decimals_of, fixed_point
 from dprelease.postprocess.number_text import percent
 from dprelease.statistics.base import (
     BY_CHOICE,
-    ESTIMATE,
     LISTS,
     Hazard,
     Neighbours,
@@ -25,7 +24,7 @@ from dprelease.statistics.base import (
     quantity,
 )
 
-PARTS = (*ESTIMATE, "_rank_moe")
+PARTS = ("", "_rank_moe", "_flag")
 OF_VALUES = SpecKeys(column=True, numeric=True, may=LISTS, mechanisms=BY_CHOICE)
 FEW_VALUES = 100
 """A grid of fewer values is coarse: many records share one."""
@@ -44,8 +43,9 @@ class Quantile(Statistic):
     processing = "Quantiles are values of the column's grid; nulls have no rank."
     reading = (
         "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
-        "values are put in order, a median is right where number 500 stands. Its `_noise_moe` "
-        "and `_flag` are empty, for how far a rank is in values is private."
+        "values are put in order, a median is right where number 500 stands. How far a rank is in "
+        "values is private. Where the table has a count of the same records, `_flag` is "
+        "`low_reliability` if the ranks exceed a tenth of it."
     )
     hazard = Hazard(
         4,
@@ -126,28 +126,19 @@ class Quantile(Statistic):
                 query.name,
             ),
             OutputColumn(
-                f"{name}_noise_moe",
-                kind,
-                [None] * cells,
-                "empty: how far off a value is depends on how close others are, "
-                f"which costs budget to tell; see {name}_rank_moe",
-                places,
+                f"{name}_rank_moe",
+                "integer",
+                [_ranks(step, interval, at)] * cells,
+                f"with {percent(interval)} certainty {name} is no more than so many ranks (values "
+                f"in order) away from the true quantile{_LISTED if query.points else ''}",
+                0,
                 query.name,
             ),
             OutputColumn(
                 f"{name}_flag",
                 "text",
                 [None] * cells,
-                f"empty: whether {name}_rank_moe is much depends on the number of values",
-                0,
-                query.name,
-            ),
-            OutputColumn(
-                f"{name}_rank_moe",
-                "integer",
-                [_ranks(step, interval, at)] * cells,
-                f"with {percent(interval)} certainty {name} is no more than so many ranks (values "
-                f"in order) away from the true quantile{_LISTED if query.points else ''}",
+                say("empty, as no count of the same records stands beside {name}", name=name),
                 0,
                 query.name,
             ),

@@ -16,11 +16,12 @@ from fractions import Fraction
 from math import isfinite
 
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
-from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.fixed_point import places_for
 from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.base import (
+    INTERVAL,
     OF_PARTS,
     Neighbours,
     Noisy,
@@ -42,6 +43,7 @@ class Ratio(Statistic):
 
     name = "ratio"
     keys = SpecKeys(needs=("numerator", "denominator"))
+    suffixes = INTERVAL
     error_by_records = True
     example_records = "records of the largest values"
     processing = OF_PARTS
@@ -97,7 +99,10 @@ class Ratio(Statistic):
             "quotient of the clamped sums or counts, with noise; none where the noise leaves open "
             "whether the denominator is 0"
         )
-        return estimate_columns(Layout(step.query.name, places, meaning, interval), values, halves)
+        layout = Layout(step.query.name, places, meaning, interval)
+        signed = any(_row(part).lower < 0 for part in _parts(step.query))
+        ends = clipped(values, halves, None if signed else 0)
+        return estimate_columns(layout, values, halves, ends)
 
     def _places(self, query: Query) -> int:
         """Enough for the quotient of the largest values that one record can have."""

@@ -16,6 +16,7 @@ class Stddev(ThreeSums):
     name = "stddev"
     what = "population standard deviation of the clamped values"
     sharing = Sharing(lead=3, squared=True)
+    largest = Fraction(1, 2)
 
     def figure(self, variance: Estimates) -> Estimates:
         """Roots: they keep what lies between two numbers between them."""

@@ -26,7 +26,9 @@ def test_the_digest_that_was_signed_stands_in_what_is_published(cli, folder, spe
     spec(END)
     assert cli("plan", "-q", "-o", "plan.json", "--html", "plan.html", "small.toml").code == 0
     digest = json.loads((folder / "plan.json").read_text())["digest"]
-    assert digest in (folder / "plan.html").read_text()
+    planned = (folder / "plan.html").read_text()
+    assert digest in planned
+    assert "All releases of the data set so far" in planned
     # the decision comes after the plan, and leaves it as it is
     spec(END, ('reviewer = "A. Person"\n', DECIDED))
     answer = cli("run", "-q", "--plan", "plan.json", "small.toml")

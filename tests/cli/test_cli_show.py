@@ -55,9 +55,8 @@ def a_table(name="by_region"):
             number("pay_noise_moe", [100, 7, None], 2, said=half),
             OutputColumn("pay_flag", "text", ["ok", "ok", "low_reliability"], ""),
             number("median", [3, 4, 5], kind="integer"),
-            number("median_noise_moe", [None] * 3, kind="integer"),
-            OutputColumn("median_flag", "text", [None] * 3, ""),
             number("median_rank_moe", [7, 7, 7], kind="integer"),
+            OutputColumn("median_flag", "text", ["ok", "low_reliability", "ok"], ""),
             OutputColumn("fee", "text", ["200", "-3", None], ""),
             number("fee_noise_moe", [46_615] * 3, kind="integer"),
             OutputColumn("fee_flag", "text", ["ok", None, None], ""),
@@ -93,17 +92,51 @@ def test_figures_stand_with_their_intervals_in_80_columns(cli, published, format
 SHOWN = """\
 by_region: Pay by region
 
-region  open                  n                 pay  median  fee
-──────  ─────  ────────────────  ──────────────────  ──────  ────────────
-=north  true           -4 ± 5 *  -3,123.45 ± 1.00     3 (7)  200 (46,615)
-'x      false  12,345,678 ± 5         0.05 ± 0.07     4 (7)  -3 (46,615)
-a\ufffd[31m  true                -                   - *   5 (7)  - (46,615)
+region  open                  n                 pay                median
+──────  ─────  ────────────────  ──────────────────  ────────────────────
+=north  true           -4 ± 5 *  -3,123.45 ± 1.00    3 (within 7 ranks)
+'x      false  12,345,678 ± 5         0.05 ± 0.07    4 (within 7 ranks) *
+a\ufffd[31m  true                -                   - *  5 (within 7 ranks)
+
+region  open   fee
+──────  ─────  ────────────
+=north  true   200 (46,615)
+'x      false  -3 (46,615)
+a\ufffd[31m  true   - (46,615)
 
 ± half-width of the 95% noise interval: the noise alone
-(n) of a quantile: within n ranks, values in order, of the true one
+within n ranks: no more than n values, in order, from the true quantile
 (n) of a name: its score falls short of the best by at most n
-* low_reliability: the noise is large beside the figure
+* low_reliability: the noise is large beside the figure, or beside its count
 """
+
+
+def test_years_are_no_numbers_and_figures_have_two_digits_of_their_noise(cli, published):
+    """14.71306 ± 11.79049 says more than is known; an interval ends where values do."""
+    flags = ["ok", "bounded", "bounded"]
+    table = OutputTable(
+        "by_year",
+        (
+            OutputColumn("year", "key", ["2004", "2005", "2006"], "declared values of year",
+                         type=ColumnType.INTEGER),
+            number("n", [123_456, 7_890, 49], kind="integer"),
+            number("n_noise_moe", [1_234] * 3, kind="integer"),
+            OutputColumn("n_flag", "text", flags, ""),
+            number("wait", [1471306, 2080000, 17_900_000], 5),
+            number("wait_noise_moe", [1179049, 5410000, 1_179_049], 5),
+            OutputColumn("wait_flag", "text", ["ok"] * 3, ""),
+            number("wait_low", [292257, 0, 16_720_951], 5),
+            number("wait_high", [2650355, 7490000, 18_000_000], 5),
+        ),
+    )  # fmt: skip
+    shown = cli("show", published(table)).out
+    assert shown.splitlines()[4:7] == [
+        "2004  123,500 ± 1,300           15 ± 12",
+        "2005    7,900 ± 1,300      21 (0 to 75)",
+        "2006        0 ± 1,300  179 (167 to 180)",
+    ]
+    assert "bounded: rows of a unit beyond the limits do not count in n\n" in shown
+    assert "(a to b) an interval from a to b" in shown
 
 
 def test_wide_tables_are_shown_in_parts_with_the_keys_again(cli, published):
@@ -138,7 +171,7 @@ def test_json_has_the_values_of_the_files(cli, published, format):
     assert (table["name"], table["rows"], table["unchanged"]) == ("again", 3, True)
     assert table["columns"][0]["name"] == "region"
     assert table["values"][0] == [
-        "=north", True, -4, 5, "low_reliability", -3123.45, 1.0, "ok", 3, None, None, 7,
+        "=north", True, -4, 5, "low_reliability", -3123.45, 1.0, "ok", 3, 7, "ok",
         "200", 46615, "ok",
     ]  # fmt: skip
     assert table["values"][1][0] == "'x"
@@ -207,7 +240,7 @@ def test_only_what_is_about_a_figure_is_put_with_it():
     fields.append(Field("c_noise_moe", "integer", ""))
     figures = figures_of(fields)
     assert [each.name for each in figures] == ["a", "b_flag", "c"]
-    assert figures[2] == ("c", 2, 4, None, 3)
+    assert figures[2] == ("c", 2, 4, None, 3, None, None)
     assert keys_of(fields, figures) == []
 
 

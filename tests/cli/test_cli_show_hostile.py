@@ -118,4 +118,7 @@ def test_figures_and_their_noise_are_never_cut(cli, wide, columns):
     for row in cli("show", "--json", "out").json["tables"][0]["values"]:
         names = [each["name"] for each in cli("show", "--json", "out").json["tables"][0]["columns"]]
         held = dict(zip(names, row, strict=True))
-        assert f"{held['mean_days']:,} \u00b1 {held['mean_days_noise_moe']:,} " in shown
+        value, half = held["mean_days"], held["mean_days_noise_moe"]
+        unit = 10 ** (len(str(half)) - 2)  # two digits of the half-width
+        value, half = (value + unit // 2) // unit * unit, -(-half // unit) * unit
+        assert f"{value:,} \u00b1 {half:,} " in shown

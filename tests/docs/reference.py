@@ -214,13 +214,18 @@ SUFFIXES = {
     "": "the figure with noise, or the name chosen",
     "_noise_moe": "half-width of its noise interval; of a name, by how much its score may fall "
     "short of the best one's",
-    "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure; "
-    "`suppressed` where the spec has it hidden",
+    "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure. Of a "
+    "quantile: where the ranks are more than a tenth of a count beside it. `suppressed` where the "
+    "spec has it hidden. `bounded` in place of `ok` where limits on a unit's rows can cut it",
+    "_low": "lower end of its noise interval, within what is possible",
+    "_high": "upper end of its noise interval, within what is possible",
     "_count": "the number of values behind it, for free",
     "_count_noise_moe": "half-width of that number's noise interval",
     "_mean": "the mean, for free",
     "_mean_noise_moe": "half-width of the mean's noise interval",
-    "_rank_moe": "within how many ranks it is right; its `_noise_moe` and `_flag` are empty",
+    "_mean_low": "lower end of the mean's noise interval",
+    "_mean_high": "upper end of the mean's noise interval",
+    "_rank_moe": "within how many ranks it is right; how far that is in values is not known",
     "_1": "the first name; the others are in `_2`, `_3` and so on",
 }
 

@@ -15,6 +15,7 @@ import frictionless
 import pytest
 import yaml
 from registry_schema import refusals
+from shown_figures import check_shown
 
 import dprelease
 from dprelease.output.csv_table import csv_bytes
@@ -65,7 +66,8 @@ def records_of(result: dprelease.Result) -> dict[str, bytes]:
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPECS)
-def test_release_spec(name: str, checkout: Path) -> None:
+def test_release_spec(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100000")  # no table is shown in parts
     spec = checkout / "release_specs" / f"{name}.toml"
     result = dprelease.run(spec, entropy=NamedEntropy(name))
     assert not result.already_released
@@ -86,6 +88,7 @@ def test_release_spec(name: str, checkout: Path) -> None:
     published = [path for path in output.rglob("*") if path.is_file()]
     assert {path.relative_to(output).as_posix() for path in published} == set(result.files)
     assert json.loads((output / "report.json").read_bytes()) == result.report
+    assert check_shown(result.output_tables, output) > 0 or not result.output_tables
     assert refusals(yaml.safe_load(rendered_again(result.output, "registry"))) == []
     if name in CHECKED:  # private keys and records too
         checked = frictionless.validate(str(output / "datapackage.json"))

@@ -169,6 +169,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.bundle": (
         *VOCABULARY,
         LANGUAGE,
+        "dprelease.finishing.flags",
         "dprelease.finishing.tables",
         "dprelease.ledger",
         "dprelease.local.cells",
@@ -227,6 +228,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.ledger",
         "dprelease.local",
         "dprelease.output.released_tables",
+        "dprelease.postprocess.number_text",
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from shutil import get_terminal_size
+from typing import NamedTuple
 
 from dprelease.cli.console import printable
 from dprelease.cli.views.formats import GAP, counted, padded, ruled, shortened
@@ -24,13 +25,14 @@ from dprelease.output.released_tables import (
     figures_of,
     keys_of,
 )
+from dprelease.postprocess.number_text import Rounding, places_beside, rounded_text
 from dprelease.report.names import named_key
 
 EMPTY = "-"
 MARKS = ("*", "†", "‡", "§")
-_FINE = ("ok", None)
+_FINE = ("ok", "bounded", None)
 _MEANINGS = {
-    "low_reliability": ": the noise is large beside the figure",
+    "low_reliability": ": the noise is large beside the figure, or beside its count",
     "suppressed": ": the spec has the figure hidden",
 }
 _LEVEL = re.compile(r"half-width of the ([0-9.]+%) noise interval")
@@ -43,7 +45,12 @@ def page_of(table: Described, read: Rows) -> str:
     table, read = _in_words(table, read)
     flags = _flags(figures, read.rows)
     width = max(40, get_terminal_size((80, 24)).columns)
-    columns = [_column(table.fields, figure, read.rows, flags, width // 2) for figure in figures]
+    columns = [
+        _key_column(table.fields, figure, read.rows, width // 2)
+        if figure in keys
+        else _column(table.fields, figure, read.rows, flags, width // 2)
+        for figure in figures
+    ]
     lines = [printable(f"{table.name}: {table.title}" if table.title else table.name)]
     for part in _parts(columns[: len(keys)], columns[len(keys) :], width):
         lines += ["", *ruled(part)]
@@ -53,6 +60,10 @@ def page_of(table: Described, read: Rows) -> str:
     if read.total == 0:
         lines += ["", "no rows"]
     notes = [*_notes(table.fields, figures)]
+    bounded = [figure.name for figure in figures if _is_bounded(figure, read.rows)]
+    if bounded:
+        names = printable(", ".join(bounded))
+        notes.append(f"bounded: rows of a unit beyond the limits do not count in {names}")
     notes += [f"{mark} {printable(flag)}{_MEANINGS.get(flag, '')}" for flag, mark in flags.items()]
     return "\n".join([*lines, "", *notes] if notes else lines)
 
@@ -74,11 +85,24 @@ def _parts(keys: list[list[str]], others: list[list[str]], width: int) -> Iterat
         yield part
 
 
+def _key_column(
+    fields: Sequence[Field], figure: Figure, rows: Sequence[Row], most: int
+) -> list[str]:
+    """Keys as they are written: a year is no number to be grouped."""
+    field = fields[figure.value]
+    texts = [_label(row[figure.value], most) for row in rows]
+    return padded([_short(field.name, most), *texts], number=_is_number(field))
+
+
 def _column(
     fields: Sequence[Field], figure: Figure, rows: Sequence[Row], flags: dict[str, str], most: int
 ) -> list[str]:
     field = fields[figure.value]
-    texts = [_cell(fields, figure, row, most) for row in rows]
+    halves = [] if figure.moe is None else [_scaled(row[figure.moe]) for row in rows]
+    decimals = max((half.decimals for half in halves if half is not None), default=0)
+    scaled = [half.value * 10 ** (decimals - half.decimals) for half in halves if half is not None]
+    places = places_beside(scaled, decimals) if any(scaled) else None
+    texts = [_cell(fields, figure, row, most, places) for row in rows]
     if figure.flag is not None:
         marks = [flags.get(row[figure.flag] or "", " ") for row in rows]
         if any(mark != " " for mark in marks):
@@ -86,28 +110,62 @@ def _column(
     return padded([_short(field.name, most), *texts], number=_is_number(field))
 
 
-def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int) -> str:
+def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int, places: int | None) -> str:
     """A label may be cut, a figure and how exact it is never."""
-    field = fields[figure.value]
-    read = _number if _is_number(field) else _label
-    text = read(row[figure.value], most)
-    moe = None if figure.moe is None else row[figure.moe]
-    ranks = None if figure.ranks is None else row[figure.ranks]
-    if moe is not None and _is_number(field):
-        return f"{text} ± {_number(moe, most)}"
+    field, value = fields[figure.value], row[figure.value]
+    moe, ranks, low, high = (
+        None if place is None else row[place]
+        for place in (figure.moe, figure.ranks, figure.low, figure.high)
+    )
+    if not _is_number(field):
+        text = _label(value, most)
+        if low is not None and high is not None:
+            return f"{text} ({_label(low, most)} to {_label(high, most)})"
+        return text if moe is None else f"{text} ({_number(moe, most, None)})"
+    text = _number(value, most, places)
+    if low is not None and not _is_even(value, moe, low, high):
+        ends = _number(low, most, places, Rounding.DOWN), _number(high, most, places, Rounding.UP)
+        return f"{text} ({ends[0]} to {ends[1]})"
     if moe is not None:
-        return f"{text} ({_number(moe, most)})"
-    return f"{text} ({_number(ranks, most)})" if ranks is not None else text
+        return f"{text} ± {_number(moe, most, places, Rounding.UP)}"
+    return text if ranks is None else f"{text} (within {_number(ranks, most, None)} ranks)"
+
+
+def _is_even(value: str | None, moe: str | None, low: str | None, high: str | None) -> bool:
+    """Whether an interval reaches as far below the figure as above it."""
+    numbers = [part for part in (value, moe, low, high) if part and NUMBER.fullmatch(part)]
+    if len(numbers) < 4:
+        return False
+    middle, half, least, most = map(Decimal, numbers)
+    return (least, most) == (middle - half, middle + half)
 
 
 def _is_number(field: Field) -> bool:
     return field.type in {"integer", "number"}
 
 
-def _number(text: str | None, most: int) -> str:
-    if text is None or not NUMBER.fullmatch(text):  # not what was released: say what is there
+class _Scaled(NamedTuple):
+    value: int
+    decimals: int
+
+
+def _scaled(text: str | None) -> _Scaled | None:
+    """A number of the files as a fixed-point integer."""
+    if text is None or not NUMBER.fullmatch(text):
+        return None
+    whole, _, rest = text.partition(".")
+    return _Scaled(int(whole + rest), len(rest))
+
+
+def _number(
+    text: str | None, most: int, places: int | None, rounding: Rounding = Rounding.NEAREST
+) -> str:
+    """A number with no more than so many decimals, None for all that it has."""
+    number = _scaled(text)
+    if number is None:  # not what was released: say what is there
         return _label(text, most)
-    return f"{Decimal(text):,f}"
+    shown = number.decimals if places is None else places
+    return f"{Decimal(rounded_text(*number, shown, rounding)):,f}"
 
 
 def _label(text: str | None, most: int) -> str:
@@ -116,6 +174,10 @@ def _label(text: str | None, most: int) -> str:
 
 def _short(text: str, most: int) -> str:
     return shortened(printable(text), most)
+
+
+def _is_bounded(figure: Figure, rows: Sequence[Row]) -> bool:
+    return figure.flag is not None and any(row[figure.flag] == "bounded" for row in rows)
 
 
 def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
@@ -139,8 +201,10 @@ def _notes(fields: Sequence[Field], figures: Sequence[Figure]) -> Iterator[str]:
     }
     if levels:
         yield f"± half-width of the {' or '.join(sorted(levels))} noise interval: the noise alone"
+    if any(figure.low is not None for figure in figures):
+        yield "(a to b) an interval from a to b, where ± would reach beyond what is possible"
     if any(figure.ranks is not None for figure in figures):
-        yield "(n) of a quantile: within n ranks, values in order, of the true one"
+        yield "within n ranks: no more than n values, in order, from the true quantile"
     if any(not _is_number(fields[figure.value]) and figure.ranks is None for figure in moes):
         yield "(n) of a name: its score falls short of the best by at most n"
 

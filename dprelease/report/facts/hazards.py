@@ -7,7 +7,7 @@ says anything of what the tool can't know. ``attention``: somebody should look.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -21,6 +21,9 @@ from dprelease.statistics.shared.read_release import views
 
 CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "attention"
 HIGH_EPSILON = 3
+MOST_WEAK = 0.1
+"""A release with a larger share of figures that are too noisy or hidden should be looked at."""
+NO_FLAGS: Mapping[str, int] = {}
 SMALL_DELTA = Fraction(1, 10**9)
 
 
@@ -34,11 +37,14 @@ class Row(NamedTuple):
 
 
 def hazards(
-    plan: Plan, totals: Sequence[TotalLoss], records: Sequence[tuple[str, ...]] = ()
+    plan: Plan,
+    totals: Sequence[TotalLoss],
+    records: Sequence[tuple[str, ...]] = (),
+    flags: Mapping[str, int] = NO_FLAGS,
 ) -> tuple[Hazard, ...]:
     """Go through the hazards for this release; ``records`` are those of record-level tables.
 
-    ``totals`` are the losses of the dataset.
+    ``totals`` are the losses of the dataset, ``flags`` says how many figures have which.
     """
     rows = (
         _size_of_epsilon(plan, totals),
@@ -48,6 +54,7 @@ def hazards(
         _declared(plan),
         *_built_in(plan),
         *_figure_hazards(plan),
+        *_utility(flags),
         *(Row(*record) for record in records),
         *_beyond_the_tool(),
     )
@@ -283,6 +290,23 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
             subjects.setdefault(hazard[:3], []).append(hazard.subject)
     for (_, title, note), names in sorted(subjects.items()):
         yield Row(title, ATTENTION, f"{note}: {', '.join(names)}")
+
+
+def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
+    """Say how many of the published figures are too noisy or not shown."""
+    figures, weak = sum(flags.values()), flags.get("low_reliability", 0)
+    hidden = flags.get("suppressed", 0)
+    if figures:
+        note = say(
+            "Of {figures:,} figures with a flag {weak:,} are low_reliability and {hidden:,} are "
+            "suppressed. Only that is checked: whether the figures serve their purpose is for "
+            "people to say.",
+            figures=figures,
+            weak=weak,
+            hidden=hidden,
+        )
+        useless = (weak + hidden) / figures > MOST_WEAK
+        yield Row(say("utility"), _attention(useless), note)
 
 
 def _bias(plan: Plan) -> Row:

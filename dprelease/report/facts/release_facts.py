@@ -73,13 +73,15 @@ class Outcome:
     files: Mapping[str, str]  # table file -> sha256
     tables: Sequence[PublishedTable]
     plan_digest: str | None = None
+    flags: Mapping[str, int] = field(default_factory=dict)  # of published figures
     remarks: tuple[str, ...] = ()  # on the published figures
     records: Mapping[str, StoredTable] = field(default_factory=dict)
 
 
 def build(plan: Plan, outcome: Outcome) -> ReportFacts:
     """Build the report of a release."""
-    release, planned = plan.release, planned_facts(plan, outcome.records, outcome.ledger)
+    release = plan.release
+    planned = planned_facts(plan, outcome.records, outcome.ledger, outcome.flags)
     return ReportFacts(
         **{fact.name: getattr(planned, fact.name) for fact in fields(planned)},
         tables=tuple(outcome.tables),
@@ -104,10 +106,11 @@ def planned_facts(
     plan: Plan,
     records: Mapping[str, StoredTable] | None = None,
     standing: Ledger | LedgerStanding | None = None,
+    flags: Mapping[str, int] | None = None,
 ) -> PlanFacts:
     """State what is known of a release before any data is opened, and of ``records`` if drawn.
 
-    ``standing`` is where the ledger stands, if that is known.
+    ``standing`` is where the ledger stands, if that is known; ``flags`` those of published figures.
     """
     release, local = plan.release, record_words(plan)
     totals = total_losses(release, standing)
@@ -138,7 +141,7 @@ def planned_facts(
             *local.processing,
             *(CSV_LINES if release.data.source.format == "csv" else ()),
         ),
-        hazards=hazards(plan, totals, local.hazards),
+        hazards=hazards(plan, totals, local.hazards, flags or {}),
         review=_review(release),
     )
 

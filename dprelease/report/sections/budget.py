@@ -10,6 +10,7 @@ from dprelease.report.document import Group, Paragraph, Section, Table
 from dprelease.report.facts.model import Ledger, LedgerStanding, PlanFacts
 from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import shortened, written
+from dprelease.report.sections.summary import added
 
 
 def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Section:
@@ -22,8 +23,8 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
     bars = budget_chart(facts.queries, facts.accounting, facts.perturb)
     disjoint = ledger is not None and ledger.disjoint_periods
     said = say(
-        "Composition: {method}. {facts}",
-        method=facts.accounting.method,
+        "How losses were added: {method}. {facts}",
+        method=added(facts.accounting.method),
         facts=" ".join(_costs(facts)),
     )
     declared = say(

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from dprelease.language import counted, say
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.postprocess.fixed_point import placed
+from dprelease.postprocess.number_text import Rounding, few, places_beside, rounded_text
 from dprelease.report.charts.figures import ORDERED, figure_chart, figures_of, form_of
 from dprelease.report.charts.svg import Chart, HeatTable
 from dprelease.report.document import (
@@ -29,7 +29,7 @@ from dprelease.report.names import key_text, title_with_unit
 ROWS_SHOWN = 24
 MOST_CHARTS = 24
 _PACKAGE = "datapackage.json"
-_ENDINGS = ("_noise_moe", "_rank_moe", "_flag")
+_ENDINGS = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
 _NUMBERS = frozenset({"integer", "number"})
 
 
@@ -43,9 +43,11 @@ def figures_section(
     parts: list[Part] = [
         Paragraph(
             say(
-                "Each figure holds noise; what stands after ± is the half-width of its "
-                "{level:g}% noise interval. The files hold all rows and all digits.",
-                level=level,
+                "Each figure holds noise. What stands after ± is the half-width of its {level}% "
+                "noise interval; where that would reach beyond what is possible, its ends stand "
+                "there. Figures are rounded to two digits of their half-width. The files hold all "
+                "rows and all digits.",
+                level=f"{level:g}",
             )
         )
     ]
@@ -113,6 +115,13 @@ def _laid_out(
     notes: list[Paragraph] = []
     if not table.rows:
         notes.append(Paragraph(say("No key reached the threshold, so that the table is empty.")))
+    if names := _bounded(table):
+        limited = say(
+            "bounded: rows of a unit beyond the limits do not count in {names}. No interval "
+            "covers that.",
+            names=few(names),
+        )
+        notes.append(Paragraph(limited, "small"))
     if table.rows > ROWS_SHOWN:
         more = counted(
             table.rows - ROWS_SHOWN,
@@ -146,6 +155,15 @@ def shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
     ]
 
 
+def _bounded(table: OutputTable) -> list[str]:
+    """The figures that the limits on a unit's rows can cut."""
+    return [
+        column.name.removesuffix("_flag")
+        for column in table.columns
+        if column.name.endswith("_flag") and "bounded" in column.values
+    ]
+
+
 def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
     columns = table.columns
     main, beside = _places(columns)
@@ -170,8 +188,8 @@ def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
         ),
         sum(columns[place].kind == "key" for place in main),
         tuple(
-            tuple(_figure(row, place, beside.get(place, {}), columns[place]) for place in main)
-            for row in first_rows(columns, ROWS_SHOWN)
+            tuple(_figure(row, place, beside.get(place, {}), columns, at) for place in main)
+            for at, row in enumerate(first_rows(columns, ROWS_SHOWN))
         ),
     )
 
@@ -194,25 +212,45 @@ def _places(columns: Sequence[OutputColumn]) -> tuple[list[int], dict[int, dict[
 
 
 def _figure(
-    row: Sequence[object], place: int, beside: Mapping[str, int], column: OutputColumn
+    row: Sequence[object],
+    place: int,
+    beside: Mapping[str, int],
+    columns: Sequence[OutputColumn],
+    at: int,
 ) -> Figure:
-    value = row[place]
+    """A figure of a row, which is number ``at``, with what stands ``beside`` it."""
+    value, column = row[place], columns[place]
     figure = _grouped(value) if column.kind in _NUMBERS else value
-    half = _grouped(row[beside["_noise_moe"]]) if "_noise_moe" in beside else None
-    ranks = _grouped(row[beside["_rank_moe"]]) if "_rank_moe" in beside else None
-    flag = row[beside["_flag"]] if "_flag" in beside else None
-    noise = ""
-    if half is not None and value is not None:
+    said = {ending: _grouped(row[other]) for ending, other in beside.items() if ending != "_flag"}
+    half, noise = said.get("_noise_moe"), ""
+    exact = {ending: columns[other].values[at] for ending, other in beside.items()}
+    if value is not None and "_low" in said and not _is_even(column.values[at], exact):
+        noise = say("({low} to {high})", low=said["_low"], high=said["_high"])
+    elif half is not None and value is not None:
         noise = f"± {half}"
         if column.kind == "text":
-            noise = f"score up to {half} short of the best one's"
-    elif ranks is not None:
-        noise = say("(within {ranks} ranks)", ranks=ranks)
+            noise = say("score up to {half} short of the best one's", half=half)
+    elif said.get("_rank_moe") is not None:
+        noise = say("(within {ranks} ranks)", ranks=said["_rank_moe"])
+    flag = row[beside["_flag"]] if "_flag" in beside else None
     return Figure(
         "-" if figure is None else str(figure),
         noise,
-        "" if flag in (None, "ok") else str(flag).replace("_", " "),
+        "" if flag in _UNMARKED else str(flag).replace("_", " "),
     )
+
+
+_UNMARKED = (None, "ok", "bounded")
+"""Flags that no figure bears by itself; ``bounded`` holds for a whole column."""
+
+
+def _is_even(value: object, beside: Mapping[str, str | int | None]) -> bool:
+    """Whether an interval reaches as far below the figure as above it."""
+    ends = [beside.get(ending) for ending in ("_noise_moe", "_low", "_high")]
+    if not isinstance(value, int):
+        return False
+    half, low, high = ends
+    return isinstance(half, int) and (low, high) == (value - half, value + half)
 
 
 def _grouped(value: object) -> str | None:
@@ -230,33 +268,28 @@ def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[obj
     yield from zip(*texts, strict=True)
 
 
-def _texts(column: OutputColumn, decimals: int, most: int) -> list[object]:
+def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
     if column.kind not in _NUMBERS:
         shown = column.values[:most]
         return [None if value is None else key_text(column, value) for value in shown]
-    unit: int = 10 ** (column.decimals - decimals)
-    is_half = column.name.endswith("_noise_moe")
+    # a half-width is rounded up, an interval outward: they must not look smaller than they are
+    rounding = next((way for end, way in _OUTWARD if column.name.endswith(end)), Rounding.NEAREST)
     return [
-        # a half-width is rounded up: it must not look smaller than it is
-        placed(-(-value // unit) if is_half else (2 * value + unit) // (2 * unit), decimals)
-        if isinstance(value, int)
-        else value
+        rounded_text(value, column.decimals, places, rounding) if isinstance(value, int) else value
         for value in column.values[:most]
     ]
 
 
-def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
-    """Decimals worth showing beside the noise: two digits of the smallest half-width shown.
+_OUTWARD = (("_noise_moe", Rounding.UP), ("_low", Rounding.DOWN), ("_high", Rounding.UP))
 
-    The half-width is the column's own, or else that of the query's first figure.
-    """
-    halves = {half.name: half for half in columns if half.name.endswith("_noise_moe")}
+
+def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
+    """Decimals worth showing beside the noise of a figure, by the half-widths that are shown."""
     if column.names.decimals is not None and not column.name.endswith("_count"):
         return min(column.decimals, column.names.decimals)
-    near = (column.name, f"{column.name}_noise_moe", f"{column.query or ''}_noise_moe")
-    nearest = next((halves[name] for name in near if name in halves), None)
-    values = nearest.values[:most] if nearest is not None else []
-    smallest = min((half for half in values if isinstance(half, int) and half > 0), default=0)
-    if not smallest or not column.decimals:
-        return column.decimals
-    return min(column.decimals, max(0, column.decimals - len(str(smallest)) + 2))
+    halves = {half.name: half for half in columns if half.name.endswith("_noise_moe")}
+    figure = column.name
+    for ending in ("_noise_moe", "_low", "_high"):
+        figure = figure.removesuffix(ending)
+    own = halves.get(f"{figure}_noise_moe")
+    return column.decimals if own is None else places_beside(own.values[:most], column.decimals)

@@ -16,12 +16,24 @@ from fractions import Fraction
 
 from dprelease.language import say
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Step
-from dprelease.postprocess.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, on_scale, places_for
+from dprelease.postprocess.estimate_columns import (
+    Ends,
+    Layout,
+    clipped,
+    end_columns,
+    estimate_columns,
+)
+from dprelease.postprocess.fixed_point import (
+    ends_on_scale,
+    fixed_point,
+    halves_on_scale,
+    on_scale,
+    places_for,
+)
 from dprelease.postprocess.moment_intervals import Estimates, Sums, means, variances
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.base import (
-    ESTIMATE,
+    INTERVAL,
     Hazard,
     Noisy,
     Released,
@@ -57,10 +69,15 @@ def three_sums(query: Query) -> Released:
     )
 
 
+MEAN_PARTS = ("", "_noise_moe", "_low", "_high")
+
+
 class ThreeSums(Statistic):
     """A function of the variance, with the mean and the number of values beside it."""
 
-    suffixes = (*ESTIMATE, "_mean", "_mean_noise_moe", *COUNT_SUFFIXES)
+    suffixes = (*INTERVAL, *(f"_mean{part}" for part in MEAN_PARTS), *COUNT_SUFFIXES)
+    largest = Fraction(1, 4)
+    """The largest figure that is possible, on a range of length 1."""
     what = ""
     keys = SpecKeys(column=True, numeric=True, squares=True)
     error_by_records = True
@@ -102,14 +119,16 @@ class ThreeSums(Statistic):
         layout = Layout(
             step.query.name, places, say("{what}, with noise", what=say(self.what)), interval
         )
-        scale, values, halves = _means(step, sums, interval)
+        most = fixed_point(self.largest * self.span(grid), places)
+        ends = Ends(*ends_on_scale(figure.low, figure.high, span, most))
+        figures = on_scale(figure.value, span), halves_on_scale(figure.half, span)
+        scale, values, halves, within = _means(step, sums, interval)
         name, kind = f"{step.query.name}_mean", "number" if scale.places else "integer"
         return [
-            *estimate_columns(
-                layout, on_scale(figure.value, span), halves_on_scale(figure.half, span)
-            ),
+            *estimate_columns(layout, *figures, ends),
             OutputColumn(name, kind, values, scale.meaning, scale.places, step.query.name),
             half_column(name, kind, halves, scale.places, step, interval),
+            *end_columns(name, step.query.name, scale.places, interval, within),
             *count_columns(step, noisy, grid.width**2, interval),
         ]
 
@@ -130,19 +149,20 @@ def _sums(step: Step, noisy: Noisy) -> Sums:
     return Sums(first, second, third, step.noise)
 
 
-def _means(step: Step, sums: Sums, interval: Fraction) -> tuple[Scale, list[int], list[int]]:
-    """The means on their scale, and their half-widths."""
+def _means(step: Step, sums: Sums, interval: Fraction) -> tuple[Scale, list[int], list[int], Ends]:
+    """The means on their scale, their half-widths, and the ends of their intervals."""
     scale, mean = Mean().scale(step.query), means(sums, 1 - interval)
     low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
-    return scale, on_scale(mean.value, span, low), halves_on_scale(mean.half, span)
+    values, halves = on_scale(mean.value, span, low), halves_on_scale(mean.half, span)
+    return scale, values, halves, clipped(values, halves, low, low + span)
 
 
 def mean_columns(step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
     """Publish the mean, its noise interval and flag, and the number of values."""
-    scale, values, halves = _means(step, _sums(step, noisy), interval)
+    scale, values, halves, within = _means(step, _sums(step, noisy), interval)
     layout = Layout(step.query.name, scale.places, scale.meaning, interval)
     return [
-        *estimate_columns(layout, values, halves),
+        *estimate_columns(layout, values, halves, within),
         *count_columns(step, noisy, scale.width**2, interval),
     ]
 

@@ -14,14 +14,14 @@ from functools import reduce
 from operator import add
 
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
-from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, lanes, on_scale
 from dprelease.postprocess.noise_mixture import quantile_of_mix
 from dprelease.postprocess.number_text import percent
 from dprelease.postprocess.quotient_intervals import shares
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.base import (
-    ESTIMATE,
+    INTERVAL,
     Noisy,
     Released,
     Statistic,
@@ -63,7 +63,7 @@ def two_sums(query: Query) -> Released:
 class TwoSums(Statistic):
     """A share of two complementary sums, and the number of records behind it."""
 
-    suffixes = (*ESTIMATE, *COUNT_SUFFIXES)
+    suffixes = (*INTERVAL, *COUNT_SUFFIXES)
     error_by_records = True
 
     def scale(self, query: Query) -> Scale:
@@ -82,8 +82,10 @@ class TwoSums(Statistic):
         first, second = noisy
         share, half = shares(first, second, step.noise, interval)
         layout = Layout(step.query.name, scale.places, scale.meaning, interval)
+        values, halves = on_scale(share, span, low), halves_on_scale(half, span)
+        ends = clipped(values, halves, low, low + span)
         return [
-            *estimate_columns(layout, on_scale(share, span, low), halves_on_scale(half, span)),
+            *estimate_columns(layout, values, halves, ends),
             *count_columns(step, noisy, scale.width, interval, self.example_records),
         ]
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dprelease.model import ColumnType, Group
-from dprelease.postprocess.estimate_columns import UNRELIABLE_AT, Layout, estimate_columns
+from dprelease.postprocess.estimate_columns import UNRELIABLE_AT, Layout, clipped, estimate_columns
+from dprelease.postprocess.fixed_point import ends_on_scale
 from dprelease.release.bundle import key_columns
 
 LAYOUT = Layout("q", 0, "a figure", Fraction(95, 100))
@@ -31,3 +35,28 @@ def test_keys_are_the_cross_product_of_the_labels() -> None:
     columns = [column.values for column in key_columns(groups)]
     assert list(zip(*columns, strict=True)) == list(product(*labels))
     assert list(key_columns([])) == []
+
+
+@given(
+    st.integers(-200, 200), st.integers(0, 300), st.integers(-100, 100), st.integers(0, 100),
+    st.integers(0, 100),
+)  # fmt: skip
+def test_a_clipped_interval_holds_what_is_possible_if_it_did_before(
+    value: int, half: int, least: int, span: int, place: int
+) -> None:
+    most, true = least + span, least + place * span // 100
+    low, high = (end[0] for end in clipped([value], [half], least, most))
+    assert low is not None
+    assert high is not None
+    assert least <= low <= high <= most
+    if abs(true - value) <= half:
+        assert low <= true <= high
+    assert clipped([None], [None], least, most) == ([None], [None])
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 10**18))
+def test_ends_are_rounded_outward_and_stay_possible(one: float, other: float, span: int) -> None:
+    low, high = sorted((one, other))
+    ends = ends_on_scale(np.array([low]), np.array([high]), span, span)
+    assert 0 <= ends[0][0] <= Fraction(low) * span
+    assert span >= ends[1][0] >= min(Fraction(high) * span, span)

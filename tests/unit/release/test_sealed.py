@@ -36,6 +36,12 @@ def test_what_is_read_is_what_was_written(plan: Plan) -> None:
     assert from_bytes(plan, to_bytes(plan, made)) == made
 
 
+def test_integers_of_earlier_versions_have_the_first_layout(plan: Plan) -> None:
+    content = json.loads(to_bytes(plan, drawn(plan)))
+    assert content.pop("layout") == 2
+    assert from_bytes(plan, json.dumps(content).encode()).layout == 1
+
+
 def test_what_was_drawn_for_other_noise_is_not_given_for_this_plan(plan: Plan) -> None:
     first, *others = plan.steps
     noise = replace(first.noise, parameter=2 * first.noise.parameter)

@@ -239,3 +239,12 @@ def test_bias_names_what_moves_figures_one_way():
     assert said.status == "attention"
     for words in ("nearest bound: days", "tables by region", "many rows count in part"):
         assert words in said.note
+
+
+@pytest.mark.parametrize(("value", "status", "weak"), [(1000, "checked", 0), (1, "attention", 2)])
+def test_utility_is_told_of_the_published_figures(published, value, status, weak):
+    report = published(made(), value).report
+    (row,) = [row for row in report["hazards"] if row["hazard"] == "utility"]
+    assert row["status"] == status
+    assert f"Of 2 figures with a flag {weak} are low_reliability" in row["note"]
+    assert "utility" not in rows(facts_of(made()))

@@ -92,7 +92,7 @@ def test_quantiles_rise_and_name_their_columns(query, text, quantiles, suffixes)
     assert found.quantiles == tuple(Fraction(each) for each in quantiles)
     assert found.points is None
     assert statistic_of(found.statistic).suffixes_of(found) == tuple(
-        start + end for start in suffixes for end in ("", "_noise_moe", "_flag", "_rank_moe")
+        start + end for start in suffixes for end in ("", "_rank_moe", "_flag")
     )
 
 

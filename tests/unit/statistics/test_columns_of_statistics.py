@@ -35,18 +35,21 @@ HALF = Fraction(1, 2)
 HIT = Expression("x > 1", ("x",))
 COUNT = ("_count", "_count_noise_moe")
 THREE = ("", "_noise_moe", "_flag")
+FIVE = (*THREE, "_low", "_high")
+MEAN = ("_mean", "_mean_noise_moe", "_mean_low", "_mean_high")
 SCHEME = QuantileScheme((HALF,), (QuantileStep(1, 0, 2, HALF, Fraction(1, 4)),))
 WITH_COLUMN = {"sum", "mean", "variance", "stddev", "count_distinct"}
 SUFFIXES = {
-    "mean": (*THREE, *COUNT),
-    "proportion": (*THREE, *COUNT),
-    "variance": (*THREE, "_mean", "_mean_noise_moe", *COUNT),
-    "stddev": (*THREE, "_mean", "_mean_noise_moe", *COUNT),
+    "mean": (*FIVE, *COUNT),
+    "proportion": (*FIVE, *COUNT),
+    "ratio": FIVE,
+    "variance": (*FIVE, *MEAN, *COUNT),
+    "stddev": (*FIVE, *MEAN, *COUNT),
     "cumulative": (*THREE, "_q50", "_q50_low", "_q50_high"),
-    "quantile": (*THREE, "_rank_moe"),
-    "median": (*THREE, "_rank_moe"),
-    "min": (*THREE, "_rank_moe"),
-    "max": (*THREE, "_rank_moe"),
+    "quantile": ("", "_rank_moe", "_flag"),
+    "median": ("", "_rank_moe", "_flag"),
+    "min": ("", "_rank_moe", "_flag"),
+    "max": ("", "_rank_moe", "_flag"),
     "top_k": ("_1", "_2", "_noise_moe", "_flag"),
 }
 
@@ -124,7 +127,7 @@ def test_several_quantiles_have_their_own_columns(planned: Planned) -> None:
     wanted = (Fraction(1, 10), Fraction(1, 8), HALF)
     query = Query("q", "quantile", "t", column=COLUMN, quantiles=wanted)
     quantile = STATISTICS["quantile"]
-    assert quantile.suffixes_of(query)[::4] == ("_q10", "_q12_5", "_q50")
+    assert quantile.suffixes_of(query)[::3] == ("_q10", "_q12_5", "_q50")
     assert len(quantile.released(query).unit) == 3
 
 

@@ -57,22 +57,30 @@ def test_a_sum_over_a_count(planned: Planned) -> None:
     assert released.transform == ((1, 0), (0, 50_000))
     assert released.unit == (Fraction(1, 100), Fraction(1, 50_000))
     step = planned(query, SILENT)
-    value, half, flag = STATISTICS["ratio"].columns(
+    value, half, flag, *ends = STATISTICS["ratio"].columns(
         step, [(123_456, -100, 7), (50_000 * 1000, 50_000, 0)], LEVEL
     )
     assert value.decimals == 5
     assert value.values == [123_456, -100_000, None]
     assert half.values == [2, 2, None]  # for two roundings: there is no noise here
     assert flag.values == ["ok", "ok", "low_reliability"]
+    assert [end.values for end in ends] == [[123_454, 0, None], [123_458, 0, None]]  # never below 0
 
 
 def test_a_ratio_whose_denominator_drowns_in_noise_is_missing(planned: Planned) -> None:
     query = ratio(Part(column(0, 10)), Part())
     step = planned(query)  # Laplace noise of scale 20 on both
-    value, half, flag = STATISTICS["ratio"].columns(step, [(50, 5000), (40, 10_000)], LEVEL)
+    value, half, flag, low, high = STATISTICS["ratio"].columns(
+        step, [(50, 5000), (40, 10_000)], LEVEL
+    )
     assert value.values[0] is half.values[0] is None
     assert flag.values == ["low_reliability", "ok"]
     assert value.values[1] == 5 * 10**value.decimals
+    assert low.values[0] is high.values[0] is None
+    assert 0 < low.values[1] < value.values[1] < high.values[1]  # type: ignore[operator]
+    low, high = STATISTICS["ratio"].columns(step, [(0,), (1000,)], LEVEL)[3:]
+    assert low.values == [0]  # no record brings less
+    assert high.values[0] > 0  # type: ignore[operator]
 
 
 def test_conditions_of_the_query_and_of_a_part_are_both_asked() -> None:
