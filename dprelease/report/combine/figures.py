@@ -72,7 +72,7 @@ class Figures(NamedTuple):
     query: Query
     groups: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    values: tuple[Fraction | None, ...]
+    values: Values
     raw: bool
     unit: Fraction
     title: str
@@ -157,7 +157,7 @@ class Published:
             if column.name not in {column_name(query.name), *linear}:
                 continue
             groups = tuple(key.name for key in keys)
-            values = _values(column, raws.get(column.name))
+            values = Values(column, raws.get(column.name))
             raw = raws.get(column.name) is not None
             figures = Figures(
                 described.name,
@@ -241,16 +241,24 @@ def _label(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _values(
-    column: OutputColumn, raw: Sequence[int | float | None] | None
-) -> tuple[Fraction | None, ...]:
-    scale: int = 10**column.decimals
-    if raw is not None:
-        return tuple(
-            None if v is None else Fraction(round(Fraction(v) * scale), scale) for v in raw
-        )
-    whole = (value if isinstance(value, int) else None for value in column.values)
-    return tuple(None if value is None else Fraction(value, scale) for value in whole)
+class Values(Sequence[Fraction | None]):
+    """The figures of a column, made one by one: of a large table few are asked for."""
+
+    def __init__(self, column: OutputColumn, raw: Sequence[int | float | None] | None) -> None:
+        self._scale: int = 10**column.decimals
+        self._column, self._raw = column.values, raw
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, place: Any) -> Any:
+        if self._raw is not None:
+            given = self._raw[place]
+            if given is None:
+                return None
+            return Fraction(round(Fraction(given) * self._scale), self._scale)
+        value = self._column[place]
+        return Fraction(value, self._scale) if isinstance(value, int) else None
 
 
 def _released_alone(figures: Figures, linear: LinearFigure) -> Released:

@@ -17,6 +17,8 @@ from dprelease.report.document import Bullets, Paragraph, Section, Table
 from dprelease.report.facts.model import ReportFacts
 from dprelease.statistics.registry import statistic_of
 
+MOST_ROWS = 1000  # of a table that examples are made of: their exact sums take 0.1 s for so many
+
 
 def use_section(facts: ReportFacts, published: Published, level: float) -> Section | None:
     """Lay out examples of use; None where no figure has a noise interval."""
@@ -63,7 +65,9 @@ def _misses(facts: ReportFacts, level: float) -> Iterator[str]:
 def _rows(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str, str]]:
     named: dict[str, str] = {}
     for figures in published.figures:
-        if len(figures.rows) > 1 and not any(value is None for value in figures.values):
+        if 1 < len(figures.rows) <= MOST_ROWS and not any(
+            value is None for value in figures.values
+        ):
             adds_up = statistic_of(figures.query.statistic).adds_up and figures.terms
             if adds_up and "sum" not in named:
                 named |= {"sum": "", **_of_sums(figures)}

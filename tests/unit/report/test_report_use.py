@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from dprelease.cli.app import app
 from dprelease.release.bundle import Publication
+from dprelease.report.sections import use_figures
 
 VISITS = {"name": "visits", "statistic": "count", "by": ["region"]}
 WAIT = {"name": "wait", "statistic": "mean", "column": "days", "by": ["region"]}
@@ -27,6 +28,7 @@ def publish(planned: Make, published: Make, tmp_path: Path) -> Callable[..., str
     def make(*queries: dict[str, Any], value: int = 5000) -> str:
         made: Publication = published(planned(*queries), value)
         for name, content in made.files.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_bytes(content)
         return (tmp_path / "report.md").read_text(encoding="utf-8")
@@ -52,6 +54,16 @@ def test_every_example_is_what_combine_gives(publish: Callable[..., str], tmp_pa
         answer = CliRunner().invoke(app, ["combine", str(tmp_path), expression])
         assert f"  {value}\n" in answer.stdout
         assert f"noise interval: {interval}\n" in answer.stdout
+
+
+def test_large_tables_have_no_examples(
+    publish: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their exact sums would take longer than all else."""
+    monkeypatch.setattr(use_figures, "MOST_ROWS", 1)
+    text = section(publish(VISITS, WAIT), "Use these figures")
+    assert "sum of all cells" not in text
+    assert "figures of this release have a noise interval" in text
 
 
 def test_it_says_how_many_intervals_miss(publish: Callable[..., str], tmp_path: Path) -> None:
