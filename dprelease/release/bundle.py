@@ -253,9 +253,13 @@ def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     # Imported here for start-up: most releases have no table of records.
     from dprelease.local.cells import described
 
+    about, titles = plan.release.about, plan.release.names.tables
+    tables = [described(step, about) for step in plan.records]
     return [
-        RecordFile(described(step, plan.release.about), sealed.records[step.perturb.name])
-        for step in plan.records
+        RecordFile(
+            replace(table, title=titles.get(table.name, table.title)), sealed.records[table.name]
+        )
+        for table in tables
     ]
 
 

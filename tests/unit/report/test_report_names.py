@@ -8,7 +8,7 @@ from decimal import Decimal
 import frictionless
 import jsonschema
 import pytest
-from report_specs import SELECTED, spec
+from report_specs import SELECTED, records_spec, spec
 from test_report_again import SCHEMA
 
 from dprelease.model import ColumnNames, ColumnType, OutputColumn
@@ -185,3 +185,10 @@ def test_decimals_are_as_many_as_the_spec_says_and_half_widths_are_rounded_up(
 ):
     query = {"statistic": "mean", "column": "days", "decimals": decimals, "epsilon": 50}
     assert f"| {shown} |" in named(query, value=600).files["report.md"].decode()
+
+
+def test_a_table_of_records_has_its_title_in_the_package(published):
+    stated = records_spec({"columns": ["region"]})
+    stated["output"]["titles"] = {"records": "Answers"}
+    package = published(make_plan(load(stated))).files["datapackage.json"]
+    assert json.loads(package)["resources"][0]["title"] == "Answers"
