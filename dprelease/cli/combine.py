@@ -37,10 +37,10 @@ def combine(directory: str, expression: str, interval: str | None, as_json: bool
     noise are taken as they were released.
     """
     from dprelease.report.combine.expression import combine as combined
-    from dprelease.report.rerender import published_of
+    from dprelease.report.rerender import read_release
 
-    published, usual = published_of(directory)
-    level = Fraction(usual) if interval is None else _level(interval)
+    facts, published = read_release(directory)
+    level = Fraction(facts.provenance.interval) if interval is None else _level(interval)
     total, result = combined(published, expression, 1 - level)
     changed = _changed(total)
     if as_json:

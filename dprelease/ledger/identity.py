@@ -60,6 +60,7 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
             "sector",
             "approved_by",
             "licence",
+            "previous",
         }
     ),
     # Engines must return the same integers, so which one ran is no part of the identity.

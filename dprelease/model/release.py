@@ -50,6 +50,7 @@ class About:
     sector: str | None = None
     approved_by: str | None = None
     licence: str | None = None  # an identifier of SPDX, or a URL
+    previous: str | None = None  # report.json of the last release, as the spec writes it
 
 
 _EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")

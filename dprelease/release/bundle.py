@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, repeat
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dprelease.finishing.flags import with_bounded, with_rank_flags
 from dprelease.finishing.tables import finished, noisy_figures
@@ -49,6 +49,9 @@ from dprelease.report.formats import file_of, media_types, rendered_with_charts
 from dprelease.report.numbers import upward
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import columns_of
+
+if TYPE_CHECKING:
+    from dprelease.report.facts.changes import PreviousRelease
 
 
 def tables_of(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
@@ -186,24 +189,26 @@ class Publication:
     records: tuple[RecordFile, ...] = ()
 
 
-def assemble(
+def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
     plan: Plan,
     reservation: Reservation,
     sealed: Sealed,
     released_at: str,
     runs: Iterable[Run] = (),
+    previous: PreviousRelease | None = None,
 ) -> Publication:
     """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
     with speaking(plan.release.report_language):
-        return _assembled(plan, reservation, sealed, released_at, runs)
+        return _assembled(plan, reservation, sealed, released_at, runs, previous)
 
 
-def _assembled(
+def _assembled(  # noqa: PLR0913, PLR0917 - as above
     plan: Plan,
     reservation: Reservation,
     sealed: Sealed,
     released_at: str,
     runs: Iterable[Run],
+    previous: PreviousRelease | None,
 ) -> Publication:
     release = plan.release
     noisy, first = tuple(tables_of(plan, sealed.noisy)), sealed.layout == 1
@@ -227,6 +232,11 @@ def _assembled(
     )
     facts = build(plan, outcome)
     in_files = {table.file: as_in_file(table.table, table.format) for table in written}
+    if previous is not None:
+        # Imported here for start-up: most releases have none.
+        from dprelease.report.facts.changes import with_changes
+
+        facts = with_changes(facts, previous, in_files)
     others = rendered_with_charts(facts, in_files, release.report_formats)
     files: dict[str, Content] = {table.file: table.content for table in written}
     files |= {table.file: table.stored for table in records}
@@ -243,9 +253,13 @@ def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     # Imported here for start-up: most releases have no table of records.
     from dprelease.local.cells import described
 
+    about, titles = plan.release.about, plan.release.names.tables
+    tables = [described(step, about) for step in plan.records]
     return [
-        RecordFile(described(step, plan.release.about), sealed.records[step.perturb.name])
-        for step in plan.records
+        RecordFile(
+            replace(table, title=titles.get(table.name, table.title)), sealed.records[table.name]
+        )
+        for table in tables
     ]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dprelease.engines import Engine, get, in_session
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
@@ -42,6 +42,9 @@ from dprelease.report import formats
 from dprelease.spec import load
 from dprelease.spec.checks.paths import relocated
 
+if TYPE_CHECKING:
+    from dprelease.report.facts.changes import PreviousRelease
+
 
 @dataclass(frozen=True, slots=True)
 class ChargedRun:
@@ -52,6 +55,7 @@ class ChargedRun:
     reservation: Reservation
     engine: Engine
     stages: Stages
+    previous: PreviousRelease | None = None
 
     def check_open(self) -> None:
         """Raise ValueError unless the run is charged and has neither numbers nor lost them."""
@@ -98,6 +102,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     check_decision(release)
     formats.require(release.report_formats)
     versions()  # an installation that can't say them is found out before the charge
+    previous = _previous(release)
     if certified.plan.records:
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
@@ -117,13 +122,23 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         reservation = _charge(book, certified, name)
         with _charged():
             payload = book.sealed(name) if reservation.state is State.SEALED else None
-            charged = ChargedRun(book, certified.plan, reservation, engine, stages)
+            charged = ChargedRun(book, certified.plan, reservation, engine, stages, previous)
             if payload is None:
                 sealed = draw_once(charged, entropy or SystemEntropy())
             else:
                 sealed = from_bytes(certified.plan, payload)
             stages.begin("write")
             return _publish(charged, sealed)
+
+
+def _previous(release: Release) -> PreviousRelease | None:
+    """The last release, verified, if the spec names one."""
+    if release.about.previous is None:
+        return None
+    # Imported here for start-up: most specs name none.
+    from dprelease.report.previous import previous_release
+
+    return previous_release(release, release.about.previous)
 
 
 def _number_of_steps(plan: Plan, *, sealed: bool) -> int:
@@ -282,7 +297,8 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
     released_at = reservation.run.charged_at
-    made: Publication = assemble(plan, reservation, sealed, released_at, run.book.entries())
+    runs = run.book.entries()
+    made: Publication = assemble(plan, reservation, sealed, released_at, runs, run.previous)
     run.book.published(reservation, publish(plan.release.output.path, made.files))
     return Result(
         plan=plan,

@@ -41,8 +41,8 @@ def rendered_again(directory: str, form: str) -> bytes:
     return report
 
 
-def published_of(directory: str) -> tuple[Published, str]:
-    """Read the figures of a published release, and the level of its intervals.
+def read_release(directory: str) -> tuple[ReportFacts, Published]:
+    """Read the report and the figures of a published release.
 
     Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
     """
@@ -55,7 +55,7 @@ def published_of(directory: str) -> tuple[Published, str]:
         raise
     except Exception:  # as above
         raise _bad_report(directory, "does not hold what a report holds") from None
-    return published, facts.provenance.interval
+    return facts, published
 
 
 def _facts(directory: str) -> tuple[bytes, ReportFacts]:

@@ -103,9 +103,19 @@ def test_the_plan_says_what_will_be_done_and_how_it_biases(cli, finished):
     answer = cli("plan", "--why", "small.toml")
     assert answer.code == 0
     said = answer.out.partition("What is done to the figures after the noise\n")[2]
-    assert "Made to agree in the tables by_region, overall and by_region_days" in said
+    assert said.count("Made to agree in the tables by_region, overall and by_region_days") == 1
+    assert "Made to agree with visits and the tables named there: cells add up" in said
+    assert said.count("That is the weighted least squares") == 1
     assert "The standard deviation of a cell's noise goes from" in said
     assert "mean_days: Shown only where count > 5" in said
+
+
+def test_the_report_names_the_tables_that_agree_once(cli, folder, finished):
+    assert cli("run", "-q", "small.toml").code == 0
+    text = (folder / "out" / "report.md").read_text()
+    assert text.count("Made to agree in the tables by_region, overall and by_region_days:") == 1
+    assert text.count("Made to agree with visits and the tables named there:") > 1
+    assert text.count("That is the weighted least squares") == 1
 
 
 def test_another_finish_is_the_same_release_and_costs_nothing(cli, folder, finished):

@@ -69,7 +69,16 @@ HELD: dict[tuple[type, str], Change] = {
     (Review, "attestations"): part("review", attestations={"side_channels": "a quiet room"}),
     **{
         (About, name): part("about", **{name: "else"})
-        for name in ("title", "curator", "contact", "purpose", "region", "sector", "licence")
+        for name in (
+            "title",
+            "curator",
+            "contact",
+            "purpose",
+            "region",
+            "sector",
+            "licence",
+            "previous",
+        )
     },
     (Release, "names"): whole(names=Names(tables={"overall": "All"})),
     (Data, "engine"): part("data", engine="reference"),

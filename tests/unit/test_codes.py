@@ -40,6 +40,7 @@ RANGES = {
         "output",
         "report.rerender",
         "report.combine",
+        "report.previous",
         "cli.combine",
         "report.pdf",
         "cli.report",

@@ -137,6 +137,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.output",
         "dprelease.report",
     ),
+    # The last release, verified.
+    "dprelease.report.previous": (
+        *VOCABULARY,
+        "dprelease.report",
+    ),
     # Reads the names of columns, and no value.
     "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line"),
     # The plans of two specs side by side.

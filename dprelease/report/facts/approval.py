@@ -65,6 +65,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "privacy.unit_description": privacy.unit_description,
         **{f"release.{name}": getattr(about, name) for name in texts},
         **({} if about.licence is None else {"release.licence": about.licence}),
+        **({} if about.previous is None else {"release.previous": about.previous}),
         **_review_held(release),
         **_finishes(release),
         **{stated.key: stated.name for stated in stated_names(release)},

@@ -35,7 +35,8 @@ def finishings(plan: Plan) -> dict[str, Finishing]:
         tables = list(dict.fromkeys(read.query.table for read in reads))
         for read, before, final in zip(reads, deviations, after, strict=True):
             upward = UPWARD.get(plan.step(read).noise.family, 0.5)
-            words = _words(read.query, _Noise(before, final, upward, tables))
+            agrees_with = reads[0].query.name if read is not reads[0] else None
+            words = _words(read.query, _Noise(before, final, upward, tables, agrees_with))
             stated[read.query.name] = _stated(read.query.finish, tuple(words))
     return stated
 
@@ -79,35 +80,47 @@ def condition_of(finish: Finish) -> str | None:
 class _Noise(NamedTuple):
     """Standard deviations of a cell's noise before and after agreement, and what it is about.
 
-    ``upward``: the mean of what is above 0 of the noise, as a share of that. ``tables`` agree.
+    ``upward``: the mean of what is above 0 of the noise, as a share of that. ``tables`` agree:
+    they are told of with the first query, which is ``agrees_with`` of all others.
     """
 
     before: float
     after: float
     upward: float
     tables: Sequence[str]
+    agrees_with: str | None
+
+
+def _agreement(noise: _Noise) -> Iterator[str]:
+    """Say what agrees: with the first query by the names of all tables, then by that query."""
+    if noise.agrees_with is not None:
+        yield say(
+            "Made to agree with {query} and the tables named there: "
+            "cells add up to totals exactly.",
+            query=noise.agrees_with,
+        )
+        return
+    more = len(noise.tables) - MOST_TABLES
+    tables = [
+        *noise.tables[:MOST_TABLES],
+        *([say("{more} more", more=more)] if more > 0 else []),
+    ]
+    of = "tables" if len(tables) > 1 else "table"
+    yield say(
+        "Made to agree in the {of} {tables}: cells add up to totals exactly.",
+        of=of,
+        tables=listing(tables),
+    )
+    yield say(
+        "That is the weighted least squares of all noisy figures of the same records. It biases "
+        "nothing, if all records count in each of these tables."
+    )
 
 
 def _words(query: Query, noise: _Noise) -> Iterator[str]:
     finish = query.finish
     if finish.consistent:
-        more = len(noise.tables) - MOST_TABLES
-        tables = [
-            *noise.tables[:MOST_TABLES],
-            *([say("{more} more", more=more)] if more > 0 else []),
-        ]
-        of = "tables" if len(tables) > 1 else "table"
-        yield say(
-            "Made to agree in the {of} {tables}: cells add up to totals exactly.",
-            of=of,
-            tables=listing(tables),
-        )
-        yield (
-            say(
-                "That is the weighted least squares of all noisy figures of the same "
-                "records. It biases nothing, if all records count in each of these tables."
-            )
-        )
+        yield from _agreement(noise)
         if noise.before:
             yield (
                 say(

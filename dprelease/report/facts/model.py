@@ -435,6 +435,39 @@ class Provenance(Fact):
     plan: str | None = None
 
 
+class Changed(Fact):
+    """Something that was one thing in the last release and is another now."""
+
+    what: str
+    before: str
+    now: str
+
+
+class FigureChange(Fact):
+    """A figure less that of the last release, and whether that is more than the noise of both."""
+
+    table: str
+    column: str
+    labels: tuple[str, ...]
+    difference: str
+    noise_halfwidth: str
+    real: bool
+
+
+class Changes(Fact):
+    """What changed since the last release; of very many figures the first."""
+
+    run_id: str
+    released_at: str
+    guarantee: tuple[Changed, ...]
+    new_tables: tuple[str, ...]
+    missing_tables: tuple[str, ...]
+    noise: tuple[Changed, ...]
+    compared: int
+    real: int
+    figures: tuple[FigureChange, ...]
+
+
 class ReportFacts(PlanFacts):
     """All facts of a release: what report.json holds."""
 
@@ -444,6 +477,7 @@ class ReportFacts(PlanFacts):
     warnings: tuple[str, ...]
     provenance: Provenance
     language: str = "en"
+    changes: Changes | None = None
 
 
 class Approval(Fact):

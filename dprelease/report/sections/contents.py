@@ -13,6 +13,7 @@ from dprelease.report.dcat import citation, dataset
 from dprelease.report.document import Document, Link, Section
 from dprelease.report.facts.model import Approval, PlanFacts, ReportFacts
 from dprelease.report.sections.budget import budget_section
+from dprelease.report.sections.changes import changes_parts
 from dprelease.report.sections.data import data_section
 from dprelease.report.sections.figures import figures_section
 from dprelease.report.sections.guarantee import guarantee_section, meaning_section
@@ -73,7 +74,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
 
 def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
     level = float(facts.provenance.interval) * 100
-    yield summary_section(facts, facts.provenance.plan)
+    yield summary_section(facts, facts.provenance.plan, changes_parts(facts.changes, level))
     yield guarantee_section(facts)
     yield meaning_section(facts)
     if facts.queries:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dprelease.language import say
-from dprelease.report.document import Definitions, Heading, Part, Section, Table
+from dprelease.report.document import Definitions, Heading, Part, Section
 from dprelease.report.facts.meaning_model import Belief, Beliefs, TotalLoss
 from dprelease.report.facts.model import PlanFacts, ReviewFacts
 from dprelease.report.facts.record_level.model import Number
@@ -26,12 +26,7 @@ def summary_section(
     facts: PlanFacts, digest: str | None, changes: tuple[Part, ...] = ()
 ) -> Section:
     """Sum up a release or a plan; ``digest`` is that of the plan, None where it is not known."""
-    table = Table(
-        "summary-table",
-        say("Summary of the release"),
-        (say("what"), say("how it stands")),
-        tuple(_rows(facts, digest)),
-    )
+    stands = Definitions(tuple(_rows(facts, digest)))
     sign = Definitions(
         tuple((label, LINE) for label in (say("Name and role"), say("Date"), say("Signature")))
     )
@@ -39,7 +34,7 @@ def summary_section(
         "summary",
         say("Summary"),
         say("Summary"),
-        (table, *changes, Heading(say("To sign")), sign),
+        (stands, *changes, Heading(say("To sign")), sign),
     )
 
 

@@ -69,11 +69,11 @@ def _rows(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str
             value is None for value in figures.values
         ):
             adds_up = statistic_of(figures.query.statistic).adds_up and figures.terms
-            if adds_up and "sum" not in named:
-                named |= {"sum": "", **_of_sums(figures)}
-            elif figures.share is not None and "mean" not in named:
+            if adds_up and "sums" not in named:
+                named |= {"sums": "", **_of_sums(figures)}
+            elif figures.share is not None and "means" not in named:
                 text = f"mean({figures.table}.{figures.name})"
-                named |= {"mean": "", text: say("mean over all groups, by the numbers behind")}
+                named |= {"means": "", text: say("mean over all groups, by the numbers behind")}
     for text, what in named.items():
         if what:
             try:

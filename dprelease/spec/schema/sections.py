@@ -84,6 +84,11 @@ class ReleaseSection(Section, header="[release]"):
     sector = Key(line, "such as Healthcare or Education, words of the registry of deployments")
     approved_by = Key(line, "who agreed to the release")
     licence = Key(licence, "of the figures: an identifier of SPDX, or a URL", "none is stated")
+    previous = Key(
+        line,
+        "`report.json` of the last release, relative to the spec; may hold `{period}`. The report "
+        "says what changed since",
+    )
 
 
 class DataSection(Section, header="[data]"):

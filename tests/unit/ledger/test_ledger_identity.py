@@ -199,7 +199,7 @@ CHANGES = {
 SAME = {
     "file": replace(a_release(), file="/b/spec.toml"),
     "texts": replace(
-        a_release(), about=About("pay", "T", "C", "c@d.e", "P", "R", "S", "A", "CC0-1.0")
+        a_release(), about=About("pay", "T", "C", "c@d.e", "P", "R", "S", "A", "CC0-1.0", "out/r")
     ),
     "names for people": replace(
         a_release(),
@@ -372,7 +372,7 @@ def test_every_field_is_tried_above() -> None:
     tried = {
         Release: 17,
         Review: 8,
-        About: 9,
+        About: 10,
         Data: 4,
         Source: 3,
         Dialect: 7,

@@ -117,7 +117,7 @@ def test_report_json_fits_its_schema(made):
     assert list(checked.iter_errors(made.report)) == []
     assert set(schema["required"]) == set(made.report)
     assert set(schema["properties"]) - set(made.report) == {
-        "language", "lists", "perturb", "review", "strategies",
+        "changes", "language", "lists", "perturb", "review", "strategies",
     }  # fmt: skip
     assert list(checked.iter_errors({**made.report, "queries": [{}]}))
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import frictionless
 import jsonschema
 import pytest
-from report_specs import SELECTED, spec
+from report_specs import SELECTED, records_spec, spec
 from test_report_again import SCHEMA
 
 from dprelease.model import ColumnNames, ColumnType, OutputColumn
@@ -128,6 +128,7 @@ def test_a_report_with_names_is_the_same_when_it_is_rendered_again(named, tmp_pa
 
     made = named(form=form)
     for name, content in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     again = rendered_again(str(tmp_path), page)
     tables = dict(zip((it["file"] for it in made.report["tables"]), made.tables, strict=True))
@@ -138,6 +139,7 @@ def test_a_report_with_names_is_the_same_when_it_is_rendered_again(named, tmp_pa
 def test_names_and_edges_fit_the_standards(named, tmp_path, form):
     made = named(form=form)
     for name, content in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     package = tmp_path / "datapackage.json"
     if form == "csv":  # of Parquet it needs pandas
@@ -183,3 +185,10 @@ def test_decimals_are_as_many_as_the_spec_says_and_half_widths_are_rounded_up(
 ):
     query = {"statistic": "mean", "column": "days", "decimals": decimals, "epsilon": 50}
     assert f"| {shown} |" in named(query, value=600).files["report.md"].decode()
+
+
+def test_a_table_of_records_has_its_title_in_the_package(published):
+    stated = records_spec({"columns": ["region"]})
+    stated["output"]["titles"] = {"records": "Answers"}
+    package = published(make_plan(load(stated))).files["datapackage.json"]
+    assert json.loads(package)["resources"][0]["title"] == "Answers"

@@ -29,6 +29,7 @@ def publish(planned: Make, published: Make, tmp_path: Path) -> Callable[..., str
         made: Publication = published(planned(*queries), value)
         for name, content in made.files.items():
             (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_bytes(content)
         return (tmp_path / "report.md").read_text(encoding="utf-8")
 

@@ -1,0 +1,50 @@
+"""The last release that a spec names: read and verified before anything is charged."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import Release
+from dprelease.report.facts.changes import PreviousRelease
+from dprelease.report.rerender import REPORT, read_release
+
+
+def previous_release(release: Release, named: str) -> PreviousRelease:
+    """Read the release whose report the spec has ``named``.
+
+    Its files must be those that were released, by the hashes in its data package, and of the same
+    data set. Raises Failure (exit 2).
+    """
+    base = os.path.dirname(os.path.abspath(release.file)) if release.places else os.getcwd()
+    path = os.path.normpath(os.path.join(base, named.replace("{period}", release.period or "")))
+    folder = os.path.dirname(path)
+    if os.path.basename(path) != REPORT:
+        raise _refused(release, f"{path} is no {REPORT}", "name the report.json of a release")
+    if os.path.realpath(folder) == os.path.realpath(release.output.path):
+        raise _refused(
+            release,
+            "the previous release is where this one is to be written",
+            "give each release an output of its own",
+        )
+    try:
+        facts, published = read_release(folder)
+    except Failure as failure:
+        raise Failure(
+            failure.exit_code,
+            [
+                replace(complaint, place=release.place("release.previous"), key="release.previous")
+                for complaint in failure.complaints
+            ],
+        ) from None
+    if facts.ledger.dataset != release.ledger.dataset:
+        message = f'{path} is of the data set "{facts.ledger.dataset}"'
+        hint = f'name a release of "{release.ledger.dataset}"'
+        raise _refused(release, message, hint)
+    return PreviousRelease(facts, published)
+
+
+def _refused(release: Release, message: str, hint: str) -> Failure:
+    place = release.place("release.previous")
+    return Failure(ExitCode.SPEC, Complaint("E850", message, hint, place, "release.previous"))

@@ -1,0 +1,73 @@
+"""What changed since the last release, as a signer and a reader see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dprelease.language import counted, say
+from dprelease.report.document import Bullets, Heading, Paragraph, Part, Table
+from dprelease.report.facts.model import Changes, FigureChange
+
+MOST_ROWS = 24
+
+
+def changes_parts(changes: Changes | None, level: float) -> tuple[Part, ...]:
+    """Lay out what changed; nothing where the spec names no last release."""
+    if changes is None:
+        return ()
+    return (Heading(say("What changed since the last release")), *_parts(changes, level))
+
+
+def _parts(changes: Changes, level: float) -> Iterator[Part]:
+    yield Paragraph(
+        say(
+            "The last release is run {run}, of {day}. Its files are those that were released.",
+            run=changes.run_id[:12],
+            day=changes.released_at[:10],
+        )
+    )
+    lines = [
+        say("{what}: {before} before, {now} now.", what=row.what, before=row.before, now=row.now)
+        for row in changes.guarantee
+    ]
+    lines = lines or [say("The guarantee is the same: epsilon, delta, unit and neighbours.")]
+    lines += [say("New table: {table}.", table=table) for table in changes.new_tables]
+    lines += [say("No longer there: {table}.", table=table) for table in changes.missing_tables]
+    lines += [
+        say(
+            "The half-width of the noise of {query} was {before}, and is {now}.",
+            query=row.what,
+            before=row.before,
+            now=row.now,
+        )
+        for row in changes.noise
+    ]
+    yield Bullets(tuple(lines))
+    if changes.compared:
+        yield Paragraph(
+            counted(
+                changes.compared,
+                "{n:,} figure is in both releases.",
+                "{n:,} figures are in both releases. {real:,} of them differ by more than the "
+                "noise of both. By noise alone, up to about {expected:.0f} would.",
+                real=changes.real,
+                expected=max(1.0, changes.compared * (100 - level) / 100),
+            )
+        )
+        shown = changes.figures[:MOST_ROWS]
+        caption = say("Figures now, less those of the last release")
+        if changes.compared > len(shown):
+            caption = say(
+                "The first {n} of {all:,} figures now, less those of the last release",
+                n=len(shown),
+                all=changes.compared,
+            )
+        head = say("Figure"), say("Difference"), say("What it is")
+        yield Table("changes", caption, head, tuple(map(_row, shown)))
+
+
+def _row(change: FigureChange) -> tuple[str, str, str]:
+    cell = ", ".join(change.labels)
+    name = f"{change.table}.{change.column}" + (f": {cell}" if cell else "")
+    verdict = say("real") if change.real else say("within noise")
+    return name, f"{change.difference} ± {change.noise_halfwidth}", verdict
