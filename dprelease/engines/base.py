@@ -75,9 +75,9 @@ def cluster_failed() -> Failure:
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E511", message, hint, key="data.engine"))
 
 
-def out_of_memory() -> Failure:
-    """Memory ran out after the charge; a retry with more of it is free."""
-    hint = "give it more, such as DPRELEASE_MEMORY=2GB, and run the same spec again: it is free"
+def out_of_memory(setting: str = "DPRELEASE_MEMORY") -> Failure:
+    """Memory ran out after the charge; a retry with more of it, by the setting, is free."""
+    hint = f"give it more, such as {setting}=2GB, and run the same spec again: it is free"
     message = "the memory that may be used did not suffice to read the data"
     complaint = Complaint(OUT_OF_MEMORY, message, hint, key="data.path")
     return Failure(ExitCode.AFTER_CHARGE, complaint)

@@ -34,6 +34,7 @@ from dprelease.model import (
 PARTITION = 1 << 26  # bytes of the table for each partition of a shuffle
 BUCKETS = 4  # for each partition: a hash deals them, and would deal few unevenly
 FEW = 1 << 18  # integers that one task adds up
+TASK_MEMORY = "spark.executorEnv.DPRELEASE_MEMORY"  # a setting of Spark
 ATTEMPTS = 4  # each with twice as many partitions, and with splits of half the size
 
 
@@ -61,7 +62,7 @@ class Spark:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         with after_charge(request.source):
             layout, cluster = _lay_out(request.source, request.inputs), self._ready()
-            problem: Failure = out_of_memory()
+            problem: Failure = out_of_memory(TASK_MEMORY)
             done = ReadShare(share)
             for attempt in range(ATTEMPTS):
                 done.begin(1)
@@ -101,7 +102,9 @@ ENGINE = Spark()
 
 def failure_of(codes: set[str]) -> Failure:
     """What to raise for the codes of tasks that failed; raises InternalError for a bug of ours."""
-    failures = {failure.complaints[0].code: failure for failure in (out_of_memory(), lost())}
+    failures = {
+        failure.complaints[0].code: failure for failure in (out_of_memory(TASK_MEMORY), lost())
+    }
     failures["E416"] = cluster_failed()
     for code in sorted(codes - set(failures)):
         raise InternalError(code)

@@ -343,7 +343,7 @@ def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: S
 def check_settings(get: Callable[[str], str]) -> None:
     """Refuse a session that would write values of the data somewhere; raises Failure(DATA)."""
     own_shuffle = get(SHUFFLE).lower() in _OWN_SHUFFLES
-    if get(ENCRYPTION) != "true" or not own_shuffle:
+    if get(ENCRYPTION).lower() != "true" or not own_shuffle:
         what = f"{ENCRYPTION} is not on" if own_shuffle else f"{SHUFFLE} is not Spark's own"
         if os.environ.get(PLAIN_SHUFFLE) != "1":
             raise bad_data(

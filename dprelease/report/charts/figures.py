@@ -43,7 +43,7 @@ MOST_LINES = 40
 """Up to so many rows each gets a line of its own, with its label, in a chart or in a facet."""
 MOST_POINTS = 750
 """Up to so many points are on a line: two years of days."""
-MOST_FACETS = 12
+MOST_FACETS, MOST_IN_FACETS = 12, 2000
 MOST_CELLS = 600
 MOST_ACROSS = 16
 MOST_NUMBERS = 120
@@ -204,7 +204,7 @@ def _faceted(table: OutputTable, keys: Sequence[OutputColumn], is_line: bool) ->
     longest = max(rows.values())
     if len(rows) > MOST_FACETS:
         return ""
-    if is_line and len(keys) == 2 and longest <= MOST_POINTS:
+    if is_line and len(keys) == 2 and table.rows <= MOST_IN_FACETS:
         return "line"
     suits = longest <= MOST_LINES and (len(keys) > 2 or table.rows <= MOST_LINES)
     return "dots" if suits else ""

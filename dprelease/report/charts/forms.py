@@ -20,6 +20,7 @@ from dprelease.report.charts.svg import (
     cut,
     isolated,
     linear,
+    near,
     room,
 )
 from dprelease.report.names import column_title, key_text
@@ -43,6 +44,7 @@ class Estimate(NamedTuple):
 
 LETTERS = 20  # of a label beside a row
 ROW = 18.0
+MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked
 
 
 def estimates_across(
@@ -129,12 +131,17 @@ def line_with_band(band: Band, scale: Scale) -> Drawing:
             above = [(x, up.at(high)) for x, (_, high) in ends]
             below = [(x, up.at(low)) for x, (low, _) in reversed(ends)]
             drawing.path([*above, *below], "interval", closed=True)
+    marks = []
     for run in _runs(band.inside, spots):
         points = [(x, up.at(row.value)) for x, row in run if row.value is not None]
         drawing.path(points, "stroke-1")
         for spot, (_, row) in zip(points, run, strict=True):
-            if row.flagged or len(spots) <= 40 or len(points) == 1:
-                _dot(drawing, spot, row.flagged, 3.2 if len(spots) <= 40 else 2.2)
+            if len(spots) <= MOST_DOTS or len(points) == 1:
+                _dot(drawing, spot, row.flagged)
+            elif row.flagged:
+                marks.append(f"M{near(spot[0])} {near(spot[1] - 2)}l2 2l-2 2l-2-2z")
+    if marks:
+        drawing.shape("".join(marks), "hollow")
     for place, row in enumerate(band.others):
         x = end + 26 + 52.0 * (place + 0.5)
         if row.value is not None:

@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from dprelease.language import say
-from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, cut, short
+from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, cut, linear, short
 from dprelease.report.facts.model import Column, Query
 from dprelease.report.numbers import shortened, written
 from dprelease.statistics.registry import statistic_of
@@ -85,16 +85,20 @@ def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     dotted = [query for query in queries if has_dots(query)]
     if not dotted:
         return None
+    strips: dict[tuple[float, ...], list[Query]] = {}
+    for query in dotted:
+        strips.setdefault(tuple(twenty(query)), []).append(query)
     strip = 92.0
-    drawing = Drawing(strip * min(len(dotted), MOST_STRIPS))
-    for place, query in enumerate(dotted[:MOST_STRIPS]):
-        _strip(drawing, strip * place, query)
+    drawing = Drawing(strip * min(len(strips), MOST_STRIPS))
+    for place, (values, alike) in enumerate(list(strips.items())[:MOST_STRIPS]):
+        unit = float(alike[0].granularity)
+        _strip(drawing, strip * place, ", ".join(query.name for query in alike), (values, unit))
     description = say(
         "If the truth were at the middle line, the figure would be published at one of the twenty "
         "dots, each as likely as any other. The noise interval holds {level:g} of 100 results.",
         level=level,
     )
-    rest = len(dotted) - MOST_STRIPS
+    rest = sum(map(len, list(strips.values())[MOST_STRIPS:]))
     return drawing.chart(
         "chart-dots",
         say("Twenty equally likely results"),
@@ -111,12 +115,15 @@ def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     )
 
 
-def _strip(drawing: Drawing, top: float, query: Query) -> None:
-    values = twenty(query)
-    reach = max(map(abs, values)) or float(query.granularity)
-    across = Scale(-reach, reach, 14, WIDTH - 14)
+def _strip(
+    drawing: Drawing, top: float, names: str, noise: tuple[tuple[float, ...], float]
+) -> None:
+    """Draw results on a scale around the truth; ``noise`` is the results and their granularity."""
+    values, unit = noise
+    reach = max(map(abs, values)) or unit
+    across = linear([-reach, reach], 14, WIDTH - 14, 4)
     base, size = top + 58, 8.6
-    drawing.text(0, top + 12, cut(query.name, 44), "t")
+    drawing.text(0, top + 12, cut(names, 44), "t")
     drawing.line((0, base + 5), (WIDTH, base + 5), "rule")
     drawing.line((WIDTH / 2, top + 18), (WIDTH / 2, base + 8), "zero")
     heights: dict[int, int] = {}
@@ -125,9 +132,13 @@ def _strip(drawing: Drawing, top: float, query: Query) -> None:
         stack = heights.get(column, 0)
         heights[column] = stack + 1
         drawing.dot(WIDTH / 2 + column * size, base - stack * size * 0.62, 3.6, "dot")
-    for value, anchor, x in ((-reach, "", 2.0), (reach, "end", WIDTH - 2.0)):
-        drawing.text(x, base + 18, _signed(value), anchor=anchor)
-    drawing.text(WIDTH / 2, base + 18, say("the truth"), anchor="middle")
+    for value, _ in across.ticks:
+        x = across.at(value)
+        drawing.line((x, base + 5), (x, base + 9), "rule")
+        at_end = "end" if value == across.high else "" if value == across.low else "middle"
+        place = {"end": WIDTH, "": 0.0}.get(at_end, x)
+        said = say("the truth") if value == 0 else _signed(value)
+        drawing.text(place, base + 20, said, anchor=at_end)
 
 
 def _signed(value: float) -> str:

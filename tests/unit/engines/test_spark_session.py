@@ -38,6 +38,13 @@ def accepted(settings: dict[str, str]) -> None:
     session.check_settings(lambda key: settings.get(key, ""))
 
 
+@pytest.mark.parametrize("word", ["true", "TRUE", "True"])
+def test_encryption_is_on_in_any_case(word: str) -> None:
+    """As Spark takes it."""
+    accepted({session.ENCRYPTION: word})
+    assert session.ENCRYPTION in refused({session.ENCRYPTION: f"{word}e"})
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -230,6 +230,8 @@ def test_units_that_two_tasks_have_are_not_counted(request_: AggregateRequest) -
 @pytest.mark.parametrize(("code", "runs"), [("E510", 4), ("E501", 1), ("ZeroDivisionError", 1)])
 def test_one_task_that_fails_is_heard(any_request: AggregateRequest, code: str, runs: int) -> None:
     cluster = Unreliable(failing(code))
-    with pytest.raises((Failure, InternalError), match=code):
+    with pytest.raises((Failure, InternalError), match=code) as caught:
         SmallSplits(cluster).aggregate(any_request)
     assert cluster.runs == runs
+    if code == "E510" and isinstance(caught.value, Failure):
+        assert "spark.executorEnv.DPRELEASE_MEMORY=2GB" in caught.value.complaints[0].hint

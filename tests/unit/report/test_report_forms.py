@@ -2,6 +2,8 @@
 
 from functools import partial
 from itertools import pairwise
+from time import process_time
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -9,7 +11,9 @@ import pytest
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.report.charts.figures import figure_chart, figures_of, form_of
 from dprelease.report.charts.svg import Chart, HeatTable
-from dprelease.report.sections.figures import shown_texts
+from dprelease.report.document import Document
+from dprelease.report.html.page import render
+from dprelease.report.sections.figures import figures_section, shown_texts
 
 NO_ORDER: dict[str, frozenset[str]] = {}
 AGES = {"age": frozenset({"not known"})}
@@ -176,3 +180,25 @@ def test_quantiles_are_a_range_and_do_not_look_exact():
     assert "off by 17 ranks;" in drawn(quantiles([17] * 3)).description
     single = OutputTable("t", quantiles([5] * 3).columns[:5])
     assert "off by 5 ranks" in drawn(single).description
+
+
+def test_twelve_queries_and_five_thousand_rows_stay_small_and_quick():
+    """The figures of a page take under half a second and under 400 kB."""
+    days = {"age": [str(day) for day in range(365)]}
+    tables = {
+        f"t{number}.csv": table([7 * day % 900 for day in range(365)], keys=days)
+        for number in range(8)
+    }
+    tables["by_age.csv"] = table(list(range(600)), keys=crossed(12, 50))
+    tables["cells.csv"] = table(list(range(240)), keys=crossed(20, 12))
+    tables["keys.csv"] = table(list(range(1000)))
+    tables["facets.csv"] = table(list(range(240)), keys=crossed(6, 40) | {"b": ["x"] * 240})
+    assert sum(each.rows for each in tables.values()) == 5_000
+    ages = SimpleNamespace(name="age", type="integer", other=None, nulls=None)
+    started = process_time()
+    section = figures_section(tables, 95, "", [ages])
+    page = render(Document("t", "f", "k", (), (section,), "o"))
+    assert process_time() - started < 0.5
+    assert len(page.encode()) < 400_000
+    assert page.count("<figure") == 11
+    assert page.count('<figure class="chart full"') == 3

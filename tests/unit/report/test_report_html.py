@@ -197,7 +197,9 @@ def test_figures_flags_and_noise_stand_in_columns(many):
         OutputColumn("v_flag", "text", ["ok", "low_reliability"], "", 0, "v"),
     )
     html = page_of(many, {"t.csv": OutputTable("t", columns)})
-    cells = re.findall(r'<td class="n">[^<]*<span class="moe">([^<]*)</span></td>(.*?)</tr>', html)
+    cells = re.findall(
+        r'<td class="n"[^>]*>[^<]*<span class="moe">([^<]*)</span></td>(.*?)</tr>', html
+    )
     assert [noise.rstrip("\u2007") for noise, _ in cells] == ["± 3", "± 1,000"]
     assert len({len(noise) for noise, _ in cells}) == 1
     assert [flag for _, flag in cells] == [

@@ -128,6 +128,7 @@ def test_a_report_with_names_is_the_same_when_it_is_rendered_again(named, tmp_pa
 
     made = named(form=form)
     for name, content in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     again = rendered_again(str(tmp_path), page)
     tables = dict(zip((it["file"] for it in made.report["tables"]), made.tables, strict=True))
@@ -138,6 +139,7 @@ def test_a_report_with_names_is_the_same_when_it_is_rendered_again(named, tmp_pa
 def test_names_and_edges_fit_the_standards(named, tmp_path, form):
     made = named(form=form)
     for name, content in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     package = tmp_path / "datapackage.json"
     if form == "csv":  # of Parquet it needs pandas
