@@ -1,7 +1,7 @@
 """The report as a PDF: the HTML page, laid out on A4 by WeasyPrint.
 
-``report.css`` says how paper looks, and ``pdf.css`` what is different here: page numbers, the run
-on each page, and no word that is broken. Nothing is loaded, and the same report gives the same
+The page's own style sheet says how paper looks, and the one beside this file what is different here:
+page numbers, the run on each page, and no word that is broken. Nothing is loaded, and the same report gives the same
 bytes on a machine with the same fonts and versions.
 """
 
