@@ -34,7 +34,7 @@ def combine(directory: str, expression: str, interval: str | None, as_json: bool
     EXPRESSION has +, -, *, / and numbers, and figures such as visits[region="north"],
     by_region.visits[...], sum(visits) or mean(mean_days). Reads report.json and the tables in DIR:
     nothing is spent, no private data and no ledger are opened. Figures that were changed after the
-    noise are taken as they were released.
+    noise are taken as they were released. An expression that begins with - stands after --.
     """
     from dprelease.report.combine.expression import combine as combined
     from dprelease.report.rerender import read_release

@@ -59,6 +59,7 @@ _WEB = ("https://", "http://")
 
 def contact_address(contact: str) -> str | None:
     """The address that a contact leads to: of mail, of a page, or none."""
+    contact = contact.removeprefix("mailto:")
     if contact.startswith(_WEB):
         return contact
     return f"mailto:{quote(contact, safe='@')}" if _EMAIL.fullmatch(contact) else None

@@ -62,6 +62,10 @@ REFUSED = {
     "(" * 60 + "1": "E840",
     "sum(visits) / sum(visits) + 1": "E840",
     "": "E840",
+    "9" * 5000 + " * sum(visits)": "E840",
+    "sum(visits)" + " * 99999999" * 40: "E840",
+    "sum(visits)" + " / 99999999" * 40: "E840",
+    "-" * 9000 + "(": "E840",
 }
 
 
@@ -72,6 +76,26 @@ def test_what_is_refused(cli, expression):
     assert answer.code == 2
     assert answer.err.startswith(REFUSED[expression]), answer.err
     assert answer.out == ""
+
+
+@pytest.mark.usefixtures("released")
+def test_many_signs_and_large_and_small_numbers(cli, folder):
+    total = sum(int(row["visits"]) for row in figures(folder))
+    signs = cli("combine", "--json", "out", "--", "-" * 9000 + "sum(visits)")
+    assert json.loads(signs.out)["value"] == total
+    large = cli("combine", "out", "sum(visits) + 1" + "0" * 29).out.splitlines()[1]
+    assert large.partition(" ± ")[0] == f"  {10**29 + total:,}"
+    small = cli("combine", "out", "sum(visits) / 1" + "0" * 29).out.splitlines()[1]
+    half = json.loads(cli("combine", "--json", "out", "sum(visits)").out)["noise_halfwidth"]
+    assert float(small.partition(" ± ")[2]) == pytest.approx(half / 10**29, rel=0.1)
+
+
+@pytest.mark.usefixtures("released")
+def test_a_refusal_says_what_labels_there_are_and_in_plain_words(cli):
+    wrong = cli("combine", "out", "visits[region=atlantis]").err
+    assert 'those of region begin: "north", "south"' in wrong
+    no_divisor = "sum(visits) / (visits[region=north] - 2 * visits[region=south])"
+    assert "can't be told from 0" in cli("combine", "out", no_divisor).err
 
 
 @pytest.mark.usefixtures("released")

@@ -203,7 +203,7 @@ def test_nothing_is_left_to_do() -> None:
 
 MOST_LOOSE = 4
 MOST_FILES = 415
-MOST_ALL_LINES = 59_493
+MOST_ALL_LINES = 59_530
 
 
 def test_the_house_stays_within_its_walls() -> None:

@@ -12,7 +12,7 @@ of all records together, by the numbers behind them. Elsewhere exactly one cell 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -29,6 +29,8 @@ from dprelease.report.combine.overlap import check_overlap, overlapping
 
 MOST_CHARACTERS = 10_000
 MOST_NESTED = 50
+MOST_DIGITS = 40
+_LARGEST = 10**30
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<text>"(?:[^"\\]|\\.)*")"""
     r"""|(?P<name>[^\W\d][\w]*)|(?P<sign>[-+*/()\[\],=.]))"""
@@ -65,6 +67,7 @@ def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Inte
     if not weighted and not total.means:
         what = f'"{text}" leaves no figure'
         raise refusal("E840", what, "name at least one figure, and not with a weight of 0")
+    _check_weights(total)
     check_overlap(weighted, total.means)
     check_overlap(total.divisor, ())
     try:
@@ -74,11 +77,19 @@ def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Inte
         raise refusal("E843", "too many released integers enter these figures", hint) from None
 
 
+def _check_weights(total: Sum) -> None:
+    of_cells = [w for _, weights in (*total.weighted, *total.divisor) for w in weights.values()]
+    for weight in (*of_cells, *(weight for _, weight in total.means), total.number):
+        if weight and not 1 <= abs(weight) * _LARGEST <= _LARGEST**2:
+            what = f"a number in the expression is beyond {_LARGEST:.0e}, or as near to 0"
+            raise refusal("E840", what, "write smaller or larger numbers")
+
+
 def _interval(published: Published, total: Sum, weighted: Weighted, alpha: Fraction) -> Interval:
     if total.divisor:
         quotient = quotient_interval(published, weighted, total.divisor, alpha)
         if quotient is None:
-            what = "what is divided by can't be interval from 0 beside its noise"
+            what = "what is divided by can't be told from 0: its noise is as large"
             raise refusal("E845", what, "divide by a figure that is larger than its noise interval")
         return quotient
     part = alpha / (len(total.means) + bool(weighted))
@@ -88,9 +99,7 @@ def _interval(published: Published, total: Sum, weighted: Weighted, alpha: Fract
         interval = mean_interval(published, pooled.figures, pooled.places, part)
         if interval is None:
             name = pooled.figures.name
-            what = (
-                f'the number behind "{name}" can\'t be interval from 0, or a mean is at its bounds'
-            )
+            what = f'the number behind "{name}" can\'t be told from 0, or a mean is at its bounds'
             raise refusal("E845", what, "leave the cells with few records out")
         ends = sorted((weight * interval.low, weight * interval.high))
         value, low, high = value + weight * interval.value, low + ends[0], high + ends[1]
@@ -135,8 +144,12 @@ class _Reader:
         return total
 
     def _factor(self) -> Sum:
-        if self._sign("-"):
-            return self._scaled(self._factor(), Fraction(-1))
+        sign = 1
+        while self._sign("-"):
+            sign = -sign
+        return self._unsigned() if sign > 0 else self._scaled(self._unsigned(), Fraction(-1))
+
+    def _unsigned(self) -> Sum:
         if self._sign("("):
             inner = self._sum()
             self._expect(")")
@@ -146,6 +159,8 @@ class _Reader:
             return self._alone(*self._figures(name))
         token = _TOKEN.match(self._text, self._place)
         if token and token["number"]:
+            if len(token["number"]) > MOST_DIGITS:
+                raise self._unreadable(f"a number has more than {MOST_DIGITS} digits")
             self._place = token.end()
             return Sum(Fraction(token["number"]))
         if token and token["name"] in {"sum", "mean"} and token["name"] is not None:
@@ -250,7 +265,7 @@ class _Reader:
             )
         ]
         if not places:
-            raise refusal("E842", f'"{name}" has no such cell', "write labels as the table does")
+            raise refusal("E842", f'"{name}" has no such cell', _labels_hint(figures, wanted))
         return figures, places
 
     def _label(self) -> str:
@@ -301,6 +316,16 @@ class _Reader:
 
 
 _WORD = re.compile(r"\w")
+
+
+def _labels_hint(figures: Figures, wanted: Mapping[str, str]) -> str:
+    """Name the labels of the first group of which one was not found, as files write them."""
+    for place, group in enumerate(figures.groups):
+        labels = list(dict.fromkeys(row[place] for row in figures.rows))
+        if wanted.get(group, labels[0]) not in labels:
+            some = ", ".join(f'"{label}"' for label in labels[:10])
+            return f"write labels as the file does; those of {group} begin: {some}"
+    return "not all labels stand together in a row"
 
 
 def _reason(figures: Figures) -> str:

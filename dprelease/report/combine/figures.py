@@ -19,6 +19,7 @@ from dprelease.model.queries import column_name
 from dprelease.postprocess.combined_noise import Part, combined
 from dprelease.report.facts.model import PublishedTable, Query, ReportFacts
 from dprelease.report.facts.strategy_model import LinearFigure, StrategyFacts, StrategyStep
+from dprelease.report.names import column_title, key_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +62,8 @@ class Share(NamedTuple):
 class Figures(NamedTuple):
     """A published column. ``rows`` are the labels of its cells, ``values`` None where suppressed.
 
-    ``labels`` are what people read of those of the first group, if anything else.
+    ``labels`` are what people read of those of the first group, if anything else, as
+    ``group_title`` of its name, and ``unit_text`` after a figure.
     ``raw``: they are from before changes after the noise. ``unit`` is that of the last decimal.
     Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
     their noise. ``rounding`` is how far rounding may have moved a published one.
@@ -77,6 +79,8 @@ class Figures(NamedTuple):
     unit: Fraction
     title: str
     labels: Mapping[str, str]
+    group_title: str
+    unit_text: str | None
     terms: tuple[Term, ...] | None = None
     rounding: Fraction = Fraction(0)
     share: Share | None = None
@@ -143,10 +147,8 @@ class Published:
         labels_of = ([_label(value) for value in key.values] for key in keys)
         rows = tuple(zip(*labels_of, strict=True)) if keys else ((),)
         raws = {column.name: column.raw for column in described.columns}
-        names = {column.name: column.names for column in described.columns if column.names}
-        titles = {name: given.title for name, given in names.items() if given.title}
-        first = names.get(keys[0].name) if keys else None
-        labels = (first and first.labels) or {}
+        first = keys[0] if keys else None
+        labels = {_label(key): key_text(first, key) for key in first.values} if first else {}
         counts: dict[str, Figures] = {}
         made: list[Figures] = []
         for column in table.columns:
@@ -168,8 +170,10 @@ class Published:
                 values,
                 raw,
                 Fraction(1, 10**column.decimals),
-                titles.get(column.name, column.name),
+                column.names.title or column.name,
                 labels,
+                column_title(first) if first else "",
+                column.names.unit,
             )
             figures = self._with_terms(figures, linear.get(column.name))
             if figures.name.endswith("_count") and figures.terms is not None:

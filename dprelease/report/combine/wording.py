@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 
 from dprelease.language import number_text
@@ -34,6 +34,6 @@ def _places(half: Fraction) -> int:
 
 
 def _written(value: int, places: int) -> str:
-    number = Decimal(value).scaleb(-places)
+    number = Decimal(value).scaleb(-places, Context(prec=200))
     text = f"{number:,.{max(0, places)}f}"
     return number_text(text.replace("-", "\u2212"))

@@ -107,7 +107,7 @@ def _sentences(ranked: Ranked) -> Iterator[str]:
         value, _, low, high = interval_text(cells[0])
         yield say(
             "{figure} is {value} ({low} to {high}).",
-            figure=figures.title, value=value, low=low, high=high,
+            figure=figures.title, value=_with_unit(value, figures), low=low, high=high,
         )  # fmt: skip
         return
     order = sorted(range(len(cells)), key=lambda place: (-cells[place].value, place))
@@ -128,8 +128,8 @@ def _end(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str
     labels = [figures.labels.get(key, key) for key in keys]
     value, _, low, high = interval_text(ranked.cells[first])
     words = {
-        "figure": figures.title, "group": figures.groups[0], "label": labels[0],
-        "value": value, "low": low, "high": high,
+        "figure": figures.title, "group": figures.group_title, "label": labels[0],
+        "value": _with_unit(value, figures), "low": low, "high": high,
     }  # fmt: skip
     if not alike and highest:
         yield say(
@@ -157,3 +157,8 @@ def _end(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str
                 "told apart.",
                 **words,
             )
+
+
+def _with_unit(value: str, figures: Figures) -> str:
+    unit = figures.unit_text
+    return value if unit is None else say("{value} {unit}", value=value, unit=unit)

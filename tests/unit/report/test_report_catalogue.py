@@ -12,6 +12,7 @@ import pytest
 from pages import html_of
 from report_specs import records_spec, spec
 
+from dprelease.model.release import contact_address
 from dprelease.planning.planner import make_plan
 from dprelease.report.dcat import citation, dataset, render
 from dprelease.report.facts.json_form import report_from_json
@@ -160,3 +161,8 @@ def test_words_stand_in_figures_and_keys_in_files(made):
     assert [(field.get("title"), field.get("unit")) for field in fields] == [
         (None, None), ("Visits", "visits"), (None, None), (None, None),
     ]  # fmt: skip
+
+
+def test_a_contact_may_be_written_as_a_link_of_mail() -> None:
+    assert contact_address("mailto:a&b@c.org") == contact_address("a&b@c.org")
+    assert contact_address("a&b@c.org") == "mailto:a%26b@c.org"

@@ -10,13 +10,17 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from report_specs import spec
 
 from dprelease.cli.app import app
+from dprelease.planning.planner import make_plan
 from dprelease.release.bundle import Publication
 from dprelease.report.sections import use_figures
+from dprelease.spec import load
 
 VISITS = {"name": "visits", "statistic": "count", "by": ["region"]}
 WAIT = {"name": "wait", "statistic": "mean", "column": "days", "by": ["region"]}
+TOTAL = {"name": "stays", "statistic": "count", "title": "Stays", "unit": "stays"}
 FEW = {"name": "few", "statistic": "count", "where": "days > 3", "hide_below": 10**6}
 Make = Callable[..., Any]
 
@@ -88,3 +92,20 @@ def test_what_is_hidden_is_neither_quoted_nor_used(publish: Callable[..., str]) 
     text = publish(FEW)
     assert section(text, "Sentences to quote") == ""
     assert "| sum of all cells" not in text
+
+
+def test_sentences_have_titles_units_labels_and_bins_in_words(
+    published: Make, tmp_path: Path
+) -> None:
+    given = spec(
+        VISITS | {"title": "Visits", "unit": "stays"},
+        {"name": "ages", "statistic": "histogram", "column": "age", "bins": [0, 18, 65]},
+    )
+    given["columns"]["region"] |= {"label": "Region of stay", "labels": {"north": "The North"}}
+    given["columns"]["age"] = {"type": "integer", "label": "Age group"}
+    text = published(make_plan(load(given)), 5000).files["report.md"].decode()
+    text = section(text, "Sentences to quote")
+    assert "for which Region of stay Visits is highest: The North and " in text
+    assert "for which Age group ages is highest: 0 to 17 and 18 to 65 can't" in text
+    total = published(make_plan(load(spec(TOTAL))), 5000).files["report.md"].decode()
+    assert "- Stays is 5,000 stays (4," in section(total, "Sentences to quote")
