@@ -133,11 +133,10 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
         finishing=finishing,
         together=whole.first if whole else None,
-        linear=tuple(_linear(plan, read)),
     )
 
 
-def _linear(plan: Plan, read: Read) -> Iterator[LinearFigure]:
+def linear_figures(plan: Plan, read: Read) -> Iterator[LinearFigure]:
     """State which released integers a figure is made of, and the law of their noise."""
     step = plan.step(read)
     share = statistic_of(read.query.statistic).range_of_share(read.query)

@@ -44,7 +44,7 @@ from dprelease.report.facts.model import (
 )
 from dprelease.report.facts.model import Column as ColumnFacts
 from dprelease.report.facts.model import ColumnNames as NamesFacts
-from dprelease.report.facts.queries import accounting_facts, queries_facts
+from dprelease.report.facts.queries import accounting_facts, linear_figures, queries_facts
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.facts.record_level.wording import record_words, table_words
 from dprelease.report.facts.strategies import strategies_of
@@ -82,8 +82,14 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
     """Build the report of a release."""
     release = plan.release
     planned = planned_facts(plan, outcome.records, outcome.ledger, outcome.flags)
+    # a saved plan has no need of what figures are made of, for nothing is published yet
+    queries = tuple(
+        replace(query, linear=tuple(linear_figures(plan, read)))
+        for query, read in zip(planned.queries, plan.reads, strict=True)
+    )
     return ReportFacts(
-        **{fact.name: getattr(planned, fact.name) for fact in fields(planned)},
+        **{fact.name: getattr(planned, fact.name) for fact in fields(planned)}
+        | {"queries": queries},
         tables=tuple(outcome.tables),
         ledger=outcome.ledger,
         notes=(*plan.notes, *outcome.remarks),
