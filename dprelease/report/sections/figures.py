@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from urllib.parse import quote
 
-from dprelease.language import counted, say, template
+from dprelease.language import counted, number_text, say, template
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.number_text import Rounding, few, places_beside, rounded_text
 from dprelease.report.charts.figures import ORDERED, figure_chart, figures_of, form_of
@@ -260,7 +260,7 @@ def _grouped(value: object) -> str | None:
         return None
     whole, point, rest = str(value).partition(".")
     sign = "\u2212" if whole.startswith("-") else ""
-    return f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}"
+    return number_text(f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}")
 
 
 def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[object, ...]]:
