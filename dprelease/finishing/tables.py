@@ -13,6 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from dprelease.finishing.lattice import axes_of, rows_of
+from dprelease.language import say
 from dprelease.model import AS_RELEASED, Finish, OutputColumn, OutputTable, Plan, Query, Read
 from dprelease.postprocess.estimate_columns import flag_meaning, flags_of
 from dprelease.postprocess.fixed_point import decimals_of
@@ -166,9 +167,12 @@ def _adjust(
     if disagreement(tables, sizes) > TOO_FAR * 10**decimals:
         names = " and ".join(dict.fromkeys(query.table for query in queries))
         return [
-            f"The totals of {names} are further apart than noise explains: some records count in "
-            "one of these tables only, such as those with values that are not declared. To make "
-            "them agree, that was spread over all cells."
+            say(
+                "The totals of {names} are further apart than noise explains: some records "
+                "count in one of these tables only, such as those with values that are not "
+                "declared. To make them agree, that was spread over all cells.",
+                names=names,
+            )
         ]
     return []
 
@@ -257,7 +261,11 @@ def _published(  # noqa: PLR0913, PLR0917 - a figure with all that decides it
             value if shows else SUPPRESSED
             for value, shows in zip(flag.values, visible, strict=True)
         ]
-        described = f"{flag.description}; {SUPPRESSED} where the spec has the figure hidden"
+        described = say(
+            "{description}; {suppressed} where the spec has the figure hidden",
+            description=flag.description,
+            suppressed=SUPPRESSED,
+        )
         columns[flag.name] = replace(flag, values=said, description=described)
     return list(columns.values())
 
@@ -292,13 +300,15 @@ def _integers(values: Figures) -> list[int | None]:
 def deeds(finish: Finish) -> list[str]:
     """Name what is done to figures, in a word or two each."""
     said = {
-        "made to agree": finish.consistent,
-        "at least 0": finish.nonnegative,
-        "whole": finish.integer,
+        say("made to agree"): finish.consistent,
+        say("at least 0"): finish.nonnegative,
+        say("whole"): finish.integer,
     }
     words = [word for word, done in said.items() if done]
     if finish.round_to is not None:
-        words.append(f"rounded to multiples of {number(finish.round_to, 12)}")
+        words.append(
+            say("rounded to multiples of {round_to}", round_to=number(finish.round_to, 12))
+        )
     return words
 
 

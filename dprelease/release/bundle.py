@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.finishing.flags import with_bounded, with_rank_flags, within_ends
 from dprelease.finishing.tables import finished, noisy_figures
-from dprelease.language import speaking
+from dprelease.language import say, speaking
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import Reservation
@@ -95,9 +95,11 @@ def _with_edges(
         edges = [Fraction(edge) for edge in group.edges]
         places = max(map(decimals_of, edges))
         bins = group.labels[: len(edges) - 1]
-        for end, which, of_bins in (("from", "lower", edges[:-1]), ("to", "upper", edges[1:])):
+        lower = say("lower edges of the bins of {column}", column=group.column)
+        upper = say("upper edges of the bins of {column}", column=group.column)
+        for end, meaning, of_bins in (("from", lower, edges[:-1]), ("to", upper, edges[1:])):
             by_bin = dict(zip(bins, (fixed_point(edge, places) for edge in of_bins), strict=True))
-            name, meaning = f"{group.column}_{end}", f"{which} edges of the bins of {group.column}"
+            name = f"{group.column}_{end}"
             if name.casefold() not in taken:
                 values = [by_bin.get(str(label)) for label in key.values]
                 yield OutputColumn(name, "edge", values, meaning, places)
@@ -128,7 +130,7 @@ def _selected_columns(
             group.column,
             "key",
             [key[place] for key in keys],
-            f"values of {group.column} whose noisy count reached the threshold",
+            say("values of {column} whose noisy count reached the threshold", column=group.column),
             type=group.type if typed else None,
         )
 
@@ -145,7 +147,9 @@ def key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
             group.column,
             "key",
             once * (rows // len(once)),
-            f"bins of {group.column}" if group.edges else f"declared values of {group.column}",
+            say("bins of {column}", column=group.column)
+            if group.edges
+            else say("declared values of {column}", column=group.column),
             type=group.type if typed else None,
         )
 
@@ -279,15 +283,22 @@ def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
     """Say of published figures what may be a sign of a spec that misses the data."""
     thresholds = {step.query.table: step.threshold for step in plan.steps if step.threshold}
     empty = [
-        f"No key of the table {table.name} reached the threshold of {thresholds[table.name]:,}: it "
-        "has no rows. Rarer keys need a larger epsilon or delta to be shown."
+        say(
+            "No key of the table {name} reached the threshold of {thresholds:,}: it has "
+            "no rows. Rarer keys need a larger epsilon or delta to be shown.",
+            name=table.name,
+            thresholds=thresholds[table.name],
+        )
         for table in tables
         if not table.rows and table.name in thresholds
     ]
     blank = [
-        f"Every count of the table {table} is within its noise of 0. If that is a surprise, see "
-        "whether names, delimiter, strip, null_values and keys fit the data; a corrected spec is "
-        "another release and costs again."
+        say(
+            "Every count of the table {table} is within its noise of 0. If that is a "
+            "surprise, see whether names, delimiter, strip, null_values and keys fit the "
+            "data; a corrected spec is another release and costs again.",
+            table=table,
+        )
         for table in blank_tables(tables, _counts(plan, tables))
     ]
     return [*empty, *blank]

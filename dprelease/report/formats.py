@@ -7,7 +7,6 @@ an extra is missing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -84,6 +83,8 @@ def rendered_with_charts(
     facts: ReportFacts, tables: Mapping[str, OutputTable], names: Sequence[str]
 ) -> dict[str, bytes]:
     """Render a report in formats; beside the HTML page stand its charts of figures in Vega-Lite."""
+    import json
+
     from dprelease.report.document import charts_of
     from dprelease.report.sections.contents import report_document
 

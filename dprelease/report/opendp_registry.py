@@ -14,7 +14,7 @@ from typing import Any
 
 from dprelease.model.release import SECTORS
 from dprelease.report.facts.model import ReportFacts
-from dprelease.report.facts.record_level.wording import expected_and_floor
+from dprelease.report.facts.record_level.columns import expected_and_floor
 from dprelease.report.numbers import written
 
 UNSAID = "Not stated"

@@ -23,8 +23,8 @@ class CountDistinct(Single):
         3,
         template("different values counted"),
         template(
-            "each spelling of a value counts as a value of its own, and cells do not add "
-            "up: a value can be in several"
+            "each spelling of a value counts as a value of its own, and cells do not add up: a "
+            "value can be in several"
         ),
     )
 

@@ -55,17 +55,16 @@ class Cumulative(Statistic):
     counts = "records"
     compared_with = (template("the count of records"), Fraction(1))
     reading = template(
-        "A cumulative count holds the noise of all rows up to its own, so that its "
-        "interval grows along the rows, and rows are not for adding up. A quantile "
-        "that is read from it lies between its `_low` and `_high` with {level}% "
-        "certainty; it is the same in all rows that differ by the ordered column "
-        "alone."
+        "A cumulative count holds the noise of all rows up to its own, so that its interval grows "
+        "along the rows, and rows are not for adding up. A quantile that is read from it lies "
+        "between its `_low` and `_high` with {level}% certainty; it is the same in all rows that "
+        "differ by the ordered column alone."
     )
     explained = template(
-        "Each figure is read from noisy numbers of all rows up to its own, added up. "
-        "Where Gaussian noise errs less so, overlapping sums along the order are "
-        "released in their place: sensitivity and scale are those. The error stated "
-        "is that of the last row, the largest."
+        "Each figure is read from noisy numbers of all rows up to its own, added up. Where "
+        "Gaussian noise errs less so, overlapping sums along the order are released in their "
+        "place: sensitivity and scale are those. The error stated is that of the last row, the "
+        "largest."
     )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:

@@ -49,23 +49,22 @@ class Density(Statistic):
     error_by_records = True
     example_records = "records"
     reading = template(
-        "A density says how many of the records of a group lie near a point, per "
-        "unit of the column: between two points lies about its mean there times "
-        "their distance, as a share of all. It can be below 0 by noise. It is empty "
-        "where the number of records can't be told from 0."
+        "A density says how many of the records of a group lie near a point, per unit of the "
+        "column: between two points lies about its mean there times their distance, as a share of "
+        "all. It can be below 0 by noise. It is empty where the number of records can't be told "
+        "from 0."
     )
     processing = template(
-        "Values beyond the bounds of a density count at the bounds. Its curve is "
-        "smooth by its bandwidth: what is narrower can't be seen in it."
+        "Values beyond the bounds of a density count at the bounds. Its curve is smooth by its "
+        "bandwidth: what is narrower can't be seen in it."
     )
     hazard = Hazard(
         7,
         "densities",
         template(
-            "noise intervals say how far noise moves the smooth curve, not how far that "
-            "is from the values themselves: peaks are lower and wider by the bandwidth; "
-            "and all points of a curve share their noise, so that a whole stretch may "
-            "lie too high"
+            "noise intervals say how far noise moves the smooth curve, not how far that is from "
+            "the values themselves: peaks are lower and wider by the bandwidth; and all points of "
+            "a curve share their noise, so that a whole stretch may lie too high"
         ),
     )
 
@@ -147,9 +146,9 @@ class Density(Statistic):
             for axis, matrix in _mixed(step)
         )
         return say(
-            "Released are {parts}: {how}, smoothed after the noise by a {query}. The "
-            "number of records is read from the same integers. Noise intervals hold for "
-            "the smooth curve: what smoothing takes off peaks is not in them.",
+            "Released are {parts}: {how}, smoothed after the noise by a {query}. The number of "
+            "records is read from the same integers. Noise intervals hold for the smooth curve: "
+            "what smoothing takes off peaks is not in them.",
             parts=" by ".join(parts),
             how=how,
             query=_bandwidths(step.query),

@@ -6,6 +6,7 @@ The two sums are A = sum(k - lower) and B = sum(upper - k) over the records with
 
 from __future__ import annotations
 
+from dprelease.language import say, template
 from dprelease.model import Query, Read, Reading
 from dprelease.postprocess.fixed_point import decimals_of, places_for
 from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys, quantity
@@ -18,8 +19,8 @@ class Mean(TwoSums):
     name = "mean"
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=2)
-    compared_with = ("the mean", None)
-    processing = (
+    compared_with = (template("the mean"), None)
+    processing = template(
         "Means are read from two noisy sums; they and their counts are post-processing of these."
     )
 
@@ -29,7 +30,7 @@ class Mean(TwoSums):
         span = grid.width * grid.step
         places = max(decimals_of(grid.step), places_for(span))
         lower = grid.lower * grid.step
-        return Scale(lower, span, grid.width, places, "mean of the clamped values, with noise")
+        return Scale(lower, span, grid.width, places, say("mean of the clamped values, with noise"))
 
     def released(self, query: Query) -> Released:
         """Two integers for each cell: sum(k - lower) and sum(upper - k)."""

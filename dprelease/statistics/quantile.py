@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.fixed_point import decimal, decimals_of, fixed_point
 from dprelease.postprocess.number_text import percent
@@ -29,7 +29,7 @@ OF_VALUES = SpecKeys(column=True, numeric=True, may=LISTS, mechanisms=BY_CHOICE)
 FEW_VALUES = 100
 """A grid of fewer values is coarse: many records share one."""
 
-_LISTED = ", if all values are among the listed ones"
+_LISTED = template(", if all values are among the listed ones")
 
 
 class Quantile(Statistic):
@@ -40,18 +40,20 @@ class Quantile(Statistic):
     in_ranks = True
     remark = ""
     keys = OF_VALUES._replace(needs=("q",))
-    processing = "Quantiles are values of the column's grid; nulls have no rank."
-    reading = (
-        "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 "
-        "values are put in order, a median is right where number 500 stands. How far a rank is in "
-        "values is private. Where the table has a count of the same records, `_flag` is "
-        "`low_reliability` if the ranks exceed a tenth of it."
+    processing = template("Quantiles are values of the column's grid; nulls have no rank.")
+    reading = template(
+        "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 values "
+        "are put in order, a median is right where number 500 stands. How far a rank is in values "
+        "is private. Where the table has a count of the same records, `_flag` is `low_reliability` "
+        "if the ranks exceed a tenth of it."
     )
     hazard = Hazard(
         4,
         "quantiles",
-        "exact in ranks, not in values: where values are few and far apart, or a group is no "
-        "larger than the rank error, a figure can be anywhere between the bounds",
+        template(
+            "exact in ranks, not in values: where values are few and far apart, or a group is no "
+            "larger than the rank error, a figure can be anywhere between the bounds"
+        ),
     )
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
@@ -61,21 +63,25 @@ class Quantile(Statistic):
         if step.points and step.points.grid.width < FEW_VALUES:
             yield Hazard(
                 5,
-                "quantiles of a coarse grid",
-                "many records share a value, and a figure is no finer than the step; where one "
-                "value has more than 4,096 records of a group, the rank error of several "
-                "quantiles grows by that number/4,096",
+                say("quantiles of a coarse grid"),
+                say(
+                    "many records share a value, and a figure is no finer than the step; where one "
+                    "value has more than 4,096 records of a group, the rank error of several "
+                    "quantiles grows by that number/4,096"
+                ),
                 name,
             )
         if self.end:
             needed = self.meaningful_from(step, interval)
             yield Hazard(
                 6,
-                "minimum and maximum",
-                "one record in a hundred lies beyond the quantile that stands for each: a group "
-                "with fewer than a hundred times its rank error of records may show any of its "
-                "values instead, and its figure says nothing of the end",
-                f"{name} (in groups of fewer than {needed:,} values)",
+                say("minimum and maximum"),
+                say(
+                    "one record in a hundred lies beyond the quantile that stands for each: a "
+                    "group with fewer than a hundred times its rank error of records may show any "
+                    "of its values instead, and its figure says nothing of the end"
+                ),
+                say("{name} (in groups of fewer than {needed:,} values)", name=name, needed=needed),
             )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
@@ -95,9 +101,9 @@ class Quantile(Statistic):
         """
         rows = neighbours.contribution.within(cells_of(query)).rows
         noun = neighbours.noun
-        text = f"a {noun} has at most {rows:,} rows in all cells together"
+        text = say("a {noun} has at most {rows:,} rows in all cells together", noun=noun, rows=rows)
         if not neighbours.people:
-            text = "a record is one value of one cell"
+            text = say("a record is one value of one cell")
         return Sensitivity(rows, rows**2, rows, (), text)
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
@@ -120,8 +126,12 @@ class Quantile(Statistic):
                 name,
                 kind,
                 [factor * k for k in integers],
-                f"value with a share {decimal(q)} of the clamped values below it, chosen with "
-                f"noise among those between the bounds{say(self.remark)}",
+                say(
+                    "value with a share {q} of the clamped values below it, chosen with noise "
+                    "among those between the bounds{remark}",
+                    q=decimal(q),
+                    remark=say(self.remark),
+                ),
                 places,
                 query.name,
             ),
@@ -129,8 +139,13 @@ class Quantile(Statistic):
                 f"{name}_rank_moe",
                 "integer",
                 [_ranks(step, interval, at)] * cells,
-                f"with {percent(interval)} certainty {name} is no more than so many ranks (values "
-                f"in order) away from the true quantile{_LISTED if query.points else ''}",
+                say(
+                    "with {interval} certainty {name} is no more than so many ranks (values in "
+                    "order) away from the true quantile{listed}",
+                    interval=percent(interval),
+                    name=name,
+                    listed=say(_LISTED) if query.points else "",
+                ),
                 0,
                 query.name,
             ),
@@ -158,8 +173,13 @@ class Quantile(Statistic):
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The rank half-width; of several quantiles the largest."""
-        most = "at most " if len(step.query.quantiles) > 1 else ""
-        return f"± {most}{ranks_half(step, interval):,} ranks{say(self.remark)}"
+        most = say("at most ") if len(step.query.quantiles) > 1 else ""
+        return say(
+            "± {most}{step:,} ranks{remark}",
+            most=most,
+            step=ranks_half(step, interval),
+            remark=say(self.remark),
+        )
 
 
 def ranks_half(step: Step, interval: Fraction) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isfinite
 
+from dprelease.language import say, template
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.fixed_point import places_for
@@ -45,16 +46,16 @@ class Ratio(Statistic):
     keys = SpecKeys(needs=("numerator", "denominator"))
     suffixes = INTERVAL
     error_by_records = True
-    example_records = "records of the largest values"
+    example_records = template("records of the largest values")
     processing = OF_PARTS
-    explained = (
+    explained = template(
         "Numerator and denominator have noise of one size, each times an integer that balances "
         "their errors."
     )
-    reading = (
-        "A ratio is empty where its denominator can't be told from 0. Its interval holds as "
-        "stated over all cells, empty ones counted as held: of ratios that are shown with a "
-        "denominator near its noise, more are wrong."
+    reading = template(
+        "A ratio is empty where its denominator can't be told from 0. Its interval holds as stated "
+        "over all cells, empty ones counted as held: of ratios that are shown with a denominator "
+        "near its noise, more are wrong."
     )
 
     def released(self, query: Query) -> Released:
@@ -85,8 +86,14 @@ class Ratio(Statistic):
             first.l2_squared + second.l2_squared,
             first.coordinates + second.coordinates,
             shapes,
-            f"numerator, times {factors[0]:,}: {first.derivation}; "
-            f"denominator, times {factors[1]:,}: {second.derivation}",
+            say(
+                "numerator, times {factors:,}: {derivation}; denominator, times {factors_2:,}: "
+                "{derivation_2}",
+                factors=factors[0],
+                derivation=first.derivation,
+                factors_2=factors[1],
+                derivation_2=second.derivation,
+            ),
         )
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
@@ -95,7 +102,7 @@ class Ratio(Statistic):
         scale = step.unit[0] / step.unit[1] * 10**places
         above, below = noisy
         values, halves = ratios(above, below, step.noise, interval, scale)
-        meaning = (
+        meaning = say(
             "quotient of the clamped sums or counts, with noise; none where the noise leaves open "
             "whether the denominator is 0"
         )

@@ -115,7 +115,7 @@ CHANGES = [
     ('keys = ["north", "south"]', "keys = []", "columns.region.keys"),
     ("lower = 0", "bins = [0]\nlower = 0", "columns.days.bins"),
     ('path = "out"', 'path = "out"\ninterval = 1', "output.interval"),
-    ('path = "out"', 'path = "out"\n[report]\nformats = ["pdf"]', "report.formats.0"),
+    ('path = "out"', 'path = "out"\n[report]\nformats = ["docx"]', "report.formats.0"),
     ('path = "out"', 'path = "out"\n[report]\nformats = ["md", "md"]', "report.formats"),
     ("epsilon = 1.0", "epsilon = 1e18", "privacy.epsilon"),
     ("upper = 100", "upper = 100\nstep = 1e18", "columns.days.step"),

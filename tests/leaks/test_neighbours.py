@@ -81,7 +81,7 @@ def page_of(files: Mapping[str, bytes]) -> dict[str, bytes]:
         name: read_table(files[f"out/{name}"], name.rpartition(".")[2], each)
         for name, each in zip(names, facts["tables"], strict=True)
     }
-    made = rendered_with_charts(report_from_json(facts), tables, ["html"])
+    made = rendered_with_charts(report_from_json(facts), tables, ["html", "md"])
     return {f"out/{name}": content for name, content in made.items()}
 
 
@@ -107,7 +107,7 @@ def same_but_for_noise(one: Traces, other: Traces) -> None:
         elif name.endswith("datapackage.json"):
             kinds = {path.rpartition(".")[2] for path in differing(content, beside)}
             assert kinds <= {"bytes", "hash"}
-        elif name.endswith("report.html"):
+        elif name.endswith(("report.html", "report.md")):
             for each in (one, other):  # a function of report.json and the tables, and no more
                 made = page_of(each.files)
                 assert made == {path: each.files[path] for path in made}

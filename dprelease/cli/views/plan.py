@@ -284,7 +284,7 @@ def _record_tables(
 
 
 def _answers(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.report.facts.record_level.wording import amount, answer_of, error_of
+    from dprelease.report.facts.record_level.columns import amount, answer_of, error_of
 
     headings = ("table and column", "an answer is", "expected error", "least")
     table = new_table("What is published record by record", headings)
@@ -326,7 +326,7 @@ def _losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[str]:
 
 
 def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.report.facts.record_level.wording import halfwidth_head, halfwidth_rows
+    from dprelease.report.facts.record_level.columns import halfwidth_head, halfwidth_rows
 
     head = halfwidth_head(perturbs[0])
     table = new_table("What estimates are worth", head[:2], head[2:])
@@ -340,7 +340,7 @@ def _record_errors(
     options: Sequence[Facts], perturbs: Sequence[RecordTable]
 ) -> Iterator[tuple[str, list[str]]]:
     """What an answer errs at other totals: a row for each column."""
-    from dprelease.report.facts.record_level.wording import amount
+    from dprelease.report.facts.record_level.columns import amount
 
     for part in perturbs:
         for column in part.columns:

@@ -123,9 +123,9 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
         drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, anchor="middle")
     said = say("but for rare outcomes (delta)") if table.delta else say("whatever it says")
     description = say(
-        "Somebody holds a statement about this for true in {marked} of 100 such "
-        "cases. After the release, {said}, they hold it for true in at least "
-        "{marked_2} and at most {marked_3} of 100.",
+        "Somebody holds a statement about this for true in {marked} of 100 such cases. After the "
+        "release, {said}, they hold it for true in at least {marked_2} and at most {marked_3} of "
+        "100.",
         marked=marked[0],
         said=said,
         marked_2=marked[1],

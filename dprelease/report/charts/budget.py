@@ -68,7 +68,7 @@ def budget_chart(
         ],
         "track",
     )
-    by = "query" if not perturbs else say("query and column") if queries else "column"
+    by = say("query") if not perturbs else say("query and column") if queries else say("column")
     sizes = {
         "share": f"{largest / total * 100:.3g}",
         "label": label,
@@ -83,7 +83,7 @@ def budget_chart(
         **sizes,
     )
     title = say("The budget by {by}, in {unit}", by=by, unit=unit)
-    return drawing.chart("chart-budget", title, description, (by, unit, "share"), rows)
+    return drawing.chart("chart-budget", title, description, (by, unit, say("share")), rows)
 
 
 def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
@@ -115,7 +115,7 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
         "chart-ledger",
         say("The ledger of the dataset, in epsilon"),
         "; ".join(f"{label}: {said}" for label, said in rows) + f". {_counted(ledger)}",
-        ("what", "epsilon"),
+        (say("what"), say("epsilon")),
         rows,
         say("What is spent is never given back. {ledger}", ledger=_counted(ledger)),
     )
@@ -164,15 +164,15 @@ def spending_chart(ledger: Ledger) -> Chart | None:
     drawing.text(x_end, bottom + 16, last, anchor="end")
     description = (
         say(
-            "{history} charge of this dataset up to this release, which brings the total "
-            "to {epsilon}",
+            "{history} charge of this dataset up to this release, which brings the total to "
+            "{epsilon}",
             history=len(history),
             epsilon=written(history[-1].epsilon),
         )
         if len(history) == 1
         else say(
-            "{history} charges of this dataset up to this release, which brings the "
-            "total to {epsilon}",
+            "{history} charges of this dataset up to this release, which brings the total to "
+            "{epsilon}",
             history=len(history),
             epsilon=written(history[-1].epsilon),
         )

@@ -120,8 +120,8 @@ class Figure(NamedTuple):
         least, most = min(ranks), max(ranks)
         if least < most:
             return say(
-                "A figure may be off by {least:,} to {most:,} ranks; no interval in values can "
-                "be given.",
+                "A figure may be off by {least:,} to {most:,} ranks; no interval in values can be "
+                "given.",
                 least=least,
                 most=most,
             )

@@ -94,9 +94,8 @@ def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
         unit = float(alike[0].granularity)
         _strip(drawing, strip * place, ", ".join(query.name for query in alike), (values, unit))
     description = say(
-        "If the truth were at the middle line, the figure would be published at one "
-        "of the twenty dots, each as likely as any other. The noise interval holds "
-        "{level:g} of 100 results.",
+        "If the truth were at the middle line, the figure would be published at one of the twenty "
+        "dots, each as likely as any other. The noise interval holds {level:g} of 100 results.",
         level=level,
     )
     rest = sum(map(len, list(strips.values())[MOST_STRIPS:]))
@@ -174,7 +173,7 @@ def falling(
             units,
         )
         if error is not None and error[0] > 0:
-            sizes = say(statistic.counts or "records", units=units)
+            sizes = say(statistic.counts, units=units) if statistic.counts else say("records")
             names.setdefault((*error, sizes), []).append(query.name)
     lines = [Falling(tuple(equal), *error) for error, equal in names.items()]
     return sorted(lines, key=lambda line: -line.share)
@@ -248,9 +247,8 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
         anchor="middle",
     )
     description = say(
-        "The noise interval's half-width as a share of the figure. Ten times the "
-        "{sizes}, a tenth of the error. Sums and means are compared with values of "
-        "half the column's largest.",
+        "The noise interval's half-width as a share of the figure. Ten times the {sizes}, a tenth "
+        "of the error. Sums and means are compared with values of half the column's largest.",
         sizes=sizes,
     )
     note = ""
@@ -268,7 +266,7 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
         "chart-errors",
         say("Relative error against the size of a group"),
         description,
-        ("query", "share", *(say("at {size:,}", size=size) for size in SIZES[1:5])),
+        (say("query"), say("share"), *(say("at {size:,}", size=size) for size in SIZES[1:5])),
         [
             (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
             for line in lines

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dprelease.language import say
 from dprelease.report.charts.forms import Estimate, estimates_across
 from dprelease.report.charts.svg import Chart, bars, cut, isolated
+from dprelease.report.facts.record_level.columns import expected_and_floor
 from dprelease.report.facts.record_level.model import Frequencies, RecordTable
-from dprelease.report.facts.record_level.wording import expected_and_floor
 
 MOST_BARS = 12
 MOST_LABELS = 40
@@ -31,9 +31,9 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
         "interval",
     )
     description = say(
-        "The whole bar is the expected error of one answer, for the true value where "
-        "it is largest; the dark part is the least that any mechanism with the same "
-        "epsilon and delta can have."
+        "The whole bar is the expected error of one answer, for the true value where it is "
+        "largest; the dark part is the least that any mechanism with the same epsilon and delta "
+        "can have."
     )
     rest = len(columns) - len(shares)
     return drawing.chart(
@@ -77,8 +77,8 @@ def frequency_chart(
         unit="%",
     )
     description = say(
-        "Share of the records with each label, estimated, with its {level}% "
-        "interval, in the order of the spec; the line at 0 is shown.",
+        "Share of the records with each label, estimated, with its {level}% interval, in the order "
+        "of the spec; the line at 0 is shown.",
         level=level,
     )
     return drawing.chart(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from dprelease.language import ENGLISH
+from dprelease.language import ENGLISH, say, template
 from dprelease.model import AS_RELEASED, Expression, Plan, Release, Review
 from dprelease.report.facts.explanations import plan_warnings
 from dprelease.report.facts.model import (
@@ -20,19 +20,21 @@ from dprelease.report.names import stated_names
 from dprelease.report.numbers import text
 
 LEFT_OPEN = (
-    "what the data hold, and what is charged to the ledger until then",
-    "the machine and the folder: relative paths start at the spec, so that a copy of the spec "
-    "elsewhere has another ledger",
-    "when it is run, and that a charge which a failure has used up is charged again",
-    "[release] approved_by, comments, and the order of keys in the spec",
+    template("what the data hold, and what is charged to the ledger until then"),
+    template(
+        "the machine and the folder: relative paths start at the spec, so that a copy of the spec "
+        "elsewhere has another ledger"
+    ),
+    template("when it is run, and that a charge which a failure has used up is charged again"),
+    template("[release] approved_by, comments, and the order of keys in the spec"),
 )
 
 
 def left_open(release: Release) -> tuple[str, ...]:
     """Say what an approval leaves open, where the spec has it."""
     if release.review == Review():
-        return LEFT_OPEN
-    return (*LEFT_OPEN, "decision, date and reference of [review]")
+        return tuple(map(say, LEFT_OPEN))
+    return (*map(say, LEFT_OPEN), say("decision, date and reference of [review]"))
 
 
 def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:

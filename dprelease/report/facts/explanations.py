@@ -46,10 +46,9 @@ def _stairs(step: Step) -> str:
     error = root(law_of(noise.family).variance(noise) * unit**2)
     rms = written(shortened(error))
     return say(
-        "Staircase noise: all values within ± {first} are equally likely. From there "
-        "on the chance falls in stairs of {stair}, each by the factor e^{stair_2}. "
-        "The root mean square of this noise is {rms}: at this epsilon less than that "
-        "of Laplace noise.",
+        "Staircase noise: all values within ± {first} are equally likely. From there on the chance "
+        "falls in stairs of {stair}, each by the factor e^{stair_2}. The root mean square of this "
+        "noise is {rms}: at this epsilon less than that of Laplace noise.",
         first=number((noise.first - 1) * unit, 6),
         stair=number(noise.stair * unit, 6),
         stair_2=number(noise.stair / noise.parameter),
@@ -73,16 +72,15 @@ def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
 
 
 def _threshold(threshold: Threshold, interval: Fraction) -> str:
-    many = threshold.counts
-    one = "person" if many == "people" else "row"
+    people = threshold.counts == "people"
+    many, one = (say("people"), say("person")) if people else (say("rows"), say("row"))
     return say(
-        "Private keys: each key that occurs gets its number of {many} with noise, "
-        "and is shown with it where that is at least {at_least:,}. A key that one "
-        "{one} alone has is shown with a probability of at most {delta}. A key of "
-        "{shown_from:,} {many} or more is shown, and one of fewer than "
-        "{hidden_below:,} hidden, each with at least {interval} certainty. Of keys "
-        "about the threshold those are seen whose noise was large, so that their "
-        "counts look larger than they are: their noise intervals are wide.",
+        "Private keys: each key that occurs gets its number of {many} with noise, and is shown "
+        "with it where that is at least {at_least:,}. A key that one {one} alone has is shown with "
+        "a probability of at most {delta}. A key of {shown_from:,} {many} or more is shown, and "
+        "one of fewer than {hidden_below:,} hidden, each with at least {interval} certainty. Of "
+        "keys about the threshold those are seen whose noise was large, so that their counts look "
+        "larger than they are: their noise intervals are wide.",
         many=many,
         at_least=threshold.at_least,
         one=one,
@@ -98,7 +96,7 @@ def _selected(step: Step) -> str:
     said = say("Its cells are the private keys that the table's count selected.")
     if step.form is Form.NUMBERS and step.query.axis is None:
         return said
-    one = "value" if step.form is Form.QUANTILES else "name"
+    one = say("value") if step.form is Form.QUANTILES else say("name")
     return say(
         "{said} A key without any records for it is given a {one} too, by chance alone.",
         said=said,
@@ -117,11 +115,10 @@ def _choice(step: Step, interval: Fraction) -> str:
     if several:
         missed = f"1 - (1 - {missed})^(1/{query.picks:,})"
     said = say(
-        "Chosen by {flips} among public candidates{several}: larger scores are "
-        "likelier. {step}, whatever the scores are. The bound is {monotone}D "
-        "s/epsilon, in whole scores, where p = e^-s solves {law} = {missed}, with D "
-        "= {choice_l1} (how far neighbours move a score; {monotone_2}), R = "
-        "{step_2:,} (candidates) and epsilon = {epsilon}{several_2}: with that "
+        "Chosen by {flips} among public candidates{several}: larger scores are likelier. {step}, "
+        "whatever the scores are. The bound is {monotone}D s/epsilon, in whole scores, where p = "
+        "e^-s solves {law} = {missed}, with D = {choice_l1} (how far neighbours move a score; "
+        "{monotone_2}), R = {step_2:,} (candidates) and epsilon = {epsilon}{several_2}: with that "
         "chance one of them is chosen if all but the best fall short by as much.",
         flips="permute-and-flip" if flips else say("the exponential mechanism"),
         several=say(", one pick after the other") if several else "",
@@ -140,9 +137,8 @@ def _choice(step: Step, interval: Fraction) -> str:
     grid = query.candidates.grid
     upper = number(grid.upper * grid.step, 12)
     return say(
-        "{said} What a record adds to the score of a candidate is rounded to "
-        "multiples of {step}; above {upper} it counts as {upper}, below 0 or null as "
-        "0.",
+        "{said} What a record adds to the score of a candidate is rounded to multiples of {step}; "
+        "above {upper} it counts as {upper}, below 0 or null as 0.",
         said=said,
         step=number(grid.step, 12),
         upper=upper,
@@ -152,8 +148,8 @@ def _choice(step: Step, interval: Fraction) -> str:
 def _largest(step: Step, interval: Fraction) -> str:
     """Top k by noisy counts."""
     return say(
-        "The {picks:,} with the largest noisy counts are named, and the counts are "
-        "not published. {step}, whatever the counts are.",
+        "The {picks:,} with the largest noisy counts are named, and the counts are not published. "
+        "{step}, whatever the counts are.",
         picks=step.query.picks,
         step=_error(step, interval),
     )
@@ -180,10 +176,9 @@ def _quantiles(step: Step, interval: Fraction) -> str:
     if statistic.end:
         needed = statistic.meaningful_from(step, interval)
         said += say(
-            " It is the quantile {quantiles}, for a true {end} is the value of one "
-            "record and can't be released. In a group of fewer than {needed:,} values it "
-            "may be off by more ranks than lie beyond that quantile: there it says "
-            "nothing of the {end}.",
+            " It is the quantile {quantiles}, for a true {end} is the value of one record and "
+            "can't be released. In a group of fewer than {needed:,} values it may be off by more "
+            "ranks than lie beyond that quantile: there it says nothing of the {end}.",
             quantiles=text(query.quantiles[0]),
             end=statistic.end,
             needed=needed,

@@ -11,7 +11,7 @@ from math import pi, sqrt
 from typing import NamedTuple
 
 from dprelease.finishing.tables import SUPPRESSED, Noisy, deeds, forms_of, group_of, noisy_figures
-from dprelease.language import say, template
+from dprelease.language import counted, say, template
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.postprocess.number_text import listing, number, percent
 from dprelease.report.facts.model import Finishing
@@ -95,8 +95,8 @@ def _agreement(noise: _Noise) -> Iterator[str]:
     """Say what agrees: with the first query by the names of all tables, then by that query."""
     if noise.agrees_with is not None:
         yield say(
-            "Made to agree with {query} and the tables named there: "
-            "cells add up to totals exactly.",
+            "Made to agree with {query} and the tables named there: cells add up to totals "
+            "exactly.",
             query=noise.agrees_with,
         )
         return
@@ -105,10 +105,10 @@ def _agreement(noise: _Noise) -> Iterator[str]:
         *noise.tables[:MOST_TABLES],
         *([say("{more} more", more=more)] if more > 0 else []),
     ]
-    of = "tables" if len(tables) > 1 else "table"
-    yield say(
-        "Made to agree in the {of} {tables}: cells add up to totals exactly.",
-        of=of,
+    yield counted(
+        len(tables),
+        "Made to agree in the table {tables}: cells add up to totals exactly.",
+        "Made to agree in the tables {tables}: cells add up to totals exactly.",
         tables=listing(tables),
     )
     yield say(
@@ -122,23 +122,17 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
     if finish.consistent:
         yield from _agreement(noise)
         if noise.before:
-            yield (
-                say(
-                    "The standard deviation of a cell's noise goes from {before} to {after} by "
-                    "that.",
-                    before=_size(noise.before),
-                    after=_size(noise.after),
-                )
+            yield say(
+                "The standard deviation of a cell's noise goes from {before} to {after} by that.",
+                before=_size(noise.before),
+                after=_size(noise.after),
             )
     if finish.nonnegative and noise.after:
         yield from _nonnegative(query, noise.after * noise.upward, alone=not finish.consistent)
     if finish.integer:
-        yield (
-            say(
-                "Rounded to whole numbers so that totals are kept: the largest remainders "
-                "are rounded up. A figure moves by about 1 at most by that, as often up as "
-                "down."
-            )
+        yield say(
+            "Rounded to whole numbers so that totals are kept: the largest remainders are rounded "
+            "up. A figure moves by about 1 at most by that, as often up as down."
         )
     if finish.consistent or finish.nonnegative or finish.integer:
         yield say(
@@ -150,22 +144,17 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
             condition=condition,
             suppressed=SUPPRESSED,
         )
-        yield (
-            say(
-                "That hides what is not reliable. It protects nobody: privacy comes from the "
-                "noise alone, and totals or other tables of the same records may tell what "
-                "is hidden. Near the limit, figures that are shown are larger than the truth "
-                "on average."
-            )
+        yield say(
+            "That hides what is not reliable. It protects nobody: privacy comes from the noise "
+            "alone, and totals or other tables of the same records may tell what is hidden. Near "
+            "the limit, figures that are shown are larger than the truth on average."
         )
     if finish.round_to is not None:
-        yield (
-            say(
-                "Rounded to the nearest multiple of {round_to} at last. The half-width "
-                "allows for that: it is larger by {round_to_2}.",
-                round_to=number(finish.round_to, 12),
-                round_to_2=number(finish.round_to / 2, 12),
-            )
+        yield say(
+            "Rounded to the nearest multiple of {round_to} at last. The half-width allows for "
+            "that: it is larger by {round_to_2}.",
+            round_to=number(finish.round_to, 12),
+            round_to_2=number(finish.round_to / 2, 12),
         )
         yield say("Rounded figures need not add up; {raw}.", raw=say(RAW))
     if finish.flag_unreliable_at != AS_RELEASED.flag_unreliable_at:
@@ -191,27 +180,21 @@ def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
         else say("about {upward} on average", upward=_size(upward))
     )
     if not query.groups:
-        yield (
-            say(
-                "Set to 0 if noise made it less. That biases a figure near 0 upward, one "
-                "that is truly 0 by {bias}.",
-                bias=bias,
-            )
-        )
-        return
-    yield (
-        say(
-            "Moved to 0 or more: all cells are lowered alike and those below 0 set to 0, "
-            "so that they still add up to the noisy total (or 0). That does not bias the "
-            "total, but for one that is near 0 itself."
-        )
-    )
-    yield (
-        say(
-            "Small cells are biased upward by that, a cell without records by {bias}; "
-            "the others are biased downward by as much together.",
+        yield say(
+            "Set to 0 if noise made it less. That biases a figure near 0 upward, one that is truly "
+            "0 by {bias}.",
             bias=bias,
         )
+        return
+    yield say(
+        "Moved to 0 or more: all cells are lowered alike and those below 0 set to 0, so that they "
+        "still add up to the noisy total (or 0). That does not bias the total, but for one that is "
+        "near 0 itself."
+    )
+    yield say(
+        "Small cells are biased upward by that, a cell without records by {bias}; the others are "
+        "biased downward by as much together.",
+        bias=bias,
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.model import NoiseFamily, Plan, Query, Release, Review
 from dprelease.report.facts.meaning_model import TotalLoss
 from dprelease.report.facts.model import Hazard
@@ -19,7 +19,8 @@ from dprelease.report.numbers import loss_text, shortened, upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views
 
-CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "attention"
+CHECKED, STATED = template("checked"), template("stated")
+NOT_CHECKED, ATTENTION = template("not checked"), template("attention")
 HIGH_EPSILON = 3
 MOST_WEAK = 0.1
 """A release with a larger share of figures that are too noisy or hidden should be looked at."""
@@ -103,8 +104,8 @@ def _size_of_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
         return Row(hazard, CHECKED, say("Delta is {delta}, at most 1e-9.", delta=loss_text(delta)))
     note = say(
         "Delta is {delta}, all releases so far included. It would allow to publish the rows of 1 "
-        "in {n:,} people. It should be at most 1e-9, or far less than 1 in the number of people "
-        "in the data, which the spec does not state.",
+        "in {n:,} people. It should be at most 1e-9, or far less than 1 in the number of people in "
+        "the data, which the spec does not state.",
         delta=written(shortened(upward(delta))),
         n=int(1 / delta),
     )
@@ -226,8 +227,8 @@ def _built_in(plan: Plan) -> Iterator[Row]:
     if plan.reads:
         arithmetic = say("Exact integer noise on a public grid, and integer sums.")
         sensitivity = say(
-            "It is derived from the bounds, then derived again by a second path before anything "
-            "is read."
+            "It is derived from the bounds, then derived again by a second path before anything is "
+            "read."
         )
     yield Row(say("floating point"), CHECKED, arithmetic)
     yield Row(say("sensitivity"), CHECKED, sensitivity)
@@ -317,7 +318,7 @@ def _bias(plan: Plan) -> Row:
     """What moves figures one way, as far as the plan knows."""
     notes = []
     if columns := bounded_columns(plan):
-        sentence = "Values outside the bounds count as the nearest bound: {columns}."
+        sentence = template("Values outside the bounds count as the nearest bound: {columns}.")
         notes.append(say(sentence, columns=", ".join(columns)))
     if plan.release.privacy.bounding is not None:
         notes.append(say("People with many rows count in part."))

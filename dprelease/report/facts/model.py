@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dprelease.language import say
 from dprelease.report.facts.meaning_model import Meaning
 from dprelease.report.facts.record_level.model import Fact, Number, RecordTable
 from dprelease.report.facts.strategy_model import LinearFigure, StrategyFacts
@@ -197,9 +198,12 @@ class Query(Fact):
     @property
     def title(self) -> str:
         """What the query computes, in a few words."""
-        subject = f" of {self.column}" if self.column else ""
-        condition = f" where {self.where}" if self.where else ""
-        return f"{self.statistic}{subject}{condition}"
+        what = self.statistic
+        if self.column:
+            what = say("{statistic} of {column}", statistic=what, column=self.column)
+        return (
+            say("{what} where {condition}", what=what, condition=self.where) if self.where else what
+        )
 
 
 class Accounting(Fact):

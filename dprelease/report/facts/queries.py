@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
+from dprelease.language import say
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.model.plan_json import exact
 from dprelease.postprocess.number_text import listing, number
@@ -132,11 +133,10 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
         finishing=finishing,
         together=whole.first if whole else None,
-        linear=tuple(_linear(plan, read)),
     )
 
 
-def _linear(plan: Plan, read: Read) -> Iterator[LinearFigure]:
+def linear_figures(plan: Plan, read: Read) -> Iterator[LinearFigure]:
     """State which released integers a figure is made of, and the law of their noise."""
     step = plan.step(read)
     share = statistic_of(read.query.statistic).range_of_share(read.query)
@@ -159,10 +159,11 @@ def _linear(plan: Plan, read: Read) -> Iterator[LinearFigure]:
 
 def _together_words(step: Step) -> Iterator[str]:
     """Explain the numbers of a figure that is combined of several released ones."""
-    yield (
+    yield say(
         "Planned together with other queries: the figure is combined of several released integers. "
         "Loss is that of all that is released for these queries, and is paid for once. The scale "
-        f"is that of {step.noise.family} noise with the standard deviation of the figure's noise."
+        "is that of {family} noise with the standard deviation of the figure's noise.",
+        family=step.noise.family,
     )
 
 
@@ -170,19 +171,25 @@ def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str
     """Explain what is read from a release that others share."""
     if not others:
         return
-    yield (
-        f"Read from one release, that of {read.step}, together with {listing(others)}: it has the "
-        "budget of them all, and is paid for once."
+    yield say(
+        "Read from one release, that of {step}, together with {others}: it has the budget of them "
+        "all, and is paid for once.",
+        step=read.step,
+        others=listing(others),
     )
     if read.merged:
         groups = plan.step(read).query.groups
-        yield f"Added up from its cells over {listing([groups[i].column for i in read.merged])}."
+        yield say(
+            "Added up from its cells over {column}.",
+            column=listing([groups[i].column for i in read.merged]),
+        )
     if read.screened:
-        yield (
+        yield say(
             "Records without a value are counted by a figure of their own. None are expected, as "
             "the spec says nothing of nulls: where that figure is no larger than noise makes it "
-            "once in 400 times, it is taken as 0. The interval allows for what may be missed so; "
-            'nulls = "drop" in the column has them all counted, with a little more noise.'
+            "once in 400 times, it is taken as 0. The interval "
+            'allows for what may be missed so; nulls = "drop" in the column has them all '
+            "counted, with a little more noise."
         )
 
 
@@ -205,7 +212,11 @@ def _sensitivity(step: Step, unit: Fraction) -> Sensitivity:
     if step.form is Form.QUANTILES:
         return Sensitivity(l1=sensitivity.l1, l2=None, of="rows", derivation=why)
     grid = step.unit[0]
-    steps = "" if grid == 1 or sensitivity.l1 <= 1 else f" (in steps of {number(grid, 6)})"
+    steps = (
+        ""
+        if grid == 1 or sensitivity.l1 <= 1
+        else say(" (in steps of {grid})", grid=number(grid, 6))
+    )
     return Sensitivity(
         l1=upward(sensitivity.l1 * unit),
         l2=root(sensitivity.l2_squared * unit**2),

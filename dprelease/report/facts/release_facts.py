@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
     AS_WRITTEN,
@@ -44,7 +44,7 @@ from dprelease.report.facts.model import (
 )
 from dprelease.report.facts.model import Column as ColumnFacts
 from dprelease.report.facts.model import ColumnNames as NamesFacts
-from dprelease.report.facts.queries import accounting_facts, queries_facts
+from dprelease.report.facts.queries import accounting_facts, linear_figures, queries_facts
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.facts.record_level.wording import record_words, table_words
 from dprelease.report.facts.strategies import strategies_of
@@ -82,8 +82,14 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
     """Build the report of a release."""
     release = plan.release
     planned = planned_facts(plan, outcome.records, outcome.ledger, outcome.flags)
+    # a saved plan has no need of what figures are made of, for nothing is published yet
+    queries = tuple(
+        replace(query, linear=tuple(linear_figures(plan, read)))
+        for query, read in zip(planned.queries, plan.reads, strict=True)
+    )
     return ReportFacts(
-        **{fact.name: getattr(planned, fact.name) for fact in fields(planned)},
+        **{fact.name: getattr(planned, fact.name) for fact in fields(planned)}
+        | {"queries": queries},
         tables=tuple(outcome.tables),
         ledger=outcome.ledger,
         notes=(*plan.notes, *outcome.remarks),
@@ -139,7 +145,7 @@ def planned_facts(
             *(_figures(plan) if plan.reads else ()),
             *finishing_words(plan),
             *local.processing,
-            *(CSV_LINES if release.data.source.format == "csv" else ()),
+            *(map(say, CSV_LINES) if release.data.source.format == "csv" else ()),
         ),
         hazards=hazards(plan, totals, local.hazards, flags or {}),
         review=_review(release),
@@ -257,7 +263,9 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
         implementation=Implementation(
             tool="dprelease",
             mechanisms=(
-                *sorted({say(words_of(step.noise.family)) for step in plan.steps}),
+                *sorted(
+                    {say(words) for words in {words_of(step.noise.family) for step in plan.steps}}
+                ),
                 *record_words(plan).mechanisms,
             ),
         ),
@@ -283,22 +291,34 @@ def _guarantee(plan: Plan) -> str:
 def _not_protected(release: Release, plan: Plan) -> list[str]:
     column = release.privacy.unit_column
     said = [
-        "What the spec declares: columns, bounds, groups, filters and the size of the noise.",
-        "What is true of people whether or not they are in the table: a pattern that holds for a "
-        "whole region can be learnt and applied to anyone there.",
+        say("What the spec declares: columns, bounds, groups, filters and the size of the noise."),
+        say(
+            "What is true of people whether or not they are in the table: a pattern that holds for "
+            "a whole region can be learnt and applied to anyone there."
+        ),
         say(
             "A person with several rows is protected less: for all of them together the group "
             "table applies."
         )
         if column is None
-        else f'A person who is in the table under several values of "{column}" is protected for '
-        "each; for all of them together the group table applies.",
+        else say(
+            'A person who is in the table under several values of "{column}" is '
+            "protected for each; for all of them together the group table applies.",
+            column=column,
+        ),
     ]
     if release.privacy.adjacency is Adjacency.REPLACE_ONE:
-        many = unit_of(release.privacy).many
-        said.append(f"The number of {many} of the table, which all neighbouring tables share.")
+        many = say(unit_of(release.privacy).many)
+        said.append(
+            say(
+                "The number of {many} of the table, which all neighbouring tables share.", many=many
+            )
+        )
     said.extend(
-        f"{step.query.name}: published without noise, as it is equal in all neighbouring tables."
+        say(
+            "{name}: published without noise, as it is equal in all neighbouring tables.",
+            name=step.query.name,
+        )
         for step in views(plan)
         if step.noise.parameter == 0
     )
@@ -350,8 +370,10 @@ def _column(column: Column, private: bool) -> ColumnFacts:
 
 
 CSV_LINES = (
-    "A CSV record is one line. A line that cannot be read as a record counts as a record without "
-    "values.",
+    template(
+        "A CSV record is one line. A line that cannot be read as a record counts as a record "
+        "without values."
+    ),
 )
 
 
@@ -388,8 +410,8 @@ def _figures(plan: Plan) -> list[str]:
 
 
 LINES = {
-    "keys_file": "each is published, as a label",
-    "candidates_file": "each may be published, as what the query chooses",
+    "keys_file": template("each is published, as a label"),
+    "candidates_file": template("each may be published, as what the query chooses"),
 }
 
 
@@ -400,7 +422,7 @@ def list_files(release: Release) -> tuple[ListFile, ...]:
             key=named.key,
             name=named.name,
             file=named.file,
-            lines=LINES[named.key],
+            lines=say(LINES[named.key]),
             sha256=named.sha256,
         )
         for named in release.lists

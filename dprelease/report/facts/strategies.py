@@ -166,10 +166,10 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
     for along, mixes in mixed.items():
         yield counted(
             len(mixes),
-            "from the table by {titles} what is left of the cells without the means along "
-            "{along} (in whole numbers)",
-            "from the tables by {titles} what is left of the cells without the means along "
-            "{along} (in whole numbers)",
+            "from the table by {titles} what is left of the cells without the means along {along} "
+            "(in whole numbers)",
+            "from the tables by {titles} what is left of the cells without the means along {along} "
+            "(in whole numbers)",
             titles=few(mixes),
             along=along,
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+from dprelease.language import counted, say, template
 from dprelease.model import Adjacency, Loss, Privacy, Release
 from dprelease.report.facts.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
 from dprelease.report.facts.model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
@@ -18,19 +19,27 @@ from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import upward
 
 NEIGHBOURS = {
-    Adjacency.ADD_REMOVE: "two tables are neighbours when one has a single row more than the other",
+    Adjacency.ADD_REMOVE: template(
+        "two tables are neighbours when one has a single row more than the other"
+    ),
     Adjacency.REPLACE_ONE: (
-        "two tables are neighbours when they have equally many rows and differ in a single row"
+        template(
+            "two tables are neighbours when they have equally many rows and differ in a single row"
+        )
     ),
 }
 PEOPLE_NEIGHBOURS = {
     Adjacency.ADD_REMOVE: (
-        "two tables are neighbours when one has a single person more than the other, with all of "
-        "the person's rows"
+        template(
+            "two tables are neighbours when one has a single person more than the other, with all "
+            "of the person's rows"
+        )
     ),
     Adjacency.REPLACE_ONE: (
-        "two tables are neighbours when they have equally many people and differ in the rows of a "
-        "single person"
+        template(
+            "two tables are neighbours when they have equally many people and differ in the rows "
+            "of a single person"
+        )
     ),
 }
 
@@ -50,12 +59,22 @@ class Unit:
 def unit_of(privacy: Privacy) -> Unit:
     """Choose the words for the unit of a release."""
     if privacy.unit_column is None:
-        content = "what the row says"
-        words = ("row", "rows", NEIGHBOURS[privacy.adjacency], "whether the row is in the table")
+        content = say("what the row says")
+        words = (
+            "row",
+            "rows",
+            say(NEIGHBOURS[privacy.adjacency]),
+            say("whether the row is in the table"),
+        )
     else:
-        content = "what the person's rows say"
-        neighbours = PEOPLE_NEIGHBOURS[privacy.adjacency]
-        words = ("person", "people", neighbours, "whether the person is in the table")
+        content = say("what the person's rows say")
+        neighbours = say(PEOPLE_NEIGHBOURS[privacy.adjacency])
+        words = (
+            "person",
+            "people",
+            neighbours,
+            say("whether the person is in the table"),
+        )
     return Unit(*words, content, people=privacy.unit_column is not None)
 
 
@@ -63,9 +82,15 @@ def protected(privacy: Privacy) -> str:
     """Finish the sentence "differential privacy for one ..."."""
     described, column = privacy.unit_description, privacy.unit_column
     if column is None:
-        return "row." + (f" A row stands for {described}." if described else "")
-    rows = f'all rows with the same value of "{column}"'
-    return f"person: {described} ({rows})." if described else f'person: one "{column}" ({rows}).'
+        return say("row.") + (
+            say(" A row stands for {described}.", described=described) if described else ""
+        )
+    rows = say('all rows with the same value of "{column}"', column=column)
+    return (
+        say("person: {described} ({rows}).", described=described, rows=rows)
+        if described
+        else say('person: one "{column}" ({rows}).', column=column, rows=rows)
+    )
 
 
 def unit_facts(release: Release) -> PrivacyUnit:
@@ -94,28 +119,37 @@ def bounding_words(release: Release) -> list[str]:
     column = release.columns.get(privacy.unit_column or "")
     lost = column is None or column.null_value is None
     return [
-        f"Of one person at most {_counted(limits.rows, 'row')} count in a table, in at most "
-        f"{_counted(limits.groups, 'group')} of it, at most {limits.per_group:,} in one group. "
-        "Where a query has a condition, they are picked among the rows that fulfil it.",
-        "A person with more rows counts in part. Counts and sums are lower than the truth by what "
-        "is cut, and groups with many such people lose most.",
-        "Means, shares, quantiles and choices are those of the rows that are kept: people with few "
-        "rows weigh more in them than in all rows.",
-        "Which rows are kept is drawn by lot, pseudo-randomly: it depends on the person's own rows "
-        "and a secret number that is new in every run, and on nobody else. Each row of a person is "
-        "picked with the same chance, and the picked ones are spread evenly over the groups and "
-        "values of all the person's rows. Where these lie in too many groups, groups are picked "
-        "with the same chance, and in a group with too many rows some: shares between the groups "
-        "of such a person are not those of all their rows.",
-        "How much was cut is not published, for that would be one more figure of the private "
-        "table; and no noise interval covers it.",
-        f'Rows without a value in "{privacy.unit_column}" are '
-        + ("left out." if lost else "taken for those of one person."),
+        say(
+            "Of one person at most {rows} count in a table, in at most {groups} of it, at most "
+            "{per_group:,} in one group. Where a query has a condition, they are picked among the "
+            "rows that fulfil it.",
+            rows=counted(limits.rows, "{n:,} row", "{n:,} rows"),
+            groups=counted(limits.groups, "{n:,} group", "{n:,} groups"),
+            per_group=limits.per_group,
+        ),
+        say(
+            "A person with more rows counts in part. Counts and sums are lower than the truth by "
+            "what is cut, and groups with many such people lose most."
+        ),
+        say(
+            "Means, shares, quantiles and choices are those of the rows that are kept: people with "
+            "few rows weigh more in them than in all rows."
+        ),
+        say(
+            "Which rows are kept is drawn by lot, pseudo-randomly: it depends on the person's own "
+            "rows and a secret number that is new in every run, and on nobody else. Each row of a "
+            "person is picked with the same chance, and the picked ones are spread evenly over the "
+            "groups and values of all the person's rows. Where these lie in too many groups, "
+            "groups are picked with the same chance, and in a group with too many rows some: "
+            "shares between the groups of such a person are not those of all their rows."
+        ),
+        say(
+            "How much was cut is not published, for that would be one more figure of the private "
+            "table; and no noise interval covers it."
+        ),
+        say('Rows without a value in "{unit_column}" are ', unit_column=privacy.unit_column)
+        + (say("left out.") if lost else say("taken for those of one person.")),
     ]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
@@ -201,7 +235,11 @@ def beliefs_of(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
     unit = unit_of(privacy)
     if privacy.adjacency is Adjacency.REPLACE_ONE:
         return (beliefs(unit.content, loss, 1),)
-    there = f"{unit.content}, if {'they are' if unit.people else 'it is'} in the table"
+    there = (
+        say("{content}, if they are in the table", content=unit.content)
+        if unit.people
+        else say("{content}, if it is in the table", content=unit.content)
+    )
     return beliefs(unit.presence, loss, 1), beliefs(there, loss, 2)
 
 
@@ -223,7 +261,7 @@ def total_losses(
     else:
         spent = standing.after if standing.composed is None else standing.composed.after
         cap = standing.cap
-    totals = [] if spent is None else [_total(release, "so far", spent.epsilon, spent.delta)]
+    totals = [] if spent is None else [_total(release, say("so far"), spent.epsilon, spent.delta)]
     if cap.epsilon is not None:
         totals.append(_total(release, "cap", cap.epsilon, cap.delta))
     return tuple(totals)

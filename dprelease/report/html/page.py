@@ -83,7 +83,7 @@ def _escaped(value: Cell) -> Html:
     if isinstance(value, Html):
         return value
     if isinstance(value, Status):
-        return tag("span", value.text, class_=f"status {value.text.replace(' ', '-')}")
+        return tag("span", say(value.text), class_=f"status {value.text.replace(' ', '-')}")
     if isinstance(value, Link):
         return tag("a", value.text, href=value.address)
     return Html(clean(value if isinstance(value, str) else written(value)))

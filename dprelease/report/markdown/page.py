@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from dprelease.language import say
 from dprelease.report.document import (
     Bullets,
     Cell,
@@ -41,7 +42,7 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
     blocks = [
         f"# {cell(document.title)}",
         f"{document.kind}.",
-        _grid(("about", "this release"), document.basics),
+        _grid((say("about"), say("this release")), document.basics),
     ]
     for section in document.sections:
         blocks += [f"## {cell(section.title)}", *_blocks(section.parts)]
@@ -53,7 +54,7 @@ def cell(value: Cell) -> str:
     if value is None:
         return "-"
     if isinstance(value, Status):
-        value = value.text
+        value = say(value.text)
     if isinstance(value, Link):
         return f"[{cell(value.text)}]({quote(value.address, safe='/:@?#&=%+,;~')})"
     if isinstance(value, int | float):

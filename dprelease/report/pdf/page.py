@@ -1,8 +1,8 @@
 """The report as a PDF: the HTML page, laid out on A4 by WeasyPrint.
 
-``report.css`` says how paper looks, and ``pdf.css`` what is different here: page numbers, the run
-on each page, and no word that is broken. Nothing is loaded, and the same report gives the same
-bytes on a machine with the same fonts and versions.
+The page's own style sheet says how paper looks. The one beside this file says what is different
+here: page numbers, the run on each page, and no word that is broken. Nothing is loaded, and the
+same report gives the same bytes on a machine with the same fonts and versions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VARIABLE = re.compile(r"(--[\w-]+)\s*:\s*([^;}]+)")
 _USE = re.compile(r"var\((--[\w-]+)\)")
 _SVG = re.compile(r"<svg\b[^>]*>")
 _CELL = re.compile(r"(?<=<t[dh])\b.*?(?=</t[dh]>)", re.DOTALL)
-_TAG = re.compile(r"(<[^>]*>|^[^>]*>)")
+_WHOLE = re.compile(r"(<[^>]*>|^[^>]*>|\b[0-9a-f]{64}\b)")
 _HASH = re.compile(r"\b[0-9a-f]{64}\b(?![^<]*>)")
 _LONG = re.compile(r"[^\s&;]{40}(?=[^\s&;]{24})")
 
@@ -59,8 +59,8 @@ def _weasyprint() -> Any:
             Complaint(
                 "E824",
                 "a report as PDF needs WeasyPrint and Pango, which are not here, or not all",
-                "pip install 'dprelease[pdf]'; Pango and fonts come from the system, as in "
-                "apt install libpango-1.0-0 libpangoft2-1.0-0 fonts-dejavu-core; or leave "
+                "pip install 'dprelease[pdf]'; Pango and fonts come from the system, as in apt "
+                "install libpango-1.0-0 libpangoft2-1.0-0 fonts-dejavu-core; or leave "
                 '"pdf" out of [report] formats',
                 key="report.formats",
             ),
@@ -87,10 +87,9 @@ def _margins(document: Document, facts: ReportFacts) -> str:
 
 def _cell(cell: re.Match[str]) -> str:
     """Let a cell end its lines after underscores, and in a word that is longer than any hash."""
-    parts = _TAG.split(cell[0])
-    for place in range(0, len(parts), 2):  # what stands between tags
-        if not _HASH.fullmatch(parts[place]):
-            parts[place] = _LONG.sub(r"\g<0><wbr>", parts[place]).replace("_", "_<wbr>")
+    parts = _WHOLE.split(cell[0])
+    for place in range(0, len(parts), 2):  # what stands between tags and hashes
+        parts[place] = _LONG.sub(r"\g<0><wbr>", parts[place]).replace("_", "_<wbr>")
     return "".join(parts)
 
 

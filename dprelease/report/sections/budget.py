@@ -28,21 +28,21 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
         facts=" ".join(_costs(facts)),
     )
     declared = say(
-        "Declared: each {of} has records in one period only. The dataset's figures "
-        "are those of the periods that cost most together.",
-        of=facts.meaning.of,
+        "Declared: each {of} has records in one period only. The dataset's figures are those of "
+        "the periods that cost most together.",
+        of=say(facts.meaning.of),
     )
     return Section(
         "budget",
         say("The budget"),
-        "Budget",
+        say("Budget"),
         (
             Paragraph(said),
             Group("pair", (bars, Group("stack", tuple(charts)))),
             Table(
                 "accounting",
                 say("Privacy loss, composed"),
-                ("what", "epsilon", "delta"),
+                (say("what"), say("epsilon"), say("delta")),
                 tuple(_rows(facts, ledger)),
                 (1, 2),
             ),
@@ -53,23 +53,19 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
 
 def _costs(facts: PlanFacts) -> Iterator[str]:
     """Say what a query costs, and a record-level table."""
-    one = facts.meaning.of
+    one = say(facts.meaning.of)
     if facts.queries:
-        yield (
-            say(
-                "The cells of a table are disjoint: a query costs what one {one} can change "
-                "in them, not a sum over the cells.",
-                one=one,
-            )
+        yield say(
+            "The cells of a table are disjoint: a query costs what one {one} can change in them, "
+            "not a sum over the cells.",
+            one=one,
         )
     if facts.perturb:
-        yield (
-            say(
-                "A record-level table costs what all answers about one {one} lose together: "
-                "those of its columns{one_2} add up, those of others don't.",
-                one=one,
-                one_2=say(" and rows") if one == "person" else "",
-            )
+        yield say(
+            "A record-level table costs what all answers about one {one} lose together: those of "
+            "its columns{one_2} add up, those of others don't.",
+            one=one,
+            one_2=say(" and rows") if facts.meaning.of == "person" else "",
         )
 
 
@@ -80,13 +76,14 @@ def _rows(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Iterator[
     yield _row(say("plain addition would say"), spent.basic_epsilon, spent.basic_delta)
     if ledger is None:
         return
-    for when, loss in (("before", ledger.before), ("after", ledger.after)):
-        yield _row(say("dataset {when} this release", when=when), loss.epsilon, loss.delta)
+    before, after = say("dataset before this release"), say("dataset after this release")
+    for when, loss in ((before, ledger.before), (after, ledger.after)):
+        yield _row(when, loss.epsilon, loss.delta)
     if ledger.composed is not None:
-        totals = (("before", ledger.composed.before), ("after", ledger.composed.after))
-        for when, total in totals:
-            yield _row(say("dataset {when}, composed", when=when), total.epsilon, total.delta)
-    yield _row("cap", ledger.cap.epsilon, ledger.cap.delta)
+        before, after = say("dataset before, composed"), say("dataset after, composed")
+        for when, total in ((before, ledger.composed.before), (after, ledger.composed.after)):
+            yield _row(when, total.epsilon, total.delta)
+    yield _row(say("cap"), ledger.cap.epsilon, ledger.cap.delta)
 
 
 def _row(label: str, epsilon: Number | None, delta: Number | None) -> tuple[str, str, str]:

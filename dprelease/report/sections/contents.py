@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.model import OutputTable
 from dprelease.model.release import contact_address, licence_address
 from dprelease.report.combine.figures import Published
@@ -25,7 +25,7 @@ from dprelease.report.sections.quotable import quotable_section
 from dprelease.report.sections.summary import summary_section
 from dprelease.report.sections.use_figures import use_section
 
-ORIGIN = "Written by dprelease from the spec, the ledger and released values only."
+ORIGIN = template("Written by dprelease from the spec, the ledger and released values only.")
 
 
 def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Document:
@@ -36,15 +36,15 @@ def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Do
     released_at = facts.provenance.released_at.replace("T", " ").replace("+00:00", " UTC")
     return Document(
         facts.deployment.basic.title,
-        "privacy report",
-        "Privacy report of a release of noisy statistics",
+        say("privacy report"),
+        say("Privacy report of a release of noisy statistics"),
         (
             *_basics(facts),
-            ("Released at", released_at),
+            (say("Released at"), released_at),
             (say("To be cited as"), citation(facts)),
         ),
         tuple(_report_sections(facts, tables)),
-        ORIGIN,
+        say(ORIGIN),
         json.dumps(dataset(facts)),
     )
 
@@ -54,8 +54,8 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
     level = float(approval.interval) * 100
     return Document(
         facts.deployment.basic.title,
-        "privacy plan",
-        "Privacy plan, for approval: no data was opened",
+        say("privacy plan"),
+        say("Privacy plan, for approval: no data was opened"),
         tuple(_basics(facts)),
         (
             summary_section(facts, approval.digest),
@@ -68,7 +68,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
             hazards_section(facts),
             approval_section(approval),
         ),
-        ORIGIN,
+        say(ORIGIN),
     )
 
 
@@ -105,13 +105,16 @@ def _basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
     basic = facts.deployment.basic
     address, licence = contact_address(basic.contact or ""), basic.licence
     for label, value in (
-        ("Release", basic.name),
-        ("Curator", basic.data_curator),
-        ("Contact", Link(basic.contact, address) if basic.contact and address else basic.contact),
-        ("Purpose", basic.intended_use),
-        ("Region", basic.region),
-        ("Sector", basic.sector),
-        ("Approved by", basic.approved_by),
+        (say("Release"), basic.name),
+        (say("Curator"), basic.data_curator),
+        (
+            say("Contact"),
+            Link(basic.contact, address) if basic.contact and address else basic.contact,
+        ),
+        (say("Purpose"), basic.intended_use),
+        (say("Region"), basic.region),
+        (say("Sector"), basic.sector),
+        (say("Approved by"), basic.approved_by),
         (say("Licence"), licence and Link(licence, licence_address(licence))),
     ):
         if value:

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.report.document import Bullets, Details, Heading, Section, Table
 from dprelease.report.facts.model import Column, DataFile, PlanFacts
 from dprelease.report.numbers import written
+
+COLUMNS = (
+    template("column"),
+    template("type"),
+    template("bounds"),
+    template("groups"),
+    template("nulls"),
+    template("source"),
+)
 
 
 def data_section(facts: PlanFacts) -> Section:
@@ -36,7 +45,7 @@ def data_section(facts: PlanFacts) -> Section:
             Table(
                 "columns",
                 say("Where bounds and groups come from"),
-                ("column", "type", "bounds", "groups", "nulls", "source"),
+                tuple(map(say, COLUMNS)),
                 tuple(map(_column, facts.columns)),
             ),
             *((lists,) if facts.lists else ()),
@@ -47,7 +56,9 @@ def data_section(facts: PlanFacts) -> Section:
             ),
             Heading(say("What happens to the data before and after")),
             Bullets(facts.processing, code=True),
-            Details(file, (Table("file", file, ("what", "how"), tuple(_file(facts.data))),)),
+            Details(
+                file, (Table("file", file, (say("what"), say("how")), tuple(_file(facts.data))),)
+            ),
         ),
     )
 

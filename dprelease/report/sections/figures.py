@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from urllib.parse import quote
 
-from dprelease.language import counted, say
+from dprelease.language import counted, number_text, say, template
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.number_text import Rounding, few, places_beside, rounded_text
 from dprelease.report.charts.figures import ORDERED, figure_chart, figures_of, form_of
@@ -107,7 +107,7 @@ def figures_section(
     described = (Link(_PACKAGE, _PACKAGE), say("what every file is, its columns and its hash"))
     head = (say("file"), say("what it holds"))
     parts.append(Table("files", say("Files with these figures"), head, (*files, described)))
-    return Section("tables", "The figures", "Figures", tuple(parts))
+    return Section("tables", say("The figures"), say("Figures"), tuple(parts))
 
 
 def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
@@ -155,8 +155,8 @@ def _laid_out(
         notes.append(Paragraph(say("No key reached the threshold, so that the table is empty.")))
     if names := _bounded(table):
         limited = say(
-            "bounded: rows of a unit beyond the limits do not count in {names}. No interval "
-            "covers that.",
+            "bounded: rows of a unit beyond the limits do not count in {names}. No interval covers "
+            "that.",
             names=few(names),
         )
         notes.append(Paragraph(limited, "small"))
@@ -274,12 +274,13 @@ def _figure(
     return Figure(
         "-" if figure is None else str(figure),
         noise,
-        "" if flag in _UNMARKED else str(flag).replace("_", " "),
+        "" if flag in _UNMARKED else say(_MARKS[str(flag)]),
     )
 
 
 _UNMARKED = (None, "ok", "bounded")
 """Flags that no figure bears by itself; ``bounded`` holds for a whole column."""
+_MARKS = {"low_reliability": template("low reliability"), "suppressed": template("suppressed")}
 
 
 def _is_even(value: object, beside: Mapping[str, str | int | None]) -> bool:
@@ -297,7 +298,7 @@ def _grouped(value: object) -> str | None:
         return None
     whole, point, rest = str(value).partition(".")
     sign = "\u2212" if whole.startswith("-") else ""
-    return f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}"
+    return number_text(f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}")
 
 
 def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[object, ...]]:

@@ -102,8 +102,8 @@ def meaning_section(facts: PlanFacts) -> Section:
         title = say("What that means for one row")
         loss, together = say("Privacy loss for several rows together"), say("rows together")
         several = say(
-            "A person with several rows is protected less, and so is a family: by the bound for "
-            "as many rows."
+            "A person with several rows is protected less, and so is a family: by the bound for as "
+            "many rows."
         )
     slack = ""
     if delta:
@@ -140,11 +140,10 @@ def meaning_section(facts: PlanFacts) -> Section:
                     say(
                         "A mechanism M is (ε, δ)-differentially private if for all neighbouring "
                         "tables x and y and every set S of results, P(M(x) ∈ S) ≤ exp(ε) P(M(y) ∈ "
-                        "S) + δ. "
-                        "With δ = 0, Bayes' rule turns a belief π into one between "
-                        "π / (π + (1 - π) exp(ε)) and π / (π + (1 - π) exp(-ε)): odds change at "
-                        "most by the factor exp(ε). For k together ε becomes k ε, and δ becomes "
-                        "δ (exp(k ε) - 1) / (exp(ε) - 1)."
+                        "S) + δ. With δ = 0, Bayes' rule turns a belief π into one between π / (π "
+                        "+ (1 - π) exp(ε)) and π / (π + (1 - π) exp(-ε)): odds change at most by "
+                        "the factor exp(ε). For k together ε becomes k ε, and δ becomes δ (exp(k "
+                        "ε) - 1) / (exp(ε) - 1)."
                     )
                 ),
             ),

@@ -21,7 +21,7 @@ from dprelease.statistics.registry import STATISTICS
 def how_to_read_section(facts: ReportFacts) -> Section:
     """Say how to read the figures."""
     lines = Bullets(tuple(_reading_words(facts)), code=True)
-    return Section("reading", "How to read the figures", "How to read them", (lines,))
+    return Section("reading", say("How to read the figures"), say("How to read them"), (lines,))
 
 
 def _reading_words(facts: ReportFacts) -> Iterator[str]:
@@ -30,10 +30,11 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     Names of columns stand between backticks.
     """
     level = float(facts.provenance.interval) * 100
-    yield (
-        f"`_noise_moe` is the half-width of the noise interval: in at least {level:g} of 100 "
-        "releases the figure without noise lies within it. It does not cover sampling, coverage "
-        "or measurement error, nor what clamping to the bounds does."
+    yield say(
+        "`_noise_moe` is the half-width of the noise interval: in at least {level:g} of 100 "
+        "releases the figure without noise lies within it. It does not cover sampling, coverage or "
+        "measurement error, nor what clamping to the bounds does.",
+        level=level,
     )
     used = {query.statistic for query in facts.queries}
     statistics = [statistic for name, statistic in STATISTICS.items() if name in used]
@@ -47,10 +48,10 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     alone = [query.finishing for query in added if not query.together]
     disagreeing = [finish is None or not finish.consistent for finish in alone]
     if any(disagreeing):
-        cells = "Cells of other queries" if together else "Cells"
-        unless = "" if all(disagreeing) else ", unless both were made to agree"
-        of = f"totals released by another query{unless}"
-        yield f"{cells} do not add up to {of}: each has noise of its own."
+        cells = say("Cells of other queries") if together else say("Cells")
+        unless = "" if all(disagreeing) else say(", unless both were made to agree")
+        of = say("totals released by another query{unless}", unless=unless)
+        yield say("{cells} do not add up to {of}: each has noise of its own.", cells=cells, of=of)
     yield from _of_finishing(facts)
     if together:
         yield from _of_strategies(list(dict.fromkeys(together)))
@@ -62,21 +63,21 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
             names=few(list(dict.fromkeys(names))),
         )
     yield from _of_others(facts)
-    many = "people" if facts.meaning.of == "person" else "rows"
+    many = say("people") if facts.meaning.of == "person" else say("rows")
     overlapping = (statistic.counts for statistic in statistics if statistic.overlaps)
-    if names := [f"of {counted.format(units=many)}" for counted in overlapping]:
-        yield (
-            f"Numbers {' or '.join(names)} are not for adding up: one that is in two cells counts "
-            "in both."
+    if names := [say("of {what}", what=say(noun, units=many)) for noun in overlapping]:
+        yield say(
+            "Numbers {names} are not for adding up: one that is in two cells counts in both.",
+            names=say(" or ").join(names),
         )
-    yield "The tables above show the beginning, rounded; the files hold all."
-    yield "`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`."
+    yield say("The tables above show the beginning, rounded; the files hold all.")
+    yield say("`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.")
     if facts.deployment.privacy_unit.bounding is not None:
         yield say(
             "`bounded` stands in place of `ok` where rows beyond the limits of a unit are cut."
         )
     if any(finish is not None and finish.publish_if for finish in finishes):
-        yield (
+        yield say(
             "`_flag` is `suppressed` where a figure is not shown. That is for reliability, not for "
             "privacy: totals and other tables may tell it."
         )
@@ -121,12 +122,13 @@ def _of_others(facts: ReportFacts) -> Iterator[str]:
 
 def _of_strategies(names: Sequence[str]) -> Iterator[str]:
     """Say how figures that are planned together add up, and what noise their sums have."""
-    yield (
-        f"Planned together: {few(names)}. Those over the same records add up to each other, but "
-        "for records in no published group. Their noise is not independent: a sum over all labels "
-        "of a group that leaves no record out has the noise of the table without it. The "
-        "half-width of a sum of n cells is at most n times that of one; report.json tells it "
-        "exactly (`strategies`)."
+    yield say(
+        "Planned together: {names}. Those over the same records add up to each other, but for "
+        "records in no published group. Their noise is not independent: a sum over all labels of a "
+        "group that leaves no record out has the noise of the table without it. The half-width of "
+        "a sum of n cells is at most n times that of one; report.json tells it exactly "
+        "(`strategies`).",
+        names=few(names),
     )
 
 
@@ -136,16 +138,18 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
         (column_name(query.name), query.finishing) for query in facts.queries if query.finishing
     ]
     said = {
-        "agree with each other: cells add up to totals": [n for n, f in done if f.consistent],
-        "were moved to 0 or more, and keep their total": [n for n, f in done if f.nonnegative],
-        "were made whole so that totals are kept": [n for n, f in done if f.integer],
-        "are rounded for display": [n for n, f in done if f.round_to],
+        say("agree with each other: cells add up to totals"): [n for n, f in done if f.consistent],
+        say("were moved to 0 or more, and keep their total"): [n for n, f in done if f.nonnegative],
+        say("were made whole so that totals are kept"): [n for n, f in done if f.integer],
+        say("are rounded for display"): [n for n, f in done if f.round_to],
     }
     for what, names in said.items():
         if names:
-            yield f"Figures of {listing(list(dict.fromkeys(names)))} {what}."
+            yield say(
+                "Figures of {names} {what}.", names=listing(list(dict.fromkeys(names))), what=what
+            )
     if any(f.consistent or f.nonnegative or f.integer for _, f in done):
-        yield (
+        yield say(
             "Where figures were changed after the noise, `_noise_moe` is that of the noisy figure, "
             "which report.json holds as `raw`."
         )
@@ -154,7 +158,7 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
 def errata_section(facts: ReportFacts) -> Section:
     """Say how errors are put right."""
     lines = Bullets(tuple(errata_words(facts)))
-    return Section("errata", "Errors and corrections", "Errors", (lines,))
+    return Section("errata", say("Errors and corrections"), say("Errors"), (lines,))
 
 
 def errata_words(facts: ReportFacts) -> Iterator[str]:
@@ -162,31 +166,34 @@ def errata_words(facts: ReportFacts) -> Iterator[str]:
     basic, provenance = facts.deployment.basic, facts.provenance
     beyond = 100 * (1 - Decimal(provenance.interval))
     yield say(
-        "The added noise is deliberate. It is not an error and will not be corrected: in up to "
-        "{n} of 100 releases a figure is off by more than its noise interval.",
+        "The added noise is deliberate. It is not an error and will not be corrected: in up to {n} "
+        "of 100 releases a figure is off by more than its noise interval.",
         n=Decimal(f"{beyond.normalize():f}"),
     )
-    yield (
-        f"{_whom(basic)} Ask there too whether there are corrections, and where they are listed: "
-        "this report was written with the release, and nothing is added to it later."
+    yield say(
+        "{basic} Ask there too whether there are corrections, and where they are listed: this "
+        "report was written with the release, and nothing is added to it later.",
+        basic=_whom(basic),
     )
-    yield (
+    yield say(
         "Wrong words, such as a title or the source of a bound, are put right at no cost: the "
         "report is written again, with the same run and the same figures."
     )
-    yield (
+    yield say(
         "Wrong figures (wrong data, bounds, groups or conditions) can only be put right by another "
-        "release: it is a run of its own, draws new noise, and spends again, on top of the "
-        f"{_spent(facts)} of this one. What was published stays known: also when it is withdrawn, "
-        "none of that is given back."
+        "release: it is a run of its own, draws new noise, and spends again, on top of the {facts} "
+        "of this one. What was published stays known: also when it is withdrawn, none of that is "
+        "given back.",
+        facts=_spent(facts),
     )
-    yield (
+    yield say(
         "A figure and its correction hold noise of their own, each: how far they are apart does "
         "not say how large the error was."
     )
-    yield (
-        f"Where figures of this release are used, name its run, {provenance.run_id}, so that it "
-        "can be told from a correction."
+    yield say(
+        "Where figures of this release are used, name its run, {run_id}, so that it can be told "
+        "from a correction.",
+        run_id=provenance.run_id,
     )
 
 
@@ -200,5 +207,5 @@ def _whom(basic: Basic) -> str:
 
 def _spent(facts: ReportFacts) -> str:
     spent = facts.accounting
-    delta = f" and delta {written(shortened(spent.delta))}" if spent.delta else ""
-    return f"epsilon {written(shortened(spent.epsilon))}{delta}"
+    delta = say(" and delta {delta}", delta=written(shortened(spent.delta))) if spent.delta else ""
+    return say("epsilon {epsilon}{delta}", epsilon=written(shortened(spent.epsilon)), delta=delta)

@@ -41,9 +41,9 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     charts = tuple(chart for chart in drawn if chart is not None)
     choices = (
         say(
-            " Of a choice it is the scores that move, of quantiles the number of values. "
-            "Their scale is how far a score, or a rank, must fall behind to become less "
-            "likely by a factor of e (2.718)."
+            " Of a choice it is the scores that move, of quantiles the number of values. Their "
+            "scale is how far a score, or a rank, must fall behind to become less likely by a "
+            "factor of e (2.718)."
         )
         if any(query.form != "numbers" for query in facts.queries)
         else ""
@@ -63,7 +63,7 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
             say(
                 "How far one {of} can move all released figures of a query together, and "
                 "why.{choices}",
-                of=facts.meaning.of,
+                of=say(facts.meaning.of),
                 choices=choices,
             )
         ),
@@ -79,7 +79,7 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     return Section(
         "noise",
         say("How the noise was made") if released else say("How the noise is made"),
-        "Noise",
+        say("Noise"),
         parts,
     )
 
@@ -148,7 +148,9 @@ def _queries(facts: PlanFacts) -> Table:
     in_rho = facts.accounting.method == "zcdp" and all(q.rho is not None for q in facts.queries)
     costs = ("rho",) if in_rho else ("epsilon", "delta")
     rows = tuple(_row(query, in_rho) for query in facts.queries)
-    return Table("queries", "Queries", (*map(say, HEAD), *costs), rows, (3, 6, 7)[: len(costs) + 1])
+    return Table(
+        "queries", say("Queries"), (*map(say, HEAD), *costs), rows, (3, 6, 7)[: len(costs) + 1]
+    )
 
 
 def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
@@ -156,8 +158,8 @@ def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
     return (
         query.name,
         query.title,
-        ", ".join(query.by) or "overall",
-        "private" if query.cells is None else f"{query.cells:,}",
+        ", ".join(query.by) or say("overall"),
+        say("private") if query.cells is None else f"{query.cells:,}",
         query.mechanism,
         query.expected_error,
         *_paid(query, in_rho),
@@ -177,12 +179,12 @@ def _paid(query: Query, in_rho: bool) -> tuple[str, ...]:
 def _detail(query: Query) -> Iterator[tuple[str, str]]:
     """List the mathematics of a query."""
     if query.where:
-        yield "condition", query.where
-    yield "mechanism", query.mechanism
-    yield "sensitivity", _sensitivity(query.sensitivity)
-    yield "because", query.sensitivity.derivation
+        yield say("condition"), query.where
+    yield say("mechanism"), query.mechanism
+    yield say("sensitivity"), _sensitivity(query.sensitivity)
+    yield say("because"), query.sensitivity.derivation
     yield say("scale of the noise"), written(query.scale)
-    yield "granularity", written(query.granularity)
+    yield say("granularity"), written(query.granularity)
     if query.denominator:
         yield say("scale of the denominator"), written(query.denominator.scale)
     yield say("expected error"), query.expected_error
@@ -211,6 +213,6 @@ def _asked(target: Accuracy) -> str:
 
 def _sensitivity(sensitivity: Sensitivity) -> str:
     if sensitivity.l2 is None:
-        moved = {"score": "by which a score moves", "rows": "values"}.get(sensitivity.of, "")
-        return f"{written(sensitivity.l1)} {moved}".strip()
+        moved = {"score": say("by which a score moves"), "rows": say("values")}
+        return f"{written(sensitivity.l1)} {moved.get(sensitivity.of, '')}".strip()
     return f"L1 {written(sensitivity.l1)}, L2 {written(sensitivity.l2)}"

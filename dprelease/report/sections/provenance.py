@@ -14,10 +14,10 @@ _CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
 def provenance_section(facts: ReportFacts) -> Section:
     """Say what made the release, with versions and hashes."""
     origins = Table(
-        "origins", say("What made the release"), ("what", "which"), tuple(_origins(facts))
+        "origins", say("What made the release"), (say("what"), say("which")), tuple(_origins(facts))
     )
     notes = (*facts.notes, *facts.warnings)
-    return Section("provenance", "Provenance", "Provenance", (origins, *_notes(notes)))
+    return Section("provenance", say("Provenance"), say("Provenance"), (origins, *_notes(notes)))
 
 
 def approval_section(approval: Approval) -> Section:
@@ -26,13 +26,13 @@ def approval_section(approval: Approval) -> Section:
     origins = Table(
         "origins",
         say("What a run of the approved plan is held to, beside its queries"),
-        ("what", "which"),
+        (say("what"), say("which")),
         (*digest, *_held(approval.holds)),
     )
     return Section(
         "provenance",
-        "Provenance",
-        "Provenance",
+        say("Provenance"),
+        say("Provenance"),
         (
             origins,
             Heading(say("What an approval leaves open")),
@@ -43,13 +43,16 @@ def approval_section(approval: Approval) -> Section:
 
 
 def _notes(notes: tuple[str, ...]) -> tuple[Heading | Bullets, ...]:
-    return (Heading("Notes"), Bullets(notes)) if notes else ()
+    return (Heading(say("Notes")), Bullets(notes)) if notes else ()
 
 
 def _origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     provenance, ledger = facts.provenance, facts.ledger
-    yield "run", provenance.run_id
-    for name, value in (("snapshot", provenance.snapshot), ("period", provenance.period)):
+    yield say("run"), provenance.run_id
+    for name, value in (
+        (say("snapshot"), provenance.snapshot),
+        (say("period"), provenance.period),
+    ):
         if value:
             yield name, value
     if provenance.plan is not None:
@@ -69,7 +72,7 @@ def _held(holds: Mapping[str, Scalar | tuple[str, ...]]) -> Iterator[tuple[str, 
     for name, value in holds.items():
         if value is None:
             if name in _CAPS:
-                yield name, "none"
+                yield name, say("none")
         elif isinstance(value, bool):
             yield name, str(value).lower()
         else:

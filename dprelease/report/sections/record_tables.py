@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from dprelease.language import say, template
+from dprelease.language import counted, number_text, say, template
 from dprelease.report.charts.record_tables import floor_chart, frequency_chart
 from dprelease.report.document import (
     Bullets,
@@ -21,6 +21,12 @@ from dprelease.report.document import (
     Table,
 )
 from dprelease.report.facts.model import PlanFacts
+from dprelease.report.facts.record_level.columns import (
+    answer_of,
+    expected_and_floor,
+    halfwidth_head,
+    halfwidth_rows,
+)
 from dprelease.report.facts.record_level.model import (
     AnswerError,
     CrossCell,
@@ -30,12 +36,6 @@ from dprelease.report.facts.record_level.model import (
     Number,
     RecordColumn,
     RecordTable,
-)
-from dprelease.report.facts.record_level.wording import (
-    answer_of,
-    expected_and_floor,
-    halfwidth_head,
-    halfwidth_rows,
 )
 from dprelease.report.numbers import percent, shortened, written
 
@@ -57,23 +57,23 @@ HEAD = (
 )
 TRUST = (
     template(
-        "This is the local model: every record is perturbed on its own, cell by "
-        "cell, before anything is counted. What a row says of its record is "
-        "uncertain by the same measure whatever the other rows are, and whoever "
-        "reads, keeps or analyses the table need not be trusted."
+        "This is the local model: every record is perturbed on its own, cell by cell, before "
+        "anything is counted. What a row says of its record is uncertain by the same measure "
+        "whatever the other rows are, and whoever reads, keeps or analyses the table need not be "
+        "trusted."
     ),
     template(
-        "The true table was read by this run: whoever ran it is trusted with that. "
-        "For the {people} in the table it is as if each had perturbed its own "
-        "record, but only if the true table stays where it is."
+        "The true table was read by this run: whoever ran it is trusted with that. For the "
+        "{people} in the table it is as if each had perturbed its own record, but only if the true "
+        "table stays where it is."
     ),
     template(
-        "Rows are in a random order, so that none can be found by its place. No "
-        "smaller epsilon is claimed for that."
+        "Rows are in a random order, so that none can be found by its place. No smaller epsilon is "
+        "claimed for that."
     ),
     template(
-        "Whatever is computed from the table later costs nothing more: no question "
-        "to it can weaken the guarantee."
+        "Whatever is computed from the table later costs nothing more: no question to it can "
+        "weaken the guarantee."
     ),
 )
 """Who need not be trusted, who must, and what the random order is not claimed for."""
@@ -89,65 +89,48 @@ def records_section(facts: PlanFacts, level: str) -> Section:
         parts += _table(table, number, level)
     parts.append(Heading(say("How to read records and estimates")))
     parts.append(Bullets(tuple(_how_to_read(facts, level)), code=True))
-    return Section("records", say("Records, perturbed one by one"), "Records", tuple(parts))
+    return Section("records", say("Records, perturbed one by one"), say("Records"), tuple(parts))
 
 
 def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
     """Say what rows and estimates are, and how to make more of them; only what applies."""
     columns = [column for table in facts.perturb for column in table.columns]
-    yield (
-        say(
-            "A row of a record-level table is an answer at random, not a fact about "
-            "anybody. What many rows say together is known well: read estimates."
-        )
+    yield say(
+        "A row of a record-level table is an answer at random, not a fact about anybody. What many "
+        "rows say together is known well: read estimates."
     )
-    yield (
-        say(
-            "Estimates are right on average, and an interval holds the figure of these "
-            "records in about {level} of 100 releases. It is about the noise alone: not "
-            "about other people for whom these may stand, nor about what bounds and "
-            "labels do to values.",
-            level=level,
-        )
+    yield say(
+        "Estimates are right on average, and an interval holds the figure of these records in "
+        "about {level} of 100 releases. It is about the noise alone: not about other people for "
+        "whom these may stand, nor about what bounds and labels do to values.",
+        level=level,
     )
     if any(column.labels for column in columns):
-        yield (
-            say(
-                "A share or a number can be negative, or larger than the whole: that is "
-                "noise around a small, or a large, figure. Leave it so before you add "
-                "figures up, for what is cut off biases the sum."
-            )
+        yield say(
+            "A share or a number can be negative, or larger than the whole: that is noise around a "
+            "small, or a large, figure. Leave it so before you add figures up, for what is cut off "
+            "biases the sum."
         )
-        yield (
-            say(
-                "A record that has none of the labels counts as the one that was drawn for "
-                "it, evenly: intervals are about the labels so given."
-            )
+        yield say(
+            "A record that has none of the labels counts as the one that was drawn for it, evenly: "
+            "intervals are about the labels so given."
         )
     if any(column.truth and column.truth.labels_in_answer > 1 for column in columns):
-        yield (
-            say(
-                "An answer of several labels says of each of them a little: the true label "
-                "is among them more often than any other. Never count such an answer as that "
-                "many records."
-            )
+        yield say(
+            "An answer of several labels says of each of them a little: the true label is among "
+            "them more often than any other. Never count such an answer as that many records."
         )
     if any(column.grid for column in columns):
-        yield (
-            say(
-                "A number in a row can lie far outside the bounds. Means and sums of many "
-                "rows are right on average; a median, a maximum or a spread of the rows is "
-                "that of the noise."
-            )
+        yield say(
+            "A number in a row can lie far outside the bounds. Means and sums of many rows are "
+            "right on average; a median, a maximum or a spread of the rows is that of the noise."
         )
     file = next((table.file for table in facts.perturb if table.file is not None), "TABLE")
-    yield (
-        say(
-            "To estimate yourself: `dprelease estimate {file}` makes frequencies, means "
-            "and cross tables from the table and `report.json` beside it, nothing else; "
-            "`--cross A,B` crosses any two columns with labels.",
-            file=file,
-        )
+    yield say(
+        "To estimate yourself: `dprelease estimate {file}` makes frequencies, means and cross "
+        "tables from the table and `report.json` beside it, nothing else; `--cross A,B` crosses "
+        "any two columns with labels.",
+        file=file,
     )
 
 
@@ -155,7 +138,7 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
     """Lay out one table: how it is perturbed, what it is worth, and what it tells."""
     rows = ""
     if table.rows is not None:
-        rows = f"{table.rows:,} {'record' if table.rows == 1 else 'records'}. "
+        rows = counted(table.rows, "{n:,} record. ", "{n:,} records. ")
     yield Heading(table.file or table.name)
     yield Paragraph(rows + " ".join(table.explained))
     yield Table(
@@ -167,10 +150,10 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
     )
     yield Paragraph(
         say(
-            "The expected error is that of one answer, for the true value where it is "
-            "largest: the chance that it is wrong (of several labels, that one picked "
-            "from them is), or how far a number is off on average. Beside it stands the "
-            "least that any mechanism with the same epsilon and delta can have."
+            "The expected error is that of one answer, for the true value where it is largest: the "
+            "chance that it is wrong (of several labels, that one picked from them is), or how far "
+            "a number is off on average. Beside it stands the least that any mechanism with the "
+            "same epsilon and delta can have."
         )
     )
     for column in table.columns:
@@ -225,7 +208,8 @@ def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
     """Lay out means and frequencies with their charts, and cross tables folded up."""
     place = 0
     if estimates.means:
-        head: Row = ("column", "mean", "interval", "sum", "interval")
+        interval = say("interval")
+        head: Row = (say("column"), say("mean"), interval, say("sum"), interval)
         place += 1
         rows = tuple(map(_mean, estimates.means))
         yield Group("", tuple(_first(f"estimates-{number}-{place}", "Means", head, rows)))
@@ -292,7 +276,9 @@ def _figure(values: Sequence[Number], unit: str = "") -> Row:
     places = min(MOST_PLACES, max(0, 1 - wide.adjusted())) if wide > 0 else MOST_PLACES
     unit_of_last = Decimal(1).scaleb(-places)
     texts = [
-        f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}{unit}"
+        number_text(
+            f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}{unit}"
+        )
         for end, rounding in (
             (value, ROUND_HALF_EVEN),
             (lower, ROUND_FLOOR),

@@ -49,18 +49,16 @@ class Choices(Statistic):
     unit_noun = template("records")
     keys = SpecKeys(column=True, chooses=True, mechanisms=BY_CHOICE)
     reading = template(
-        "Beside a name that was chosen, `_noise_moe` is by how much its score may "
-        "fall short of the best one's (of its rank's, if several are named), with "
-        "{level}% certainty; its `_flag` is empty where nothing but the name was "
-        "released."
+        "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short of "
+        "the best one's (of its rank's, if several are named), with {level}% certainty; its "
+        "`_flag` is empty where nothing but the name was released."
     )
     hazard = Hazard(
         1,
         template("names chosen by noisy scores"),
         template(
-            "what is named had a large score or luck: a name close behind may be the "
-            "true first, and a small group's name may be a guess. See how far each may "
-            "fall short"
+            "what is named had a large score or luck: a name close behind may be the true first, "
+            "and a small group's name may be a guess. See how far each may fall short"
         ),
     )
 

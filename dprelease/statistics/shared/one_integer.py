@@ -62,19 +62,21 @@ class Single(Statistic):
     def _described(self, step: Step) -> str:
         meaning = self.meaning(step.query)
         if step.noise.family is NoiseFamily.NONE:
-            return f"{meaning}, exact: no neighbour changes it"
+            return say("{meaning}, exact: no neighbour changes it", meaning=meaning)
         if step.threshold is not None:
-            return (
-                f"{meaning}, with noise; keys where it is below {step.threshold:,} are not shown, "
-                "so that counts near that look larger than they are, and their noise intervals "
-                "are wide"
+            return say(
+                "{meaning}, with noise; keys where it is below {threshold:,} are not shown, so "
+                "that counts near that look larger than they are, and their noise intervals are "
+                "wide",
+                meaning=meaning,
+                threshold=step.threshold,
             )
-        return f"{meaning}, with noise"
+        return say("{meaning}, with noise", meaning=meaning)
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Half-width of the noise on one figure."""
         said = plus_minus(step.unit[0] * noise_halfwidth(step.noise, 1 - interval))
-        return said if step.threshold is None else f"{said}; more near the threshold"
+        return said if step.threshold is None else say("{said}; more near the threshold", said=said)
 
     def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """The figure is its integer, times the unit."""

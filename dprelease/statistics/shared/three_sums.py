@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import (
     Ends,
@@ -81,16 +81,18 @@ class ThreeSums(Statistic):
     what = ""
     keys = SpecKeys(column=True, numeric=True, squares=True)
     error_by_records = True
-    example_records = "values evenly spread"
-    processing = (
-        "Variances and standard deviations are those of the population (divided by the number "
-        "of values), read with the mean and that number from three noisy sums."
+    example_records = template("values evenly spread")
+    processing = template(
+        "Variances and standard deviations are those of the population (divided by the number of "
+        "values), read with the mean and that number from three noisy sums."
     )
     hazard = Hazard(
         2,
-        "spread close to 0",
-        "a variance within its noise of 0 says nothing but that it is small, and its standard "
-        "deviation has the wider interval",
+        template("spread close to 0"),
+        template(
+            "a variance within its noise of 0 says nothing but that it is small, and its standard "
+            "deviation has the wider interval"
+        ),
     )
 
     def figure(self, variance: Estimates) -> Estimates:

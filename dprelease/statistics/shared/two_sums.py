@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
+from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, lanes, on_scale
@@ -122,7 +123,7 @@ def count_columns(
             f"{name}_count",
             "integer",
             counts,
-            f"number of {noun} behind {name}, with noise",
+            say("number of {noun} behind {name}, with noise", noun=say(noun), name=name),
             0,
             name,
         ),
@@ -138,7 +139,11 @@ def half_column(  # noqa: PLR0913, PLR0917 - the parts of a column
         f"{name}_noise_moe",
         kind,
         halves,
-        f"half-width of the {percent(interval)} noise interval of {name}",
+        say(
+            "half-width of the {interval} noise interval of {name}",
+            interval=percent(interval),
+            name=name,
+        ),
         places,
         step.query.name,
     )

@@ -49,7 +49,7 @@ STRUCTURE = [
      "[[perturb]] has no `columns`", "list the columns"),
     ("[ledger]", '[perturb]\nname = "x"\n[ledger]', "E103", 15, 1, "not a list of tables", "two"),
     ("[ledger]", "[[derived]]\nname = 'd'\n[ledger]", "E104", 15, 1, "not available", ""),
-    ("[ledger]", '[report]\nformats = ["pdf"]\n[ledger]', "E105", 16, 12, '"pdf" is no', "md"),
+    ("[ledger]", '[report]\nformats = ["docx"]\n[ledger]', "E105", 16, 12, '"docx" is no', "md"),
     ("[ledger]", '[report]\nformats = ["md","md"]\n[ledger]', "E105", 16, 17, "twice", ""),
     ('path = "staff.csv"', 'path = "staff.csv"\nengine = "reference"', "E105", 8, 10, "engine",
      "duckdb"),

@@ -18,6 +18,7 @@ from dprelease.model import RecordStep, Response
 from dprelease.model.plan_json import exact, law_json
 from dprelease.model.record_tables import LaplaceLaw, StoredTable, SubsetLaw, WindowLaw
 from dprelease.report.facts.json_form import from_json
+from dprelease.report.facts.record_level.columns import column_words
 from dprelease.report.facts.record_level.model import (
     AnswerError,
     Asked,
@@ -33,7 +34,6 @@ from dprelease.report.facts.record_level.model import (
     Truth,
     WindowsResponse,
 )
-from dprelease.report.facts.record_level.wording import column_words
 from dprelease.report.numbers import upward
 
 SIZES = (100, 1_000, 10_000, 100_000)

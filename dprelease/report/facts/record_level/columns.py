@@ -1,0 +1,259 @@
+"""The columns of record-level tables in words: answers, errors, and what delta means of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from dprelease.language import counted, say
+from dprelease.postprocess.number_text import listing
+from dprelease.report.facts.record_level.model import (
+    Labels,
+    LaplaceResponse,
+    NumberGrid,
+    RecordColumn,
+    RecordTable,
+    ResponseWindow,
+    SubsetResponse,
+    Truth,
+    WindowsResponse,
+)
+from dprelease.report.numbers import percent, shortened, upward, written
+
+
+def column_words(column: RecordColumn) -> list[str]:
+    """Explain one column: the answer, what delta means of it, and what stands for no value."""
+    grid, law = column.grid, column.law
+    if column.labels is not None and column.truth is not None:
+        return [*_labels(column, column.labels, column.truth), *_unlabelled(column.labels)]
+    if grid is None:
+        raise ValueError("a column has labels or a grid")
+    chosen = say(", the middle of the bounds, as the spec says nothing of them")
+    value = _rough((grid.null_fill or 0) * Fraction(grid.step))
+    nulls = say(
+        "Nulls count as {value}{chosen}.", value=value, chosen=chosen if column.null_chosen else ""
+    )
+    if isinstance(law, LaplaceResponse):
+        return [*_laplace(column, grid, law), nulls]
+    if isinstance(law, WindowsResponse):
+        return [*_windows(column, grid, law), nulls]
+    raise ValueError("an answer of labels to a number")
+
+
+def answer_of(column: RecordColumn) -> str:
+    """Say what kind of thing an answer is."""
+    if column.labels is None or not isinstance(column.law, SubsetResponse):
+        return say("a number") if isinstance(column.law, LaplaceResponse) else say("a level")
+    size, labels = column.law.size, len(column.labels.labels)
+    return counted(size, "one of {labels:,} labels", "{n} of {labels:,} labels", labels=labels)
+
+
+def error_of(column: RecordColumn, value: float) -> str:
+    """Say an error of an answer: a chance, or a distance."""
+    said = amount(column, value)
+    return (
+        say("wrong in {said}", said=said)
+        if column.error.of == "chance"
+        else say("{said} off", said=said)
+    )
+
+
+def expected_and_floor(column: RecordColumn) -> tuple[str, str]:
+    """Say the expected error of an answer, and the least that one can have."""
+    return error_of(column, column.error.expected), error_of(column, column.error.floor)
+
+
+def amount(column: RecordColumn, value: float) -> str:
+    """Write an error of a column without words, in few digits."""
+    return percent(value) if column.error.of == "chance" else written(float(f"{value:.5g}"))
+
+
+def halfwidth_head(table: RecordTable) -> tuple[str, ...]:
+    """Name the columns of ``halfwidth_rows``."""
+    sizes = [half.records for half in table.columns[0].error.halfwidths]
+    return (say("column"), say("estimate"), *(f"n = {size:,}" for size in sizes))
+
+
+def halfwidth_rows(table: RecordTable) -> Iterator[tuple[str, ...]]:
+    """Say for each column how far estimates are off, by the number of records."""
+    for column in table.columns:
+        is_share = column.error.of == "chance"
+        write = percent if is_share else written
+        halves = [shortened(half.halfwidth, 3) for half in column.error.halfwidths]
+        estimate = say("share of a label") if is_share else say("mean")
+        yield column.name, estimate, *(f"± {write(half)}" for half in halves)
+
+
+def _labels(column: RecordColumn, domain: Labels, truth: Truth) -> Iterator[str]:
+    labels = domain.labels
+    own, other = percent(truth.own), percent(truth.given_other)
+    size, delta = truth.labels_in_answer, Fraction(column.delta_exact)
+    if len(labels) == 1:
+        yield say("There is one label, so that every answer is that one and tells nothing.")
+        return
+    if size == 1:
+        yield say(
+            "Randomised response among {labels:,} labels (Warner 1965; Kairouz, Oh and Viswanath "
+            "2016): an answer is the true label with a chance of {own}, and each other one with a "
+            "chance of {other}.",
+            labels=len(labels),
+            own=own,
+            other=other,
+        )
+        if delta:
+            yield say(
+                "What delta means here: with a chance of at most {delta} the answer is the true "
+                "label outright, and else what it would be with a delta of 0.",
+                delta=_upto(delta),
+            )
+        return
+    between = domain.separator
+    form = (
+        say('in the order of the spec with "{between}" between them', between=between)
+        if between is not None
+        else say("written as their numbers, counted from 1 in the order of the spec")
+    )
+    yield say(
+        "Subset selection (Ye and Barg 2018): an answer is a set of {size} of the {labels:,} "
+        "labels, {form}. The true label is among them with a chance of {own}, any given other one "
+        "with a chance of {other}. The record has at most one of them: the set is no list of what "
+        "is true of it.",
+        size=size,
+        labels=len(labels),
+        form=form,
+        own=own,
+        other=other,
+    )
+    if delta:
+        within = min(Fraction(1), delta * (len(labels) - 1) / (len(labels) - size))
+        yield say(
+            "What delta means here: with a chance of at most {within} the true label is in the set "
+            "for certain, and else with the chance that it would have with a delta of 0.",
+            within=_upto(within),
+        )
+
+
+def _laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceResponse) -> Iterator[str]:
+    step, scale = Fraction(grid.step), Fraction(law.scale)
+    yield say(
+        "Discrete Laplace noise of scale {scale} on the record's number, which is rounded to a "
+        "multiple of {step} and held within {grid} first. The answer isn't held there: it may lie "
+        "far outside.",
+        scale=_rough(scale * step),
+        step=_rough(step),
+        grid=_bounds(grid),
+    )
+    classical = column.error.classical_scale
+    if classical is not None:
+        yield say(
+            "The classical bound, the distance of the bounds over epsilon - ln(1 - delta), would "
+            "take a scale of {classical}.",
+            classical=written(shortened(classical, 6)),
+        )
+    yield from _no_outright(column, (grid.upper - grid.lower) / scale)
+
+
+def _windows(column: RecordColumn, grid: NumberGrid, law: WindowsResponse) -> Iterator[str]:
+    windows = law.windows
+    levels, *others = map(_window, windows)
+    if others:
+        share = percent(float(Fraction(law.share)))
+        levels = say(
+            "with a chance of {share} {levels}; else {others}",
+            share=share,
+            levels=levels,
+            others=others[0],
+        )
+    ratio = max(Fraction(window.ratio) for window in windows)
+    # an upper bound of the natural logarithm
+    pure = math.log(ratio.numerator) - math.log(ratio.denominator) + 1e-9
+    yield (
+        say(
+            "Piecewise response (Duchi, Jordan and Wainwright 2018; Wang et al. 2019): an answer "
+            "is "
+        )
+        + levels
+        + say(
+            ". The record's number is held within {grid} and picks which levels are the likelier "
+            "ones, so that the answer is right on average. Answers lie between {windows}.",
+            grid=_bounds(grid),
+            windows=_ends(windows, grid),
+        )
+    )
+    yield from _no_outright(column, pure)
+
+
+def _window(window: ResponseWindow) -> str:
+    ratio = _rough(Fraction(window.ratio))
+    return counted(
+        window.width,
+        "one of {levels} levels, of which one is {ratio} times as likely as the others",
+        "one of {levels} levels, of which {n} neighbours are {ratio} times as likely as the others",
+        levels=window.levels,
+        ratio=ratio,
+    )
+
+
+def _ends(windows: Sequence[ResponseWindow], grid: NumberGrid) -> str:
+    """What the outermost levels stand for."""
+    step = Fraction(grid.step)
+    middle = Fraction(grid.lower + grid.upper, 2)
+    reach = max(
+        (window.levels - 1) * Fraction(window.gap) * (grid.upper - grid.lower) / 4
+        for window in windows
+    )
+    return say(
+        "{middle} and {middle_2}",
+        middle=_rough((middle - reach) * step),
+        middle_2=_rough((middle + reach) * step),
+    )
+
+
+def _no_outright(column: RecordColumn, pure: Fraction | float) -> Iterator[str]:
+    """What delta means of noise that never shows a number: ``pure`` is the epsilon without it."""
+    delta, epsilon = Fraction(column.delta_exact), Fraction(column.epsilon_exact)
+    if not delta or pure <= epsilon:
+        return
+    yield say(
+        "What delta means here: no answer shows the number outright. But some answers are likelier "
+        "from one number than from another by more than the factor e^{epsilon} that epsilon "
+        "allows, up to e^{pure}: what their chance has beyond that factor comes to at most "
+        "{delta}.",
+        epsilon=_upto(epsilon),
+        pure=_upto(Fraction(pure)),
+        delta=_upto(delta),
+    )
+
+
+def _unlabelled(labels: Labels) -> Iterator[str]:
+    """Say what stands for a record without a label."""
+    without = []
+    if labels.other is None and labels.type != "boolean":
+        without.append(say("values outside the bins") if labels.bins else say("undeclared values"))
+    if labels.null_label is None:
+        without += [say("nulls"), say("unreadable values")]
+    if without and len(labels.labels) > 1:
+        said = listing(without)
+        yield say(
+            "{upper}{said} are answered as if they had one of the labels, each with the same "
+            "chance; estimates count them so, spread evenly over all labels.",
+            upper=said[0].upper(),
+            said=said[1:],
+        )
+
+
+def _bounds(grid: NumberGrid) -> str:
+    step = Fraction(grid.step)
+    return say(
+        "{lower} to {upper}", lower=_rough(grid.lower * step), upper=_rough(grid.upper * step)
+    )
+
+
+def _rough(value: Fraction) -> str:
+    """Write a number in at most six digits."""
+    return written(float(f"{float(value):.6g}"))
+
+
+def _upto(value: Fraction) -> str:
+    return written(shortened(upward(value), 4))

@@ -1,0 +1,84 @@
+"""The catalogues hold every sentence of a report, with the same values; and none but these."""
+
+import ast
+from collections.abc import Iterator
+from string import Formatter
+
+import pytest
+from product_source import FILES, PACKAGE, name_of, nodes, parsed, source_of
+
+from dprelease.language import ENGLISH, LANGUAGES, catalogue
+
+OTHERS = [language for language in LANGUAGES if language != ENGLISH]
+SPEAKING = {"say": slice(0, 1), "template": slice(0, 1), "counted": slice(1, 3)}
+OWN = ("cli", "spec", "diff", "ledger", "language")  # they speak English, or define what speaks
+"""Folders with functions of their own by these names."""
+
+
+def spoken_files() -> Iterator[tuple[str, ast.AST]]:
+    for file in FILES:
+        if file.relative_to(PACKAGE).parts[0] not in OWN:
+            yield name_of(file), parsed(source_of(file))
+
+
+def said(tree: ast.AST) -> Iterator[ast.expr]:
+    """What is given to ``say``, ``counted`` and ``template`` as a sentence."""
+    for node in nodes(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield from node.args[SPEAKING.get(node.func.id, slice(0, 0))]
+
+
+def templates(tree: ast.AST) -> Iterator[str]:
+    for sentence in said(tree):
+        if isinstance(sentence, ast.Constant) and isinstance(sentence.value, str):
+            yield sentence.value
+
+
+def made_up(tree: ast.AST) -> Iterator[str]:
+    """Sentences that are neither literal nor named: no catalogue could hold them."""
+    for sentence in said(tree):
+        if not isinstance(sentence, ast.Constant | ast.Name | ast.Attribute | ast.Subscript):
+            yield f"{sentence.lineno}: {ast.unparse(sentence)}"
+
+
+def values_of(template: str) -> set[str | None]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+
+
+@pytest.fixture(scope="module")
+def sentences() -> set[str]:
+    return {sentence for _, tree in spoken_files() for sentence in templates(tree)}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_sentence_is_translated_and_no_other(language: str, sentences: set[str]) -> None:
+    entries = catalogue(language)
+    assert sentences - entries.keys() == set(), "not translated"
+    assert entries.keys() - sentences == set(), "said nowhere"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_translation_has_the_values_of_its_sentence(language: str) -> None:
+    for english, other in catalogue(language).items():
+        assert values_of(english) == values_of(other), english
+        ends = [
+            (text[:1] == " ", text[-1:] == " ") for text in (english, other.replace("\u202f", " "))
+        ]
+        assert ends[0][1] == ends[1][1], english
+        assert other.strip(), english
+
+
+def test_sentences_are_literal() -> None:
+    assert [f"{file}:{each}" for file, tree in spoken_files() for each in made_up(tree)] == []
+
+
+@pytest.mark.parametrize(
+    "source", ['say(f"{n} rows")', 'say("a " + b)', 'counted(n, one(), "rows")']
+)
+def test_a_sentence_that_is_made_up_is_seen(source: str) -> None:
+    assert list(made_up(parsed(source)))
+
+
+def test_the_search_sees_sentences() -> None:
+    source = 'say("a {b}", b=1)\ncounted(n, "{n} row", "{n} rows")\nWORD = template("word")'
+    assert set(templates(parsed(source))) == {"a {b}", "{n} row", "{n} rows", "word"}

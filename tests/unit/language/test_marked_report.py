@@ -1,0 +1,132 @@
+"""Reports in a language whose every letter is marked: a word that is not marked is not said.
+
+What stands unmarked otherwise are names of the spec, words of programs, and what is listed here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import dprelease
+from dprelease import language
+from dprelease.report.rerender import rendered_again
+
+ROOT = Path(__file__).parents[3]
+SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
+WIDE = str.maketrans({chr(code): chr(code + 0xFEE0) for code in (*range(65, 91), *range(97, 123))})
+OWN = re.compile(r"`[^`]*`|\w*[_.]\w+|[A-Za-z]+")
+"""What of a sentence is no word: names of files, columns and commands."""
+
+ENGLISH = re.compile(
+    # why a sensitivity is what it is: the planner says it, whose words are part of a plan
+    r"changes|one unit moves integers|one value of one cell|has at most|rows in all cells"
+    r"|is in one cell|is in at most|numerator, times|leaves|counts once|for each candidate"
+    r"|rows in (one|at most)|mixed along|in squares|or more$"
+    # warnings of a plan, which are messages
+    r"|of the total epsilon|is not used"
+    # behind a value that stands in a command
+    r"|^means and cross tables from"
+)
+
+
+class Marked(dict[str, str]):
+    def get(self, key: str, default: object = None) -> str:  # type: ignore[override]
+        return marked(key)
+
+
+def marked(template: str) -> str:
+    """A sentence of which each letter is a wide one."""
+    parts = []
+    for text, name, spec, conversion in Formatter().parse(template):
+        wide = OWN.sub(lambda m: m[0].translate(WIDE) if m[0].isalpha() else m[0], text)
+        parts.append(wide.replace("{", "{{").replace("}", "}}"))
+        if name is not None:
+            ends = f"!{conversion}" if conversion else "", f":{spec}" if spec else ""
+            parts.append(f"{{{name}{''.join(ends)}}}")
+    return "".join(parts)
+
+
+def unmarked(page: str, known: set[str]) -> list[str]:
+    """Runs of three words or more that are not marked, and not in the spec."""
+    page = re.sub(r"<(style|script).*?</\1>", " ", page, flags=re.DOTALL)
+    lines = unescape(re.sub(r"<[^>]*>", "\n", page)).splitlines()
+    runs = [run for line in lines for run in re.findall(r"[A-Za-z']+(?: [A-Za-z']+){2,}", line)]
+    return [
+        run for run in runs
+        if not ENGLISH.search(run)
+        and not all(any(name.startswith(word) for name in known) for word in run.split())
+    ]  # fmt: skip
+
+
+def release_in(name, spoken, folder, entropy):
+    release = dprelease.load(ROOT / "release_specs" / f"{name}.toml")
+    release = replace(release, report_language=spoken)
+    return dprelease.run(
+        release, ledger=folder / "ledger.sqlite", output=folder / "out", entropy=type(entropy)(name)
+    )
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("name", SPECS)
+def test_no_english_sentence_is_left(name, tmp_path, monkeypatch, entropy):
+    monkeypatch.setattr(language, "catalogue", lambda _: Marked())
+    release_in(name, "de", tmp_path, entropy)
+    known = set(re.findall(r"[A-Za-z']+", (ROOT / "release_specs" / f"{name}.toml").read_text()))
+    known |= {"estimate", "json", "report", "x"}
+    for file in ("report.html", "report.md"):
+        assert unmarked((tmp_path / "out" / file).read_text(), known) == [], file
+
+
+def test_an_english_sentence_would_be_seen():
+    assert unmarked("<p>Each figure holds noise.</p>", {"noise"}) == ["Each figure holds noise"]
+    assert unmarked(f"<p>{marked('Each figure holds noise.')}</p>", set()) == []
+
+
+@pytest.mark.parametrize(("spoken", "word"), [("de", "Rauschen"), ("fr", "bruit")])
+def test_a_report_keeps_its_language_and_its_figures(spoken, word, tmp_path, entropy):
+    english = release_in("best_price", "en", tmp_path / "en", entropy)
+    other = release_in("best_price", spoken, tmp_path / spoken, entropy)
+    for one, two in zip(english.output_tables, other.output_tables, strict=True):
+        assert [column.values for column in one.columns] == [c.values for c in two.columns]
+    out = tmp_path / spoken / "out"
+    page = (out / "report.html").read_text()
+    assert f'lang="{spoken}"' in page
+    assert word in page
+    assert rendered_again(str(out), "html").decode() == page
+    facts = json.loads((out / "report.json").read_text())
+    assert facts["language"] == spoken
+    assert {row["status"] for row in facts["hazards"]} <= {
+        "checked", "stated", "not checked", "attention"
+    }  # fmt: skip
+    assert [query["statistic"] for query in facts["queries"]] == [
+        query["statistic"] for query in english.report["queries"]
+    ]
+
+
+@pytest.mark.parametrize(("spoken", "figure"), [("de", "4.221"), ("fr", "4\u202f221")])
+def test_figures_have_the_separators_of_the_language(spoken, figure, tmp_path, entropy):
+    result = release_in("clinic_visits", spoken, tmp_path, entropy)
+    (numbers,) = (
+        column.values
+        for table in result.output_tables
+        for column in table.columns
+        if column.name == "visits_by_age"
+    )
+    page = unescape((tmp_path / "out" / "report.html").read_text())
+    for number in numbers:
+        if number >= 1000:
+            assert f">{number:,}".replace(",", figure[1]) in page
+            assert f">{number:,}<" not in page
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path):
+    for name in ("en", "de", "fr"):
+        (tmp_path / name).mkdir()
