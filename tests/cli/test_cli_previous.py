@@ -93,7 +93,7 @@ def test_what_is_defined_otherwise_is_not_called_a_change_of_the_data(cli, folde
     changes = changes_of(folder)
     assert changes["redefined"] == ["mean_days"]
     assert {row["column"] for row in changes["figures"]} == {"visits"}
-    assert "- mean\\_days is defined otherwise" in (folder / "out-2" / "report.md").read_text()
+    assert "- mean_days is defined otherwise" in (folder / "out-2" / "report.md").read_text()
 
 
 @pytest.mark.usefixtures("released")

@@ -124,8 +124,8 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
                 for place, value in enumerate(key.values):
                     group = title_with_unit(key), key_text(key, value)
                     weak = sum(flags[place] in _WEAK for flags in judged)
-                    known = cells.setdefault(group, [0, 0])
-                    known[:] = known[0] + weak, known[1] + len(judged)
+                    totals = cells.setdefault(group, [0, 0])
+                    totals[:] = totals[0] + weak, totals[1] + len(judged)
     ordered = sorted(cells.items(), key=lambda group: -group[1][0] / group[1][1])
     if not any(weak for _, (weak, _) in ordered):
         return
