@@ -168,11 +168,7 @@ def _laid_out(
             file=file,
         )
         notes.append(Paragraph(more, "small"))
-    with_notes = Group("", (shown, *notes))
-    if len(charts) == 1 and len(shown.head) <= 3 and _is_narrow(charts[0]):
-        yield Group("beside", (with_notes, charts[0]))
-        return
-    yield with_notes
+    yield Group("", (shown, *notes))
     drawn = tuple(chart for chart in charts if _is_narrow(chart))
     if drawn:
         yield Group("charts", drawn)
