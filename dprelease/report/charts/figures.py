@@ -82,7 +82,7 @@ class Figure(NamedTuple):
         values = list(zip(*map(_floats, self.columns), strict=True))
         flags = self.beside.get("_flag")
         marks = flags.values if flags else [None] * len(values)
-        hollow = [flag not in {None, "ok"} for flag in marks]
+        hollow = [flag not in {None, "ok", "bounded"} for flag in marks]
         if len(self.columns) > 1:
             return [
                 Estimate(label, None, None, flagged, tuple(v for v in row if v is not None))
