@@ -67,6 +67,34 @@ def _rank_flags(table: OutputTable, query: Query, plan: Plan) -> dict[str, Outpu
     return made
 
 
+def within_ends(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
+    """Move figures that noise made impossible, such as a ratio below 0, to the nearest end.
+
+    The true figure is no further from there, so that the half-width holds. They are unreliable.
+    """
+    return tuple(_within_ends(table) for table in tables)
+
+
+def _within_ends(table: OutputTable) -> OutputTable:
+    columns = {column.name: column for column in table.columns}
+    for name, column in list(columns.items()):
+        low, high = (columns.get(f"{name}{end}") for end in ("_low", "_high"))
+        if low is None or high is None:
+            continue
+        values = [
+            min(max(value, least), most)
+            if isinstance(value, int) and isinstance(least, int) and isinstance(most, int)
+            else value
+            for value, least, most in zip(column.values, low.values, high.values, strict=True)
+        ]
+        columns[name] = replace(column, values=values)
+        if (flag := columns.get(f"{name}{FLAG}")) is not None:
+            pairs = zip(flag.values, column.values, values, strict=True)
+            flags = [said if old == new else UNRELIABLE for said, old, new in pairs]
+            columns[flag.name] = replace(flag, values=flags)
+    return replace(table, columns=tuple(columns.values()))
+
+
 def with_bounded(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Mark what the limits on a unit's rows can cut, and leave out flags that would be empty."""
     return _changed(tables, plan, lambda table, query: _bounded(table, query, plan))

@@ -128,11 +128,17 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
         yield Described(path.stem, title, file, resource["format"], fields, digest, records)
 
 
+_MOST_DECIMALS = 12
+
+
 def _words(field: dict[str, Any]) -> ColumnNames:
     labels = {str(key): str(label) for key, label in field.get("labels", {}).items()}
     title, unit = (str(field[name]) if name in field else None for name in ("title", "unit"))
     bins = ColumnType(field["bins"]) if "bins" in field else None
-    return ColumnNames(title, unit, labels=labels, bins=bins)
+    decimals = field.get("decimals")
+    if not (decimals is None or (isinstance(decimals, int) and 0 <= decimals <= _MOST_DECIMALS)):
+        raise ValueError("decimals that no run gives to a figure")
+    return ColumnNames(title, unit, decimals, labels, bins)
 
 
 MOE, RANKS, FLAG, LOW, HIGH = "_noise_moe", "_rank_moe", "_flag", "_low", "_high"

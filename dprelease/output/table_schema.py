@@ -56,6 +56,7 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
         **_type(column),
         **texts(title=words.title, unit=words.unit, description=description),
         **texts(bins=column.names.bins),
+        **({} if words.decimals is None else {"decimals": words.decimals}),
         **_labels(column),
     }
 

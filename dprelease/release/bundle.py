@@ -13,7 +13,7 @@ from itertools import chain, repeat
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dprelease.finishing.flags import with_bounded, with_rank_flags
+from dprelease.finishing.flags import with_bounded, with_rank_flags, within_ends
 from dprelease.finishing.tables import finished, noisy_figures
 from dprelease.language import say, speaking
 from dprelease.ledger.entries import Run
@@ -216,7 +216,7 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
 ) -> Publication:
     release = plan.release
     noisy, first = tuple(tables_of(plan, sealed.noisy)), sealed.layout == 1
-    flagged = noisy if first else with_rank_flags(noisy, plan)
+    flagged = noisy if first else with_rank_flags(within_ends(noisy), plan)
     finish = finished(flagged, noisy_figures(plan, plan.reads))
     tables = (in_first_layout if first else with_bounded)(finish.tables, plan)
     written = [write_table(table, release.output.format) for table in tables]
@@ -275,6 +275,7 @@ def _flags(tables: Sequence[OutputTable]) -> Counter[str]:
         for column in table.columns
         if column.query is not None and column.name.endswith("_flag")
         for flag in column.values
+        if flag is not None  # not judged
     )
 
 

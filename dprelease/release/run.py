@@ -110,6 +110,11 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         engine_name = release.data.engine
         engine = get(engine_name) if spark is None else in_session(engine_name, spark)
         name = current_run(release, runs, new_noise=new_noise)
+        if previous is not None:
+            # Imported here for start-up: most specs name none.
+            from dprelease.report.previous import check_other_run
+
+            check_other_run(release, previous, name)
         if name in runs:
             drawn = partial(is_of, payload=book.sealed(name))
             certified = plan_as_charged(certified, runs[name].loss, drawn)

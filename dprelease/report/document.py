@@ -118,9 +118,8 @@ class Details(NamedTuple):
 class Group(NamedTuple):
     """Parts that belong together, and how they are laid out where there is room.
 
-    "pair" side by side, "stack" one below the other, "charts" over the whole width, "beside" a
-    narrow table and its chart, "told" a table of estimates and its chart; "" no other way than
-    alone.
+    "pair" side by side, "stack" one below the other, "charts" over the whole width, "told" a
+    table of estimates and its chart; "" no other way than alone.
     """
 
     layout: str

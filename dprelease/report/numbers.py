@@ -55,7 +55,7 @@ def headline(value: int | float) -> str:
 
 def belief_text(share: float) -> str:
     """Write a belief in percent, with all its digits: it was rounded outward before."""
-    return f"{(Decimal(str(share)) * 100).normalize():f}%"
+    return say("{share}%", share=number_text(f"{(Decimal(str(share)) * 100).normalize():f}"))
 
 
 def loss_text(value: Fraction) -> str:

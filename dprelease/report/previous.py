@@ -45,6 +45,16 @@ def previous_release(release: Release, named: str) -> PreviousRelease:
     return PreviousRelease(facts, published)
 
 
+def check_other_run(release: Release, previous: PreviousRelease, run_id: str) -> None:
+    """Raise Failure (exit 2) where the previous release is the run itself, with the same noise."""
+    if previous.facts.provenance.run_id == run_id:
+        raise _refused(
+            release,
+            "the previous release is this run itself: its noise is the same",
+            "name the release before this one",
+        )
+
+
 def _refused(release: Release, message: str, hint: str) -> Failure:
     place = release.place("release.previous")
     return Failure(ExitCode.SPEC, Complaint("E850", message, hint, place, "release.previous"))

@@ -159,7 +159,7 @@ class SharedSums:
         return tuple(range(3 if self.squared else 2))
 
 
-OF_PARTS = (
+OF_PARTS = template(
     "Shares and ratios are read from two noisy figures; a record of which a condition is null does "
     "not fulfil it."
 )

@@ -60,7 +60,7 @@ class Density(Statistic):
     )
     hazard = Hazard(
         7,
-        "densities",
+        template("densities"),
         template(
             "noise intervals say how far noise moves the smooth curve, not how far that is from "
             "the values themselves: peaks are lower and wider by the bandwidth; and all points of "

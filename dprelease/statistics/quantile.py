@@ -49,7 +49,7 @@ class Quantile(Statistic):
     )
     hazard = Hazard(
         4,
-        "quantiles",
+        template("quantiles"),
         template(
             "exact in ranks, not in values: where values are few and far apart, or a group is no "
             "larger than the rank error, a figure can be anywhere between the bounds"

@@ -143,3 +143,15 @@ def test_suppressed_changed_and_other_figures(cli, folder):
     assert cli("combine", "out", "commonest").err.startswith("E842")
     changed = cli("combine", "out", "sum(visits)")
     assert "as they were released, before changes after the noise: visits" in changed.out
+
+
+def test_figures_may_have_the_names_of_functions(cli, folder):
+    with_queries(
+        folder, [f'name = "{n}"\nstatistic = "count"\nby = ["region"]' for n in ("sum", "mean")]
+    )
+    assert cli("run", "small.toml", "-q").code == 0
+    rows = figures(folder)
+    value = json.loads(cli("combine", "--json", "out", "sum(sum) - mean[region=north]").out)[
+        "value"
+    ]
+    assert value == sum(int(row["sum"]) for row in rows) - int(rows[0]["mean"])

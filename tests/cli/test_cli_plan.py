@@ -86,6 +86,21 @@ CAPS = ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndelta_cap = 1e-6")
 PLACES = ("[columns.days]", '[columns.place_of_birth]\ntype = "string"\n\n[columns.days]')
 
 
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_a_long_name_is_broken_between_its_words_on_a_terminal(terminal, spec, columns):
+    long = "visits_to_any_clinic_in_the_whole_of_the_country_in_this_year"
+    spec(('name = "visits"', f'name = "{long}"'))
+    code, shown = terminal("plan", "small.toml", COLUMNS=columns, NO_COLOR="1")
+    assert code == 0
+    lines = shown.partition("What is published")[2].splitlines()
+    assert max(map(len, lines)) <= int(columns)
+    names = [line.split("  ")[0] for line in map(str.lstrip, lines)]
+    broken = [name for name in names if name and name in long]
+    assert "".join(broken) == long * 3  # in each of three tables
+    assert len(broken) > 3
+    assert all(name.endswith(("_", "year")) for name in broken)
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_people_choices_quantiles_and_private_keys(terminal, spec, columns):

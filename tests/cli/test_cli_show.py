@@ -1,6 +1,7 @@
 """``dprelease show``: the released tables, and nothing but them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -260,3 +261,18 @@ def test_words_stand_for_names_and_keys_and_json_keeps_these(cli, spec):
     (by_region, *_) = json.loads(cli("show", "--json", "out").out)["tables"]
     assert by_region["columns"][0]["name"] == "region"
     assert by_region["values"][0][0] == "north"
+
+
+@pytest.mark.parametrize("decimals", [0, 2])
+def test_figures_have_the_decimals_that_the_spec_states_as_in_the_report(
+    cli, spec, folder, decimals
+):
+    name = 'name = "mean_days"'
+    spec((name, f"{name}\ndecimals = {decimals}"), name="small.toml")
+    assert cli("run", "-q", "small.toml").code == 0
+    report = (folder / "out" / "report.md").read_text(encoding="utf-8")
+    (north,) = re.findall(r"^\| north \| [^|]+ \| ([^|(]+?) [|(]", report, re.MULTILINE)
+    assert re.fullmatch(
+        r"[0-9]+" + (rf"\.[0-9]{{{decimals}}}" if decimals else ""), north.split()[0]
+    )
+    assert f" {north} " in cli("show", "out").out

@@ -52,6 +52,7 @@ DESCRIPTORS = {
     "half a character": lambda found: found[0].update(path="\ud800.csv"),
     "colours": lambda found: found[0].update(path="\x1b[31mred.csv"),
     "a text for labels": lambda found: found[0]["schema"]["fields"][0].update(labels="a"),
+    "many decimals": lambda found: found[0]["schema"]["fields"][0].update(decimals=99),
     "bins of no type": lambda found: found[0]["schema"]["fields"][0].update(bins="[0, 1)"),
     "a text for a column": lambda found: found[0]["schema"].update(fields=["a"]),
 }

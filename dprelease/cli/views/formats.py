@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from dprelease.cli.console import in_colour, width_of
+from dprelease.cli.console import columns_of, in_colour, width_of
 from dprelease.errors import Complaint, Place
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def counted(number: int, noun: str) -> str:
 
 
 PIPED_WIDTH = 1_000
+NAMES = 0.42  # of the width of a terminal, so that the numbers beside them have room
 NARROWEST = 60  # below it a table is more readable broken by the terminal than folded
 
 
@@ -77,6 +78,21 @@ def new_table(title: str, texts: Iterable[str] = (), numbers: Iterable[str] = ()
     for heading in numbers:
         table.add_column(heading, justify="right", overflow="fold")
     return table
+
+
+def name_lines(name: str, indent: str = "") -> str:
+    """Break a long name after an underscore or blank, where a terminal would break it anywhere."""
+    width = width_of(sys.stdout)
+    if width is None:
+        return f"{indent}{name}"
+    from re import findall
+
+    lines = [indent]
+    for part in findall(r"[^_ ]*[_ ]+|[^_ ]+", name):
+        if lines[-1] != indent and columns_of(lines[-1] + part.rstrip()) > width * NAMES:
+            lines.append(indent)
+        lines[-1] += part
+    return "\n".join(line.rstrip(" ") for line in lines)
 
 
 def rendered(tables: Sequence[tuple[Table, str]]) -> str:

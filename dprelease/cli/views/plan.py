@@ -13,7 +13,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from dprelease.cli.console import answer, folded
-from dprelease.cli.views.formats import counted, new_table, rendered, rounded_up
+from dprelease.cli.views.formats import counted, name_lines, new_table, rendered, rounded_up
 from dprelease.cli.views.ledger import added_up, ledger_lines
 from dprelease.model.queries import column_name
 from dprelease.report.facts.json_form import from_json
@@ -94,7 +94,7 @@ def _what(steps: Sequence[Facts]) -> Table:
         table.add_row(name, "private keys" if cells is None else counted(cells, "cell"), "")
         rows = [(column_name(step["name"]), (_statistic(step), _error(step))) for step in members]
         for names, cells in _folded_rows(rows):
-            table.add_row(f"  {names}", *cells)
+            table.add_row(name_lines(names, "  "), *cells)
     return table
 
 
@@ -126,7 +126,7 @@ def _how(steps: Sequence[Facts]) -> Table:
         noise = step["mechanism"], _sensitivity(step), rounded_up(step["scale"])
         rows.append((step["name"], (*noise, *(_loss(step, loss) for loss in losses))))
     for names, cells in _folded_rows(rows):
-        table.add_row(names, *cells)
+        table.add_row(name_lines(names), *cells)
     return table
 
 
@@ -141,7 +141,7 @@ def _together(strategies: Sequence[Facts]) -> Table:
     table = new_table("Planned together", ("query",), numbers)
     for query in (query for strategy in strategies for query in strategy["queries"]):
         sizes = query["deviation"], query["alone"]
-        table.add_row(query["name"], *map(rounded_up, sizes), f"{saved(*sizes)}%")
+        table.add_row(name_lines(query["name"]), *map(rounded_up, sizes), f"{saved(*sizes)}%")
     return table
 
 
@@ -167,7 +167,7 @@ def _what_if(
         )
         rows.append((name, tuple(cells)))
     for names, errors in (*_folded_rows(rows), *_record_errors(options, perturbs)):
-        table.add_row(names, *errors)
+        table.add_row(name_lines(names), *errors)
     return table
 
 

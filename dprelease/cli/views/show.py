@@ -102,6 +102,9 @@ def _column(
     decimals = max((half.decimals for half in halves if half is not None), default=0)
     scaled = [half.value * 10 ** (decimals - half.decimals) for half in halves if half is not None]
     places = places_beside(scaled, decimals) if any(scaled) else None
+    if (stated := field.words.decimals) is not None and _is_number(field):
+        own = [number.decimals for row in rows if (number := _scaled(row[figure.value]))]
+        places = min(stated, max(own, default=0))
     texts = [_cell(fields, figure, row, most, places) for row in rows]
     if figure.flag is not None:
         marks = [flags.get(row[figure.flag] or "", " ") for row in rows]

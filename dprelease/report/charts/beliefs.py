@@ -15,7 +15,7 @@ from dprelease.report.numbers import headline, percent
 
 STEP, REACH = 0.25, 6.0
 """Points lie so far apart in log odds, and so far out from where a belief is one half."""
-LEGEND = 50  # letters in a line
+LEGEND = 42  # letters in a line, which fit at the size of letters on a phone too
 SIDE = 10.4  # from one person to the next
 STYLES = ("band-1", "band-2")
 

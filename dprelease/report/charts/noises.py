@@ -317,4 +317,4 @@ def _fall(
 
 def _percent(share: float) -> str:
     """Write a share of error in percent, rounded up, but for the dust of floats."""
-    return f"{written(shortened(float(f'{share * 100:.12g}'), 2))}%"
+    return say("{share}%", share=written(shortened(float(f"{share * 100:.12g}"), 2)))

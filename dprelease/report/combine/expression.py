@@ -154,6 +154,15 @@ class _Reader:
             inner = self._sum()
             self._expect(")")
             return inner
+        function = _FUNCTION.match(self._text, self._place)
+        if function:  # also where a figure has the same name: none stands before a parenthesis
+            self._place = function.end()
+            name = self._known(self._names)
+            if name is None:
+                raise self._unknown()
+            figures, places = self._figures(name)
+            self._expect(")")
+            return self._together(function["name"], figures, places)
         name = self._known(self._names)
         if name is not None:
             return self._alone(*self._figures(name))
@@ -163,15 +172,6 @@ class _Reader:
                 raise self._unreadable(f"a number has more than {MOST_DIGITS} digits")
             self._place = token.end()
             return Sum(Fraction(token["number"]))
-        if token and token["name"] in {"sum", "mean"} and token["name"] is not None:
-            self._place = token.end()
-            self._expect("(")
-            name = self._known(self._names)
-            if name is None:
-                raise self._unknown()
-            figures, places = self._figures(name)
-            self._expect(")")
-            return self._together(token["name"], figures, places)
         if token and token["name"]:
             raise self._unknown()
         raise self._unreadable("a number or the name of a column is expected")
@@ -315,6 +315,7 @@ class _Reader:
         return refusal("E842", what, hint)
 
 
+_FUNCTION = re.compile(r"\s*(?P<name>sum|mean)\s*\(")
 _WORD = re.compile(r"\w")
 
 

@@ -16,7 +16,7 @@ from dprelease.model import OutputTable
 from dprelease.report.combine.figures import Figures, Published
 from dprelease.report.combine.intervals import Interval, half_of, mean_interval, rounding_of
 from dprelease.report.combine.wording import interval_text
-from dprelease.report.facts.model import Changed, Changes, FigureChange, ReportFacts
+from dprelease.report.facts.model import Changed, Changes, FigureChange, Query, ReportFacts
 from dprelease.report.numbers import shortened, written
 
 MOST_FIGURES = 100
@@ -43,13 +43,19 @@ def changes_of(previous: PreviousRelease, facts: ReportFacts, published: Publish
     """State what changed, of two published releases alone."""
     before, now = ({t.name for t in report.tables} for report in (previous.facts, facts))
     alpha = 1 - Fraction(facts.provenance.interval)
-    compared = list(_figures(previous.published, published, alpha))
+    redefined = dict(_redefined(previous.facts, facts))
+    compared = [
+        change
+        for figures, change in _figures(previous.published, published, alpha)
+        if redefined.get(figures.query.name, True)
+    ]
     return Changes(
         run_id=previous.facts.provenance.run_id,
         released_at=previous.facts.provenance.released_at,
         guarantee=tuple(_guarantee(previous.facts, facts)),
         new_tables=tuple(sorted(now - before)),
         missing_tables=tuple(sorted(before - now)),
+        redefined=tuple(redefined),
         noise=tuple(_noise(previous.facts, facts)),
         compared=len(compared),
         real=sum(change.real for change in compared),
@@ -78,6 +84,33 @@ def _guarantee_of(facts: ReportFacts) -> dict[str, object]:
     }
 
 
+def _redefined(previous: ReportFacts, facts: ReportFacts) -> Iterator[tuple[str, bool]]:
+    """Name the queries that no longer ask what they asked, and whether but the condition moved.
+
+    Other conditions are compared, such as one year with another.
+    """
+    before = {query.name: (query, _definition(query, previous)) for query in previous.queries}
+    for query in facts.queries:
+        now = _definition(query, facts)
+        old, earlier = before.get(query.name, (query, now))
+        if (old.where, earlier) != (query.where, now):
+            yield query.name, earlier == now
+
+
+def _definition(query: Query, facts: ReportFacts) -> object:
+    """State what a query asks of the data: bounds of columns and limits of a unit included."""
+    parts = query.numerator, query.denominator_part
+    named = {query.column, *(part.column for part in parts if part is not None), *query.by}
+    columns = tuple(
+        (column.name, column.lower, column.upper, column.nulls, column.expression)
+        for column in facts.columns
+        if column.name in named
+    )
+    unit = facts.deployment.privacy_unit
+    said = query.statistic, query.column, query.by, query.quantiles, *parts
+    return said, columns, unit.unit_column, unit.bounding
+
+
 def _noise(previous: ReportFacts, facts: ReportFacts) -> Iterator[Changed]:
     """Half-widths of queries of one name, where each has one for all of its cells."""
     before = {query.name: query.noise_halfwidth for query in previous.queries}
@@ -91,7 +124,9 @@ def _text(value: object) -> str:
     return written(shortened(value, 3)) if isinstance(value, int | float) else str(value or "-")
 
 
-def _figures(before: Published, now: Published, alpha: Fraction) -> Iterator[FigureChange]:
+def _figures(
+    before: Published, now: Published, alpha: Fraction
+) -> Iterator[tuple[Figures, FigureChange]]:
     earlier = {(figures.table, figures.name): figures for figures in before.figures}
     for figures in now.figures:
         old = earlier.get((figures.table, figures.name))
@@ -112,7 +147,7 @@ def _figures(before: Published, now: Published, alpha: Fraction) -> Iterator[Fig
             value, width, _, _ = interval_text(
                 Interval(difference, difference - half, difference + half)
             )
-            yield FigureChange(
+            change = FigureChange(
                 table=figures.table,
                 column=figures.name,
                 labels=row,
@@ -120,6 +155,7 @@ def _figures(before: Published, now: Published, alpha: Fraction) -> Iterator[Fig
                 noise_halfwidth=width,
                 real=abs(difference) > half,
             )
+            yield figures, change
 
 
 def _is_behind(figures: Figures) -> bool:

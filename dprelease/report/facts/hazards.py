@@ -140,7 +140,10 @@ def _repeated(plan: Plan) -> Row:
         return Row(hazard, ATTENTION, f"{said} {say('No cap stops them.')}")
     if plan.loss.delta and caps.delta_cap is None:
         return Row(hazard, ATTENTION, f"{said} {say('No cap stops them in delta.')}")
-    return Row(hazard, CHECKED, f"{said} {say('This spec has a cap that stops them.')}")
+    note = say(
+        "This release was held against the cap of its spec. A spec without a cap is not stopped."
+    )
+    return Row(hazard, STATED, f"{said} {note}")
 
 
 def _declared(plan: Plan) -> Row:
@@ -277,8 +280,9 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
     if plan.reads and limits is not None:
         note = say(
             "Of one person at most {rows:,} rows in at most {groups:,} groups of a table count. "
-            "Figures are too low where people have more, by an amount that is not published. The "
-            "bounds come from the spec, and must not be taken from the data.",
+            "Figures lack the other rows: counts are too low, and the rest can err either way, by "
+            "an amount that is not published. The bounds come from the spec, and must not be "
+            "taken from the data.",
             rows=limits.rows,
             groups=limits.groups,
         )
@@ -299,9 +303,9 @@ def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
     hidden = flags.get("suppressed", 0)
     if figures:
         note = say(
-            "Of {figures:,} figures with a flag {weak:,} are low_reliability and {hidden:,} are "
-            "suppressed. Only that is checked: whether the figures serve their purpose is for "
-            "people to say.",
+            "Of {figures:,} figures that are judged by their noise {weak:,} are low_reliability "
+            "and {hidden:,} are suppressed. Only that is checked: whether the figures serve their "
+            "purpose is for people to say.",
             figures=figures,
             weak=weak,
             hidden=hidden,

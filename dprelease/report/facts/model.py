@@ -470,6 +470,7 @@ class Changes(Fact):
     compared: int
     real: int
     figures: tuple[FigureChange, ...]
+    redefined: tuple[str, ...] = ()
 
 
 class ReportFacts(PlanFacts):

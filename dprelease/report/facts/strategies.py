@@ -107,7 +107,7 @@ def _integer(step: Step, factors: Sequence[int]) -> str:
             where = (
                 say(" where {text}", text=measure.where.text) if measure.where is not None else ""
             )
-            parts.append(("" if factor == 1 else f"{factor} x ") + f"records{where}")
+            parts.append(("" if factor == 1 else f"{factor} x ") + say("records") + where)
     return " + ".join(parts).replace("+ -1 x", "less")
 
 

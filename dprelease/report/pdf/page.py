@@ -1,8 +1,8 @@
 """The report as a PDF: the HTML page, laid out on A4 by WeasyPrint.
 
-The page's own style sheet says how paper looks, and the one beside this file what is different here:
-page numbers, the run on each page, and no word that is broken. Nothing is loaded, and the same report gives the same
-bytes on a machine with the same fonts and versions.
+The page's own style sheet says how paper looks. The one beside this file says what is different
+here: page numbers, the run on each page, and no word that is broken. Nothing is loaded, and the
+same report gives the same bytes on a machine with the same fonts and versions.
 """
 
 from __future__ import annotations

@@ -35,6 +35,14 @@ def _parts(changes: Changes, level: float) -> Iterator[Part]:
     lines += [say("No longer there: {table}.", table=table) for table in changes.missing_tables]
     lines += [
         say(
+            "{query} is defined otherwise (condition, bounds, groups or limits of a unit). Its "
+            "figures can differ by that alone: only those with another condition are compared.",
+            query=name,
+        )
+        for name in changes.redefined
+    ]
+    lines += [
+        say(
             "The half-width of the noise of {query} was {before}, and is {now}.",
             query=row.what,
             before=row.before,

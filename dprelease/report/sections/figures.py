@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from urllib.parse import quote
 
-from dprelease.language import counted, say, template
+from dprelease.language import counted, number_text, say, template
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.number_text import Rounding, few, places_beside, rounded_text
 from dprelease.report.charts.figures import ORDERED, figure_chart, figures_of, form_of
@@ -102,11 +102,49 @@ def figures_section(
             "{n} more figures have no chart here.",
         )
         parts.append(Paragraph(text, "small"))
+    parts += _worse(tables)
     files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
     described = (Link(_PACKAGE, _PACKAGE), say("what every file is, its columns and its hash"))
     head = (say("file"), say("what it holds"))
     parts.append(Table("files", say("Files with these figures"), head, (*files, described)))
     return Section("tables", say("The figures"), say("Figures"), tuple(parts))
+
+
+def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
+    """Say which groups get the worse figures, by the flags of published figures."""
+    cells: dict[tuple[str, str], list[int]] = {}
+    for table in tables.values():
+        judged = [
+            column.values
+            for column in table.columns
+            if column.name.endswith("_flag") and "low_reliability" in column.description
+        ]
+        for key in (column for column in table.columns if column.kind == "key"):
+            if judged and len(set(key.values)) > 1:
+                for place, value in enumerate(key.values):
+                    group = title_with_unit(key), key_text(key, value)
+                    weak = sum(flags[place] in _WEAK for flags in judged)
+                    totals = cells.setdefault(group, [0, 0])
+                    totals[:] = totals[0] + weak, totals[1] + len(judged)
+    ordered = sorted(cells.items(), key=lambda group: -group[1][0] / group[1][1])
+    if not any(weak for _, (weak, _) in ordered):
+        return
+    yield Heading(say("Who gets the worse figures"))
+    rows = tuple(
+        (*group, say("{weak:,} of {judged:,}", weak=weak, judged=judged), f"{weak / judged:.0%}")
+        for group, (weak, judged) in ordered[:ROWS_SHOWN]
+    )
+    caption = say(
+        "Figures that are low_reliability or suppressed: {shown:,} of {groups:,} groups, the worst "
+        "first",
+        shown=len(rows),
+        groups=len(ordered),
+    )
+    head = say("column"), say("group"), say("low reliability or hidden"), say("share")
+    yield Table("worse", caption, head, rows)
+
+
+_WEAK = ("low_reliability", "suppressed")
 
 
 def _laid_out(
@@ -130,11 +168,7 @@ def _laid_out(
             file=file,
         )
         notes.append(Paragraph(more, "small"))
-    with_notes = Group("", (shown, *notes))
-    if len(charts) == 1 and len(shown.head) <= 3 and _is_narrow(charts[0]):
-        yield Group("beside", (with_notes, charts[0]))
-        return
-    yield with_notes
+    yield Group("", (shown, *notes))
     drawn = tuple(chart for chart in charts if _is_narrow(chart))
     if drawn:
         yield Group("charts", drawn)
@@ -260,7 +294,7 @@ def _grouped(value: object) -> str | None:
         return None
     whole, point, rest = str(value).partition(".")
     sign = "\u2212" if whole.startswith("-") else ""
-    return f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}"
+    return number_text(f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}")
 
 
 def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[object, ...]]:

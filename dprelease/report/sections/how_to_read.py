@@ -72,6 +72,10 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         )
     yield say("The tables above show the beginning, rounded; the files hold all.")
     yield say("`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.")
+    if facts.deployment.privacy_unit.bounding is not None:
+        yield say(
+            "`bounded` stands in place of `ok` where rows beyond the limits of a unit are cut."
+        )
     if any(finish is not None and finish.publish_if for finish in finishes):
         yield say(
             "`_flag` is `suppressed` where a figure is not shown. That is for reliability, not for "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.language import say, template
+from dprelease.language import number_text, say, template
 from dprelease.postprocess.number_text import listing
 from dprelease.report.charts.noises import dots_chart, error_chart
 from dprelease.report.document import (
@@ -133,7 +133,7 @@ def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str,
         for kind, names in mixed.items()
     )
     parameter = written(shortened(float(Fraction(step.parameter))))
-    law = say("sigma squared") if step.family == "gaussian" else "scale"
+    law = say("sigma squared") if step.family == "gaussian" else say("scale")
     losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
     return step.name, what, f"{step.family}, {law} {parameter}", *losses
 
@@ -159,7 +159,7 @@ def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
         query.name,
         query.title,
         ", ".join(query.by) or say("overall"),
-        say("private") if query.cells is None else f"{query.cells:,}",
+        say("private") if query.cells is None else number_text(f"{query.cells:,}"),
         query.mechanism,
         query.expected_error,
         *_paid(query, in_rho),
@@ -197,7 +197,7 @@ def _detail(query: Query) -> Iterator[tuple[str, str]]:
         target = query.accuracy
         yield say("asked for"), _asked(target)
     if query.threshold:
-        yield say("shown from a noisy count of"), f"{query.threshold.at_least:,}"
+        yield say("shown from a noisy count of"), number_text(f"{query.threshold.at_least:,}")
 
 
 def _asked(target: Accuracy) -> str:

@@ -49,7 +49,9 @@ def quotable_section(published: Published, level: float) -> Section | None:
     lead = say(
         "These sentences may be quoted as they stand. They follow from the noisy figures alone. In "
         "at least {level:g} of 100 releases all of them are true of the figures without noise. "
-        "Their intervals, in parentheses, are wider than those of single figures for that.",
+        "Their intervals, in parentheses, are wider than those of single figures for that. The "
+        "figures without noise are those within the spec's bounds and limits: what these cut off "
+        "is not in them.",
         level=level,
     )
     name = say("Sentences to quote")

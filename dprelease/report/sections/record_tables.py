@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from dprelease.language import say, template
+from dprelease.language import counted, number_text, say, template
 from dprelease.report.charts.record_tables import floor_chart, frequency_chart
 from dprelease.report.document import (
     Bullets,
@@ -138,7 +138,7 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
     """Lay out one table: how it is perturbed, what it is worth, and what it tells."""
     rows = ""
     if table.rows is not None:
-        rows = f"{table.rows:,} {'record' if table.rows == 1 else 'records'}. "
+        rows = counted(table.rows, "{n:,} record. ", "{n:,} records. ")
     yield Heading(table.file or table.name)
     yield Paragraph(rows + " ".join(table.explained))
     yield Table(
@@ -276,7 +276,9 @@ def _figure(values: Sequence[Number], unit: str = "") -> Row:
     places = min(MOST_PLACES, max(0, 1 - wide.adjusted())) if wide > 0 else MOST_PLACES
     unit_of_last = Decimal(1).scaleb(-places)
     texts = [
-        f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}{unit}"
+        number_text(
+            f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}{unit}"
+        )
         for end, rounding in (
             (value, ROUND_HALF_EVEN),
             (lower, ROUND_FLOOR),

@@ -10,10 +10,16 @@ from typing import Any
 
 import pytest
 
-from dprelease.finishing.flags import count_beside, limits_cut, with_bounded, with_rank_flags
+from dprelease.finishing.flags import (
+    count_beside,
+    limits_cut,
+    with_bounded,
+    with_rank_flags,
+    within_ends,
+)
 from dprelease.model import Bounding, OutputColumn, OutputTable, Plan, Query
 from dprelease.planning.planner import make_plan
-from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.spec import load
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
@@ -130,3 +136,16 @@ def test_a_package_tells_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "bounded" in fields["n_flag"]["description"]
     assert "do not count in n" in Path("out/report.md").read_text(encoding="utf-8")
     assert Bounding(4, 2, 4) == load(content).privacy.bounding
+
+
+def test_a_figure_that_noise_made_impossible_is_moved_into_its_interval() -> None:
+    """A ratio of positive sums is no less than 0: neither is what is published of it."""
+    values = [-20, -200, 500]
+    ratios = estimate_columns(
+        Layout("r", 2, "quotient", Fraction(95, 100)), values, 50, clipped(values, [50] * 3, 0)
+    )
+    tables = within_ends([OutputTable("t", tuple(ratios))])
+    assert column(tables, "r").values == [0, 0, 500]
+    assert column(tables, "r_flag").values == ["low_reliability"] * 2 + ["ok"]
+    assert column(tables, "r_low").values == [0, 0, 450]
+    assert column(tables, "r_high").values == [30, 0, 550]

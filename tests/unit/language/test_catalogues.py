@@ -8,6 +8,7 @@ import pytest
 from product_source import FILES, PACKAGE, name_of, nodes, parsed, source_of
 
 from dprelease.language import ENGLISH, LANGUAGES, catalogue
+from dprelease.statistics.registry import STATISTICS
 
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 SPEAKING = {"say": slice(0, 1), "template": slice(0, 1), "counted": slice(1, 3)}
@@ -82,3 +83,19 @@ def test_a_sentence_that_is_made_up_is_seen(source: str) -> None:
 def test_the_search_sees_sentences() -> None:
     source = 'say("a {b}", b=1)\ncounted(n, "{n} row", "{n} rows")\nWORD = template("word")'
     assert set(templates(parsed(source))) == {"a {b}", "{n} row", "{n} rows", "word"}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_what_every_statistic_says_of_itself_is_in_the_catalogues(language: str) -> None:
+    """Also where it is no literal of ``say``, but a text that is said by a name."""
+    held = catalogue(language)
+    for statistic in STATISTICS.values():
+        texts = [statistic.processing, statistic.reading]
+        if statistic.hazard is not None:
+            texts += [statistic.hazard.title, statistic.hazard.note]
+        assert [text for text in texts if text and text not in held] == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_blank_stands_before_a_comma(language: str) -> None:
+    assert [said for said in catalogue(language).values() if " ," in said or " ." in said] == []

@@ -110,6 +110,22 @@ def test_a_report_keeps_its_language_and_its_figures(spoken, word, tmp_path, ent
     ]
 
 
+@pytest.mark.parametrize(("spoken", "figure"), [("de", "4.221"), ("fr", "4\u202f221")])
+def test_figures_have_the_separators_of_the_language(spoken, figure, tmp_path, entropy):
+    result = release_in("clinic_visits", spoken, tmp_path, entropy)
+    (numbers,) = (
+        column.values
+        for table in result.output_tables
+        for column in table.columns
+        if column.name == "visits_by_age"
+    )
+    page = unescape((tmp_path / "out" / "report.html").read_text())
+    for number in numbers:
+        if number >= 1000:
+            assert f">{number:,}".replace(",", figure[1]) in page
+            assert f">{number:,}<" not in page
+
+
 @pytest.fixture(autouse=True)
 def _folders(tmp_path):
     for name in ("en", "de", "fr"):

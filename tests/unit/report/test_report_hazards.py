@@ -246,5 +246,36 @@ def test_utility_is_told_of_the_published_figures(published, value, status, weak
     report = published(made(), value).report
     (row,) = [row for row in report["hazards"] if row["hazard"] == "utility"]
     assert row["status"] == status
-    assert f"Of 2 figures with a flag {weak} are low_reliability" in row["note"]
+    assert f"Of 2 figures that are judged by their noise {weak} are low_reliability" in row["note"]
     assert "utility" not in rows(facts_of(made()))
+
+
+def test_figures_that_nothing_judges_are_not_counted_as_good(published):
+    """A median without a count beside it has no flag of reliability, only ``bounded``."""
+    median = {"name": "m", "statistic": "median", "column": "days", "by": ["region"]}
+    count = {"name": "n", "statistic": "count"}
+    made_of = published(made(median, count, privacy=PEOPLE), 1)
+    (row,) = [row for row in made_of.report["hazards"] if row["hazard"] == "utility"]
+    assert "Of 1 figures that are judged by their noise 1 are low_reliability" in row["note"]
+
+
+def test_a_cap_of_this_spec_stops_no_other_one():
+    with_cap = rows(facts_of(made(cap=2)))["repeated releases"]
+    assert (with_cap.status, "A spec without a cap is not stopped" in with_cap.note) == (
+        "stated",
+        True,
+    )
+
+
+def test_what_bounding_does_is_not_only_too_low():
+    """A sum of negative values is too high without its rows, a mean can be either."""
+    note = rows(facts_of(made(MEAN, privacy=PEOPLE)))["rows left out by bounding"].note
+    assert "counts are too low, and the rest can err either way" in note
+
+
+def test_it_says_who_gets_the_worse_figures(published):
+    text = published(made({"statistic": "count", "by": ["region"]}), 1).files["report.md"]
+    told = text.decode().partition("### Who gets the worse figures")[2].partition("Files with")[0]
+    assert "1 of 1" in told
+    good = published(made({"statistic": "count", "by": ["region"]}), 10**6).files["report.md"]
+    assert "Who gets the worse figures" not in good.decode()

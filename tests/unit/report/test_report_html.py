@@ -261,3 +261,29 @@ def test_contrast(palette):
     low += [(a, b) for a, b in marks if contrast(palette[a], palette[b]) < 3]
     assert low == []
     assert contrast("#777777", "#ffffff") < 4.5
+
+
+@pytest.mark.parametrize(("screen", "margin"), [(390, 16), (375, 16), (320, 8)])
+def test_text_of_charts_is_never_below_eleven_pixels(screen, margin):
+    """On a phone a drawing is as wide as the page without its margins; 15 may be a bar."""
+    css = (LOOKS / "report.css").read_text(encoding="utf-8").partition("@media print")[0]
+    sizes, padding = {}, {}
+    blocks = [(10**4, css)] + [
+        (int(width) * 16, block)
+        for width, block in re.findall(
+            r"@media \(max-width: (\d+)rem\) \{(.*?)\n\}", css, re.DOTALL
+        )
+    ]
+    for widest, block in blocks:
+        if screen > widest:
+            continue
+        for selectors, size in re.findall(r"(svg text[^{]*)\{[^}]*font-size: ([\d.]+)px", block):
+            if widest < 10**4 or not sizes.keys() >= {
+                each.strip() for each in selectors.split(",")
+            }:
+                sizes |= {each.strip(): float(size) for each in selectors.split(",")}
+        padding |= dict(re.findall(r"(\.wide) \{ padding: 0 ([\d.]+)rem", block))
+    assert float(padding[".wide"]) * 16 == margin
+    drawn = screen - (15 if screen == 390 else 0) - 2 * margin
+    assert min(sizes.values()) * drawn / 360 >= 11
+    assert set(sizes) == {"svg text", "svg text.s", "svg text.b"}

@@ -109,3 +109,10 @@ def test_sentences_have_titles_units_labels_and_bins_in_words(
     assert "for which Age group ages is highest: 0 to 17 and 18 to 65 can't" in text
     total = published(make_plan(load(spec(TOTAL))), 5000).files["report.md"].decode()
     assert "- Stays is 5,000 stays (4," in section(total, "Sentences to quote")
+
+
+def test_what_is_quoted_is_said_to_lie_within_bounds_and_limits(
+    publish: Callable[..., str],
+) -> None:
+    text = section(publish(TOTAL), "Sentences to quote")
+    assert "those within the spec's bounds and limits: what these cut off is not in them" in text
