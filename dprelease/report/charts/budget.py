@@ -140,7 +140,7 @@ def spending_chart(ledger: Ledger) -> Chart | None:
         return None
     totals = [float(charge.epsilon) for charge in history]
     times = _times([charge.at for charge in history])
-    x_start, x_end, top, bottom = 40.0, WIDTH - 8.0, 14.0, 150.0
+    x_start, x_end, top, bottom = 40.0, WIDTH - 8.0, 20.0, 150.0
     up = linear([*totals, *([float(cap)] if cap is not None else [])], bottom, top)
     across = Scale(times[0], times[-1], x_start + 6, x_end - 40)
     drawing = Drawing(bottom + 22)

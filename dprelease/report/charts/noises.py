@@ -188,6 +188,7 @@ def _middle(column: Column) -> float | None:
 SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
 MOST_LINES = 5
 SAME_LINE = math.log10(1.25)  # lines nearer to each other than this are one to the eye
+LEGEND = 26  # letters of names in a line; the error stands beside them
 MOST_NAMES = 20
 UNRELIABLE = 0.3
 Line = tuple[float, list[str]]
@@ -235,7 +236,7 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
         _fall(drawing, (across, up), math.log10(share), style, place + 1)
         y = bottom + 46 + 16 * place
         drawing.line((x_start, y - 4), (x_start + 22, y - 4), style)
-        drawing.text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", 32))
+        drawing.text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", LEGEND))
         drawing.text(x_end, y, say("{share} at 1,000", share=_percent(share / 1000)), anchor="end")
     counted = {line.sizes for line in lines}
     all_sizes = dict.fromkeys((say("records"), units, say("different values")))

@@ -211,9 +211,7 @@ def _keys(plan: Plan) -> Row:
         )
         return Row(hazard, ATTENTION, note)
     if plan.reads:
-        note = say(
-            "Every cell of the public domain is published, each with a noise draw of its own."
-        )
+        note = say("Every cell of the public domain has a row, whether or not it has records.")
         return Row(hazard, CHECKED, note)
     return Row(hazard, CHECKED, say("Nothing is counted by group. Each record has a row."))
 
@@ -233,7 +231,11 @@ def _built_in(plan: Plan) -> Iterator[Row]:
     yield Row(say("floating point"), CHECKED, arithmetic)
     yield Row(say("sensitivity"), CHECKED, sensitivity)
     yield _keys(plan)
-    yield Row(say("noise truncated or drawn again"), CHECKED, say("Never done."))
+    drawn = say(
+        "Noise is never truncated, nor drawn again once it is sealed. A run with new noise is "
+        "charged anew."
+    )
+    yield Row(say("noise truncated or drawn again"), CHECKED, drawn)
     exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
     exact += [
         say("the number of rows of {table}", table=step.perturb.name) for step in plan.records

@@ -198,7 +198,7 @@ def test_a_long_legend_is_wrapped(facts):
     table = replace(facts.meaning.beliefs[0], epsilon=10, about=about)
     chart = band_chart([table, table])
     said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
-    assert max(map(len, said)) * 13.8 / 2 <= 360 - 64  # the largest letters of a phone
+    assert max(map(len, said)) <= 42
     assert " ".join(said).count(f"epsilon 10: {about}") == 2
     height = float(ElementTree.fromstring(chart.svg).find(".//svg").get("viewBox").split()[3])
     lowest = max(float(e.get("y")) for e in ElementTree.fromstring(chart.svg).iter("text"))
@@ -326,6 +326,23 @@ def test_errors_fall_with_the_size_of_a_group(facts):
     ends = [tuple(map(float, pair.split())) for pair in line.get("d")[1:].split("L")]
     assert ends == [(46, 10), (pytest.approx(289.2), 210)]
     assert error_chart([query(noise_halfwidth=None)], columns, "people") is None
+
+
+def test_a_long_name_leaves_room_for_what_stands_beside_it():
+    """At the size of letters on a phone, where one takes about half of it."""
+    name = "a_very_long_name_of_a_query_that_goes_on_and_on"
+    chart = error_chart([query(name=name, noise_halfwidth=70.4)], [], "people")
+    said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
+    pair = [each for each in said if each.startswith("1 a_very") or each.endswith("at 1,000")]
+    assert len(pair) == 2
+    assert len("".join(pair)) * 12.3 * 0.53 <= 360 - 10 - 46 - 28
+
+
+def test_the_name_of_a_cap_is_not_cut_at_the_top():
+    root = ElementTree.fromstring(spending_chart(LEDGER).svg)
+    texts = list(root.iter("text"))
+    assert any(each.text.startswith("cap ") for each in texts)
+    assert min(float(each.get("y")) for each in texts) >= 12.3
 
 
 def test_shares_of_an_error_are_rounded_up():

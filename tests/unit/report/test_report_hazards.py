@@ -279,3 +279,11 @@ def test_it_says_who_gets_the_worse_figures(published):
     assert "1 of 1" in told
     good = published(made({"statistic": "count", "by": ["region"]}), 10**6).files["report.md"]
     assert "Who gets the worse figures" not in good.decode()
+
+
+def test_cells_and_draws_are_told_as_they_are_where_figures_are_hidden():
+    """A hidden figure isn't published, and new noise is drawn again, for another charge."""
+    told = rows(facts_of(made({"statistic": "count", "by": ["region"], "hide_below": 20})))
+    cells = told["groups that appear only when non-empty"].note
+    assert (("is published" in cells), ("has a row" in cells)) == (False, True)
+    assert "new noise is charged anew" in told["noise truncated or drawn again"].note
