@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-from dprelease.language import say
+from dprelease.language import number_text, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
 from dprelease.report.charts.forms import (
@@ -367,6 +367,6 @@ def _floats(column: OutputColumn) -> Values:
 
 def _written(column: OutputColumn) -> list[str]:
     return [
-        placed(value, column.decimals) if isinstance(value, int) else say("empty")
+        number_text(placed(value, column.decimals)) if isinstance(value, int) else say("empty")
         for value in column.values
     ]

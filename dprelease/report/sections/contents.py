@@ -75,16 +75,16 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
 def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
     level = float(facts.provenance.interval) * 100
     yield summary_section(facts, facts.provenance.plan, changes_parts(facts.changes, level))
-    yield guarantee_section(facts)
-    yield meaning_section(facts)
     if facts.queries:
         yield figures_section(tables, level, facts.deployment.basic.title, facts.columns)
         published = Published(facts, tables)
         yield from filter(None, [quotable_section(published, level)])
         yield how_to_read_section(facts)
         yield from filter(None, [use_section(facts, published, level)])
-    yield errata_section(facts)
     yield from _records(facts, level)
+    yield errata_section(facts)
+    yield guarantee_section(facts)
+    yield meaning_section(facts)
     if facts.queries:
         yield noise_section(facts, level, released=True)
     yield budget_section(facts, facts.ledger)
