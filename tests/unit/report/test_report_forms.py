@@ -87,7 +87,8 @@ def test_an_interval_is_cut_at_what_is_possible():
 
 def test_flagged_marks_are_hollow_and_it_is_said():
     chart = drawn(table([10, 20, 30], flags=["ok", "low_reliability", "bounded"]))
-    assert len(shapes(chart, "circle", "hollow")) == 2
+    assert len(shapes(chart, "circle", "hollow")) == 1  # bounded holds for a whole column
+    assert len(shapes(chart, "circle", "bar")) == 2
     assert "Hollow marks are flagged figures." in chart.description
     assert "Hollow" not in drawn(table([10, 20, 30])).description
 
