@@ -306,7 +306,7 @@ def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
             )
         )
     elif kind == "heat":
-        said.append(say("The darker a cell, the further its figure is from 0."))
+        said.append(say("The stronger a cell's colour, the further its figure is from 0."))
     elif kind == "line" and has_interval:
         said.append(
             say("The line joins the figures; the band is their {level:g}% noise interval.",

@@ -135,6 +135,7 @@ def test_many_cells_of_two_keys_are_a_heat_table():
     cells = [cell for _, row in heat.rows for cell in row]
     assert len(cells) == 240
     assert cells[0] == ("-", 0, True)
+    assert "The stronger a cell's colour" in heat.description  # in the dark it is the lighter
     assert cells[-1] == ("199", 5, False)
     assert cells[1].text == "\u221239"
     assert cells[1].shade == -1
