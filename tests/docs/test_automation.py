@@ -113,7 +113,7 @@ def test_the_actions_steps_check_and_compare(shell):
     assert done.returncode == 1, done.stderr
     assert done.stdout.splitlines() == [
         "::error file=release_specs/b.toml,line=12,col=15,title=weaker%3A epsilon_cap::"
-        "epsilon_cap: 2.5 -> 5",
+        "epsilon_cap 2.5 -> 5 (weaker)",
         "::notice title=new spec::release_specs/c.toml is new, nothing to compare it with",
     ]
     marked = shell(compare, BASE=base, **inputs | {"FAIL_WHEN_WEAKER": "false"})
