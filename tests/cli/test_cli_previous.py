@@ -93,6 +93,9 @@ def test_what_is_defined_otherwise_is_not_called_a_change_of_the_data(cli, folde
     changes = changes_of(folder)
     assert changes["redefined"] == ["mean_days"]
     assert {row["column"] for row in changes["figures"]} == {"visits"}
+    text = (folder / "out-2" / "report.md").read_text()
+    assert "2 figures of both releases are compared." in text
+    assert "figures are in both releases" not in text  # four are, and two can't be compared
     assert "- mean_days is defined otherwise" in (folder / "out-2" / "report.md").read_text()
 
 

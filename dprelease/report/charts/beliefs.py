@@ -36,8 +36,8 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
     for tenth in (0, 25, 50, 75, 100):
         share = tenth / 100
         drawing.line((x_start, up.at(share)), (x_start + side, up.at(share)), "grid")
-        drawing.text(x_start - 6, up.at(share) + 4, f"{tenth}%", anchor="end")
-        drawing.text(across.at(share), bottom + 14, f"{tenth}%", anchor="middle")
+        drawing.text(x_start - 6, up.at(share) + 4, percent(share), anchor="end")
+        drawing.text(across.at(share), bottom + 14, percent(share), anchor="middle")
     for place, table in reversed(list(enumerate(tables[:2]))):
         drawing.path(_band(across, up, float(table.epsilon)), STYLES[place], closed=True)
     drawing.path([(across.at(0), up.at(0)), (across.at(1), up.at(1))], "rule dash")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from math import floor
 
-from dprelease.language import counted, say
+from dprelease.language import counted, number_text, say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, bars, cut, linear
 from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query
 from dprelease.report.facts.record_level.model import RecordTable
@@ -54,14 +54,12 @@ def budget_chart(
             (say("{rest} more", rest=len(rest)), sum(cost for _, cost in rest)),
         ]
     label, largest = max(costs, key=lambda paid_for: paid_for[1], default=("", 0.0))
-    rows = [
-        (label, written(shortened(cost)), f"{cost / total * 100:.3g}%") for label, cost in costs
-    ]
+    rows = [(label, written(shortened(cost)), _of_total(cost, total)) for label, cost in costs]
     drawing = bars(
         [
             (
                 cut(label, 38),
-                f"{written(shortened(cost))} · {cost / total * 100:.3g}%",
+                f"{written(shortened(cost))} · {_of_total(cost, total)}",
                 cost / total,
             )
             for label, cost in drawn
@@ -200,3 +198,7 @@ def _times(texts: Sequence[str]) -> list[float]:
     if times and times == sorted(times) and all("T" in text or " " in text for text in texts):
         return times
     return [float(place) for place in range(len(texts))]
+
+
+def _of_total(cost: float, total: float) -> str:
+    return say("{share}%", share=number_text(f"{cost / total * 100:.3g}"))

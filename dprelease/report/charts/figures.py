@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-from dprelease.language import say
+from dprelease.language import number_text, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
 from dprelease.report.charts.forms import (
@@ -82,7 +82,7 @@ class Figure(NamedTuple):
         values = list(zip(*map(_floats, self.columns), strict=True))
         flags = self.beside.get("_flag")
         marks = flags.values if flags else [None] * len(values)
-        hollow = [flag not in {None, "ok"} for flag in marks]
+        hollow = [flag not in {None, "ok", "bounded"} for flag in marks]
         if len(self.columns) > 1:
             return [
                 Estimate(label, None, None, flagged, tuple(v for v in row if v is not None))
@@ -306,7 +306,7 @@ def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
             )
         )
     elif kind == "heat":
-        said.append(say("The darker a cell, the further its figure is from 0."))
+        said.append(say("The stronger a cell's colour, the further its figure is from 0."))
     elif kind == "line" and has_interval:
         said.append(
             say("The line joins the figures; the band is their {level:g}% noise interval.",
@@ -367,6 +367,6 @@ def _floats(column: OutputColumn) -> Values:
 
 def _written(column: OutputColumn) -> list[str]:
     return [
-        placed(value, column.decimals) if isinstance(value, int) else say("empty")
+        number_text(placed(value, column.decimals)) if isinstance(value, int) else say("empty")
         for value in column.values
     ]

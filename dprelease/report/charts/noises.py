@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-from dprelease.language import say
+from dprelease.language import number_text, say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, cut, linear, short
 from dprelease.report.facts.model import Column, Query
 from dprelease.report.numbers import shortened, written
@@ -228,7 +228,7 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
         return None
     drawn, rest = drawn_lines(lines)
     x_start, x_end, top, bottom = 46.0, WIDTH - 10.0, 10.0, 210.0
-    across, up = Scale(1, 6, x_start, x_end, ACROSS), Scale(-4, 0, bottom, top, UP)
+    across, up = Scale(1, 6, x_start, x_end, _counts()), Scale(-4, 0, bottom, top, _shares())
     drawing = Drawing(bottom + 40 + 16 * len(drawn))
     _powers(drawing, across, up)
     for place, (share, names) in enumerate(drawn):
@@ -281,7 +281,6 @@ def listed(names: Sequence[str]) -> str:
     return " or ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
-UP = ((0, "100%"), (-1, "10%"), (-2, "1%"), (-3, "0.1%"), (-4, "0.01%"))
 ACROSS = ((1, "10"), (2, "100"), (3, "1,000"), (4, "10k"), (5, "100k"), (6, "1M"))
 
 
@@ -319,3 +318,12 @@ def _fall(
 def _percent(share: float) -> str:
     """Write a share of error in percent, rounded up, but for the dust of floats."""
     return say("{share}%", share=written(shortened(float(f"{share * 100:.12g}"), 2)))
+
+
+def _counts() -> tuple[tuple[int, str], ...]:
+    return tuple((power, number_text(label)) for power, label in ACROSS)
+
+
+def _shares() -> tuple[tuple[int, str], ...]:
+    """Powers of ten, as they stand at the axis."""
+    return tuple((power, _percent(10.0**power)) for power in range(0, -5, -1))

@@ -123,7 +123,7 @@ def _filled(layers: Layers) -> Spec:
     """A mark of a flagged figure is hollow."""
     if "_flag" not in layers.beside:
         return {"value": BLUE}
-    fine = f"{_datum(layers, layers.beside['_flag'])} == 'ok'"
+    fine = f"indexof(['ok', 'bounded'], {_datum(layers, layers.beside['_flag'])}) >= 0"
     return {"condition": {"test": fine, "value": BLUE}, "value": "white"}
 
 

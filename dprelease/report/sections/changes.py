@@ -55,9 +55,9 @@ def _parts(changes: Changes, level: float) -> Iterator[Part]:
         yield Paragraph(
             counted(
                 changes.compared,
-                "{n:,} figure is in both releases.",
-                "{n:,} figures are in both releases. {real:,} of them differ by more than the "
-                "noise of both. By noise alone, up to about {expected:.0f} would.",
+                "{n:,} figure of both releases is compared.",
+                "{n:,} figures of both releases are compared. {real:,} of them differ by more than "
+                "the noise of both. By noise alone, up to about {expected:.0f} would.",
                 real=changes.real,
                 expected=max(1.0, changes.compared * (100 - level) / 100),
             )

@@ -188,7 +188,7 @@ def _detail(query: Query) -> Iterator[tuple[str, str]]:
     if query.denominator:
         yield say("scale of the denominator"), written(query.denominator.scale)
     yield say("expected error"), query.expected_error
-    yield say("epsilon, exactly"), query.epsilon_exact
+    yield say("epsilon, exactly"), number_text(query.epsilon_exact)
     if query.delta:
         yield "delta", written(query.delta)
     if query.rho is not None:

@@ -130,3 +130,9 @@ def test_figures_have_the_separators_of_the_language(spoken, figure, tmp_path, e
 def _folders(tmp_path):
     for name in ("en", "de", "fr"):
         (tmp_path / name).mkdir()
+
+
+def test_no_number_has_the_point_of_english(tmp_path, entropy):
+    release_in("clinic_visits", "de", tmp_path, entropy)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert re.findall(r">[^<>.]*?\b[0-9]+\.[0-9]{1,2}%?<|>1,000<", page) == []

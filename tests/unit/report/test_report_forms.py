@@ -87,7 +87,8 @@ def test_an_interval_is_cut_at_what_is_possible():
 
 def test_flagged_marks_are_hollow_and_it_is_said():
     chart = drawn(table([10, 20, 30], flags=["ok", "low_reliability", "bounded"]))
-    assert len(shapes(chart, "circle", "hollow")) == 2
+    assert len(shapes(chart, "circle", "hollow")) == 1  # bounded holds for a whole column
+    assert len(shapes(chart, "circle", "bar")) == 2
     assert "Hollow marks are flagged figures." in chart.description
     assert "Hollow" not in drawn(table([10, 20, 30])).description
 
@@ -134,6 +135,7 @@ def test_many_cells_of_two_keys_are_a_heat_table():
     cells = [cell for _, row in heat.rows for cell in row]
     assert len(cells) == 240
     assert cells[0] == ("-", 0, True)
+    assert "The stronger a cell's colour" in heat.description  # in the dark it is the lighter
     assert cells[-1] == ("199", 5, False)
     assert cells[1].text == "\u221239"
     assert cells[1].shade == -1

@@ -287,3 +287,11 @@ def test_cells_and_draws_are_told_as_they_are_where_figures_are_hidden():
     cells = told["groups that appear only when non-empty"].note
     assert (("is published" in cells), ("has a row" in cells)) == (False, True)
     assert "new noise is charged anew" in told["noise truncated or drawn again"].note
+
+
+def test_a_figure_that_limits_can_cut_is_not_drawn_as_a_bad_one(published):
+    """All figures of people are ``bounded``: hollow marks are for those that noise drowns."""
+    count = {"statistic": "count", "by": ["region"]}
+    good = published(made(count, privacy=PEOPLE), 10**6).files["report.html"]
+    assert "Hollow marks" not in good.decode()
+    assert "Hollow marks" in published(made(count, privacy=PEOPLE), 1).files["report.html"].decode()
