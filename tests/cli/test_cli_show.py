@@ -140,7 +140,7 @@ def test_years_are_no_numbers_and_figures_have_two_digits_of_their_noise(cli, pu
     assert "bounded: rows of a unit beyond the limits do not count in n\n" in shown
     assert "(a to b) an interval from a to b" in shown
     first = replace(table, columns=tuple(replace(c, values=c.values[:1]) for c in table.columns))
-    shown = cli("show", published(first)).out
+    shown = cli("show", published(first, name="first")).out
     assert "15 ± 12" in shown
     assert "a to b" not in shown
 
