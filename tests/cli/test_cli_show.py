@@ -138,6 +138,9 @@ def test_years_are_no_numbers_and_figures_have_two_digits_of_their_noise(cli, pu
     ]
     assert "bounded: rows of a unit beyond the limits do not count in n\n" in shown
     assert "(a to b) an interval from a to b" in shown
+    one_row = cli("show", "--rows", "1", published(table)).out
+    assert "15 ± 12\n" in one_row
+    assert "(a to b)" not in one_row
 
 
 def test_wide_tables_are_shown_in_parts_with_the_keys_again(cli, published):

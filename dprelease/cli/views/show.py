@@ -59,7 +59,7 @@ def page_of(table: Described, read: Rows) -> str:
         lines += ["", f"... and {counted(more, 'row')} more, of {read.total:,}; --rows N shows N"]
     if read.total == 0:
         lines += ["", "no rows"]
-    notes = [*_notes(table.fields, figures)]
+    notes = [*_notes(table.fields, figures, read.rows)]
     bounded = [figure.name for figure in figures if _is_bounded(figure, read.rows)]
     if bounded:
         names = printable(", ".join(bounded))
@@ -120,18 +120,30 @@ def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int, places: 
         None if place is None else row[place]
         for place in (figure.moe, figure.ranks, figure.low, figure.high)
     )
+    ends_shown = _shows_ends(fields, figure, row)
     if not _is_number(field):
         text = _label(value, most)
-        if low is not None and high is not None:
+        if ends_shown:
             return f"{text} ({_label(low, most)} to {_label(high, most)})"
         return text if moe is None else f"{text} ({_number(moe, most, None)})"
     text = _number(value, most, places)
-    if low is not None and not _is_even(value, moe, low, high):
+    if ends_shown:
         ends = _number(low, most, places, Rounding.DOWN), _number(high, most, places, Rounding.UP)
         return f"{text} ({ends[0]} to {ends[1]})"
     if moe is not None:
         return f"{text} ± {_number(moe, most, places, Rounding.UP)}"
     return text if ranks is None else f"{text} (within {_number(ranks, most, None)} ranks)"
+
+
+def _shows_ends(fields: Sequence[Field], figure: Figure, row: Row) -> bool:
+    """Whether a cell has the ends of its interval in place of a half-width."""
+    value, moe, low, high = (
+        None if place is None else row[place]
+        for place in (figure.value, figure.moe, figure.low, figure.high)
+    )
+    if not _is_number(fields[figure.value]):
+        return low is not None and high is not None
+    return low is not None and not _is_even(value, moe, low, high)
 
 
 def _is_even(value: str | None, moe: str | None, low: str | None, high: str | None) -> bool:
@@ -195,7 +207,9 @@ def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
     return {flag: MARKS[min(place, len(MARKS) - 1)] for place, flag in enumerate(flags)}
 
 
-def _notes(fields: Sequence[Field], figures: Sequence[Figure]) -> Iterator[str]:
+def _notes(
+    fields: Sequence[Field], figures: Sequence[Figure], rows: Sequence[Row]
+) -> Iterator[str]:
     moes = [figure for figure in figures if figure.moe is not None]
     levels = {
         level[1]
@@ -204,7 +218,7 @@ def _notes(fields: Sequence[Field], figures: Sequence[Figure]) -> Iterator[str]:
     }
     if levels:
         yield f"± half-width of the {' or '.join(sorted(levels))} noise interval: the noise alone"
-    if any(figure.low is not None for figure in figures):
+    if any(_shows_ends(fields, figure, row) for figure in figures for row in rows):
         yield "(a to b) an interval from a to b, where ± would reach beyond what is possible"
     if any(figure.ranks is not None for figure in figures):
         yield "within n ranks: no more than n values, in order, from the true quantile"
