@@ -120,13 +120,14 @@ def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int, places: 
         None if place is None else row[place]
         for place in (figure.moe, figure.ranks, figure.low, figure.high)
     )
+    ends_shown = _shows_ends(fields, figure, row)
     if not _is_number(field):
         text = _label(value, most)
-        if low is not None and high is not None:
+        if ends_shown:
             return f"{text} ({_label(low, most)} to {_label(high, most)})"
         return text if moe is None else f"{text} ({_number(moe, most, None)})"
     text = _number(value, most, places)
-    if _has_ends(fields, figure, row):
+    if ends_shown:
         ends = _number(low, most, places, Rounding.DOWN), _number(high, most, places, Rounding.UP)
         return f"{text} ({ends[0]} to {ends[1]})"
     if moe is not None:
@@ -134,8 +135,8 @@ def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int, places: 
     return text if ranks is None else f"{text} (within {_number(ranks, most, None)} ranks)"
 
 
-def _has_ends(fields: Sequence[Field], figure: Figure, row: Row) -> bool:
-    """Whether a figure is shown with the ends of its interval, and not with a half-width."""
+def _shows_ends(fields: Sequence[Field], figure: Figure, row: Row) -> bool:
+    """Whether a cell has the ends of its interval in place of a half-width."""
     value, moe, low, high = (
         None if place is None else row[place]
         for place in (figure.value, figure.moe, figure.low, figure.high)
@@ -217,7 +218,7 @@ def _notes(
     }
     if levels:
         yield f"± half-width of the {' or '.join(sorted(levels))} noise interval: the noise alone"
-    if any(_has_ends(fields, figure, row) for figure in figures for row in rows):
+    if any(_shows_ends(fields, figure, row) for figure in figures for row in rows):
         yield "(a to b) an interval from a to b, where ± would reach beyond what is possible"
     if any(figure.ranks is not None for figure in figures):
         yield "within n ranks: no more than n values, in order, from the true quantile"
