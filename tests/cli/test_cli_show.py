@@ -130,7 +130,8 @@ def test_years_are_no_numbers_and_figures_have_two_digits_of_their_noise(cli, pu
             number("wait_high", [2650355, 7490000, 18_000_000], 5),
         ),
     )  # fmt: skip
-    shown = cli("show", published(table)).out
+    name = published(table)
+    shown = cli("show", name).out
     assert shown.splitlines()[4:7] == [
         "2004  123,500 ± 1,300           15 ± 12",
         "2005    7,900 ± 1,300      21 (0 to 75)",
@@ -138,7 +139,7 @@ def test_years_are_no_numbers_and_figures_have_two_digits_of_their_noise(cli, pu
     ]
     assert "bounded: rows of a unit beyond the limits do not count in n\n" in shown
     assert "(a to b) an interval from a to b" in shown
-    one_row = cli("show", "--rows", "1", published(table)).out
+    one_row = cli("show", "--rows", "1", name).out
     assert "15 ± 12\n" in one_row
     assert "(a to b)" not in one_row
 
