@@ -47,7 +47,7 @@ class Chart(NamedTuple):
 
 
 class HeatCell(NamedTuple):
-    """A figure as text; its shade is -5 to 5, farther from 0 is stronger; flagged is hollow."""
+    """A figure as text; its shade is from -5 to 5, strongest at the ends; flagged is hollow."""
 
     text: str
     shade: int

@@ -128,8 +128,8 @@ def bounding_words(release: Release) -> list[str]:
             per_group=limits.per_group,
         ),
         say(
-            "A person with more rows counts in part. Counts are lower than the truth by what is cut, "
-            "sums lack the values of these rows, and groups with many such people lose most."
+            "A person with more rows counts in part. Counts are lower than the truth by what is "
+            "cut, sums lack the values of these rows, and groups with many such people lose most."
         ),
         say(
             "Means, shares, quantiles and choices are those of the rows that are kept: people with "
