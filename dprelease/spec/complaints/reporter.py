@@ -9,7 +9,7 @@ from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.spec.complaints.places import Marks, Path, dotted
 from dprelease.spec.complaints.wording import listed, meant, show
 
-MOST_SHOWN = 200
+MOST_SHOWN = 150
 MORE = "E108"  # the complaint that there are more
 Spot = Literal["key", "value"]
 
