@@ -7,11 +7,13 @@ and so is the epsilon of record-level tables; what follows from a chance of true
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from dprelease.errors import Failure
+from dprelease.language import ENGLISH, say, speaking
 from dprelease.model import Loss, Perturb, Plan, Privacy, Query, Release
 from dprelease.planning.record_tables import added, record_steps, together
 from dprelease.planning.shared_releases import asked_twice
@@ -33,8 +35,17 @@ def make_plan(
 
     The composed loss is at most the declared total. Record-level tables are paid for first, and
     their losses are added to what the queries come to. Raises Failure (exit code 2) when the
-    queries' budgets or accuracy targets do not fit into it.
+    queries' budgets or accuracy targets do not fit into it. Reasons and notes are in the language
+    of the report, which shows them.
     """
+    if release.report_language != ENGLISH:
+        # A refusal is a message, and told in English as all of them are.
+        with suppress(Failure), speaking(release.report_language):
+            return _made(release, margin, plain=plain)
+    return _made(release, margin, plain=plain)
+
+
+def _made(release: Release, margin: Fraction | None, *, plain: bool) -> Plan:
     total = replace(total_of(release), plain=plain)
     if margin is not None:
         total = replace(total, margin=margin)
@@ -124,20 +135,28 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     notes = []
     if delta_is_ours(release) and loss.delta:
         notes.append(
-            "No delta is declared beside rho: epsilon is stated at delta = "
-            f"{number(STATED_DELTA)}, and charged so."
+            say(
+                "No delta is declared beside rho: epsilon is stated at delta = {delta}, and "
+                "charged so.",
+                delta=number(STATED_DELTA),
+            )
         )
     notes += [
-        f"{listing(names)} ask the same, and are paid for apart, as "
-        "their budgets are in different terms (epsilon, rho, accuracy, weight): in the same "
-        "terms they are released once."
+        say(
+            "{names} ask the same, and are paid for apart, as their budgets are in different "
+            "terms (epsilon, rho, accuracy, weight): in the same terms they are released once.",
+            names=listing(names),
+        )
         for names in asked_twice(release.queries)
     ]
     if total.epsilon is not None and loss.epsilon < total.epsilon:
         unused_epsilon = total.epsilon - loss.epsilon
         notes.append(
-            f"{number(unused_epsilon, 3)} of the total epsilon {number(total.epsilon, 6)} "
-            "is not used."
+            say(
+                "{unused} of the total epsilon {total} is not used.",
+                unused=number(unused_epsilon, 3),
+                total=number(total.epsilon, 6),
+            )
         )
     return tuple(notes)
 

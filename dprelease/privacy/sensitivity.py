@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from dprelease.language import counted, say, template
 from dprelease.model import Sensitivity
 from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero
 
@@ -69,7 +70,7 @@ class Scalar:
 
     lower: int
     upper: int
-    noun: str = "sum"
+    noun: str = template("sum")
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:
@@ -90,10 +91,10 @@ class Scalar:
         return max(entering * rise + leaving * fall, entering * fall + leaving * rise)
 
 
-COUNT = Scalar(1, 1, "count")
+COUNT = Scalar(1, 1, template("count"))
 """A count of rows: each adds exactly 1."""
 
-DISTINCT = Scalar(0, 1, "number of distinct values")
+DISTINCT = Scalar(0, 1, template("number of distinct values"))
 """A count of distinct values: u rows bring at most u new ones and v rows take at most v.
 
 A cell moves by at most the larger of u and v, as a count. But one row's value can be new where the
@@ -113,7 +114,7 @@ class Vector:
     l2_squared: int
     width: int
     signed: bool = False
-    noun: str = "sum"
+    plural: str = template("sums")
 
     def __post_init__(self) -> None:
         if self.width < 2:
@@ -127,11 +128,16 @@ class Vector:
         return min(self.width, self.l1)
 
 
+UNIT = template("unit")
+_PLURALS = {
+    UNIT: template("units"), "record": template("records"), "person": template("people"),
+}  # fmt: skip
+
 Row = Scalar | Vector
 Shapes = tuple[tuple[int, ...], ...]
 
 
-def added(contribution: Contribution, row: Row, cells: int, unit: str = "unit") -> Sensitivity:
+def added(contribution: Contribution, row: Row, cells: int, unit: str = UNIT) -> Sensitivity:
     """Bound the change of all cells together when one unit's rows come or go.
 
     Each row moves its cell by at most its own norm, and the rows of a cell at most n_c times as
@@ -148,7 +154,7 @@ def added(contribution: Contribution, row: Row, cells: int, unit: str = "unit") 
 
 
 def replaced(
-    contribution: Contribution, row: Row, cells: int, *, outside: bool, unit: str = "unit"
+    contribution: Contribution, row: Row, cells: int, *, outside: bool, unit: str = UNIT
 ) -> Sensitivity:
     """Bound the change of all cells together when one unit's rows leave and another's enter.
 
@@ -178,15 +184,15 @@ def replaced(
     return _stated(max(_overlaps(limits, cells, row.change)), shift, text)
 
 
-def added_units(contribution: Contribution, cells: int, unit: str = "unit") -> Sensitivity:
+def added_units(contribution: Contribution, cells: int, unit: str = UNIT) -> Sensitivity:
     """Bound the change of all numbers of units: by 1 in each cell that the unit is in. Attained."""
     groups = contribution.within(cells).groups
-    text = f"a {unit} is in {_counted_text(groups)}"
+    text = say("a {unit} is in {cells}", unit=say(unit), cells=_counted_text(groups))
     return replace(added(Contribution(groups, groups, 1), COUNT, cells), derivation=text)
 
 
 def replaced_units(
-    contribution: Contribution, cells: int, *, outside: bool, unit: str = "unit"
+    contribution: Contribution, cells: int, *, outside: bool, unit: str = UNIT
 ) -> Sensitivity:
     """Bound the change of all numbers of units under replacement. Attained.
 
@@ -196,10 +202,15 @@ def replaced_units(
     groups = contribution.within(cells).groups
     change = replaced(Contribution(groups, groups, 1), COUNT, cells, outside=outside)
     if not change.l1:
-        plural = "people" if unit == "person" else f"{unit}s"
-        text = f"replacing a {unit} leaves the number of {plural} as it is"
+        plural = say(_PLURALS[unit])
+        text = say(
+            "replacing a {unit} leaves the number of {plural} as it is",
+            unit=say(unit),
+            plural=plural,
+        )
     else:
-        text = f"a replaced {unit} leaves or enters {_counted_text(change.l1)}"
+        where = _counted_text(change.l1)
+        text = say("a replaced {unit} leaves or enters {cells}", unit=say(unit), cells=where)
     return replace(change, derivation=text)
 
 
@@ -308,55 +319,74 @@ def _overlaps(limits: Contribution, cells: int, moved: Callable[[int, int], int]
 # --- derivations: the bounds in words, one sentence each, for the report -----------------------
 
 
-def _some(number: int, noun: str) -> str:
-    """Give a number with its noun: 1 row, 2 rows."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def _cells(number: int) -> str:
     """Give a bound on a number of cells: one cell, at most 2 cells."""
-    return "one cell" if number == 1 else f"at most {number:,} cells"
+    return say("one cell") if number == 1 else say("at most {number:,} cells", number=number)
 
 
 def _effect(row: Row) -> str:
     """Say what one row does to its cell."""
     if isinstance(row, Vector):
-        return f"the {row.noun}s of one cell by at most {row.l1:,} together"
-    least = "" if row.lower == row.upper else "at most "
-    return f"one {row.noun} by {least}{row.magnitude:,}"
+        most = say(row.plural)
+        return say("the {sums} of one cell by at most {l1:,} together", sums=most, l1=row.l1)
+    if row.lower == row.upper:
+        return say("one {noun} by {size:,}", noun=say(row.noun), size=row.magnitude)
+    return say("one {noun} by at most {size:,}", noun=say(row.noun), size=row.magnitude)
 
 
 def _added_text(limits: Contribution, row: Row, unit: str) -> str:
     """Say how far one unit more or less can move the table."""
+    effect = _effect(row)
     if limits.is_one_row:
-        return f"one {unit} more or less changes {_effect(row)}"
+        return say("one {unit} more or less changes {effect}", unit=say(unit), effect=effect)
     where = _cells(limits.groups)
     if limits.groups > 1:
-        where += f", at most {limits.per_group:,} in one"
-    return (
-        f"a {unit} has at most {_some(limits.rows, 'row')} in {where}; each changes {_effect(row)}"
+        where = say("{cells}, at most {rows:,} in one", cells=where, rows=limits.per_group)
+    return say(
+        "a {unit} has at most {rows} in {where}; each changes {effect}",
+        unit=say(unit),
+        rows=counted(limits.rows, "{n:,} row", "{n:,} rows"),
+        where=where,
+        effect=effect,
     )
 
 
 def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) -> str:
     """Say how far a replaced unit can move the table."""
     changed = min(2 * limits.groups, all_cells)
+    where, effect = _cells(changed), _effect(row)
     if limits.is_one_row:
-        return f"a replaced {unit} leaves or enters {_cells(changed)}, and changes {_effect(row)}"
-    where = _cells(changed) if changed == 1 else f"{_cells(changed)} in all"
-    return (
-        f"a replaced {unit} takes at most {_some(limits.rows, 'row')} away and brings as many, "
-        f"in {where}; each changes {_effect(row)}"
+        return say(
+            "a replaced {unit} leaves or enters {cells}, and changes {effect}",
+            unit=say(unit),
+            cells=where,
+            effect=effect,
+        )
+    return say(
+        "a replaced {unit} takes at most {rows} away and brings as many, in {where}; each changes "
+        "{effect}",
+        unit=say(unit),
+        rows=counted(limits.rows, "{n:,} row", "{n:,} rows"),
+        where=where if changed == 1 else say("{cells} in all", cells=where),
+        effect=effect,
     )
 
 
 def _counted_text(number: int) -> str:
     """Say in how many cells a unit counts once."""
-    return f"{_cells(number)}, and counts once in {'it' if number == 1 else 'each'}"
+    if number == 1:
+        return say("one cell, and counts once in it")
+    return say("at most {number:,} cells, and counts once in each", number=number)
 
 
 def _moved_text(row: Scalar, size: int, unit: str) -> str:
     """Say how far a replaced row can move the only cell, which it can't leave."""
+    noun = say(row.noun)
     if size == 0:
-        return f"replacing a {unit} leaves the {row.noun} as it is"
-    return f"a replaced {unit} moves the {row.noun} by at most upper - lower = {size:,}"
+        return say("replacing a {unit} leaves the {noun} as it is", unit=say(unit), noun=noun)
+    return say(
+        "a replaced {unit} moves the {noun} by at most upper - lower = {size:,}",
+        unit=say(unit),
+        noun=noun,
+        size=size,
+    )

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from dprelease.language import say
 from dprelease.model import AxisKind, AxisMatrix, Sensitivity
 from dprelease.privacy.sensitivity import Contribution
 
@@ -47,7 +48,7 @@ def of_axes(
     if replaced:
         l1, l2_squared = _replaced(sizes, axes, l1, l2_squared)
     outputs = prod(axis.outputs(size) for size, axis in zip(sizes, axes, strict=True))
-    return _stated(contribution, l1, l2_squared, outputs, "integers mixed along axes")
+    return _stated(contribution, l1, l2_squared, outputs, say("integers mixed along axes"))
 
 
 def of_conditions(
@@ -56,7 +57,8 @@ def of_conditions(
     """Bound the change of 2 x - n, for so many conditions, in all cells together."""
     step = 2 if replaced else 1
     l1, l2_squared = step * conditions, step**2 * conditions
-    return _stated(contribution, l1, l2_squared, conditions * cells, "twice a count less the total")
+    what = say("twice a count less the total")
+    return _stated(contribution, l1, l2_squared, conditions * cells, what)
 
 
 def _norms(size: int, axis: AxisMatrix) -> tuple[int, int]:
@@ -126,5 +128,10 @@ def _stated(
 ) -> Sensitivity:
     rows = contribution.rows
     l1, l2_squared = rows * l1, rows**2 * l2_squared
-    text = f"one unit moves {what} by at most {l1:,} in all, {l2_squared:,} in squares"
+    text = say(
+        "one unit moves {what} by at most {l1:,} in all, {l2_squared:,} in squares",
+        what=what,
+        l1=l1,
+        l2_squared=l2_squared,
+    )
     return Sensitivity(l1, l2_squared, max(1, min(outputs, l1)), derivation=text)

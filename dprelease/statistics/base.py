@@ -76,7 +76,7 @@ class Neighbours:
     @property
     def noun(self) -> str:
         """What comes and goes, in derivations."""
-        return "person" if self.people else "record"
+        return template("person") if self.people else template("record")
 
 
 def neighbours_of(release: Release) -> Neighbours:

@@ -44,7 +44,7 @@ class Best(Choices):
     def row(self, query: Query) -> Scalar:
         """Between 0 and the score's upper bound for each candidate, all in one direction."""
         grid = _candidates(query).grid
-        return Scalar(grid.lower, grid.upper, "score")
+        return Scalar(grid.lower, grid.upper, template("score"))
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of the scores: of all of them, and of those a choice depends on.

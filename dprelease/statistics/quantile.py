@@ -101,7 +101,9 @@ class Quantile(Statistic):
         """
         rows = neighbours.contribution.within(cells_of(query)).rows
         noun = neighbours.noun
-        text = say("a {noun} has at most {rows:,} rows in all cells together", noun=noun, rows=rows)
+        text = say(
+            "a {noun} has at most {rows:,} rows in all cells together", noun=say(noun), rows=rows
+        )
         if not neighbours.people:
             text = say("a record is one value of one cell")
         return Sensitivity(rows, rows**2, rows, (), text)

@@ -154,7 +154,7 @@ def _outside(query: Query, part: Part, neighbours: Neighbours) -> bool:
 def _row(part: Part, factor: int = 1) -> Scalar:
     """What one row adds, as a grid integer times the factor."""
     if part.column is None:
-        return COUNT if factor == 1 else Scalar(factor, factor, "count")
+        return COUNT if factor == 1 else Scalar(factor, factor, template("count"))
     grid = quantity(part.column).grid
     return Scalar(factor * grid.lower, factor * grid.upper)
 

@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.kernel": (),
     # What never sees a row, an exact figure or randomness.
     "dprelease.expressions": VOCABULARY,
-    "dprelease.privacy": VOCABULARY,
+    "dprelease.privacy": (*VOCABULARY, LANGUAGE),
     "dprelease.mechanisms": (
         *VOCABULARY,
         LANGUAGE,
@@ -100,6 +100,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.planning": (
         *VOCABULARY,
+        LANGUAGE,
         "dprelease.kernel.noise.distributions",
         "dprelease.local.calibrate",
         "dprelease.local.cells",  # whether answers can be written

@@ -221,8 +221,13 @@ def _warnings(plan: Plan) -> Iterator[Complaint]:
             key = f"query[{query.number}].statistic"
             yield Complaint(
                 "W301",
-                f'in a group of fewer than {needed:,} values "{query.name}" says nothing of the '
-                f"{statistic.end}: it may be off by more ranks than lie beyond it",
+                say(
+                    'in a group of fewer than {needed:,} values "{name}" says nothing of the '
+                    "{end}: it may be off by more ranks than lie beyond it",
+                    needed=needed,
+                    name=query.name,
+                    end=statistic.end,
+                ),
                 "give it more epsilon, a larger step or a short list of candidates; or ask for a "
                 "quantile further inside",
                 plan.release.place(key),
