@@ -203,7 +203,7 @@ def test_nothing_is_left_to_do() -> None:
 
 MOST_LOOSE = 4
 MOST_FILES = 416
-MOST_ALL_LINES = 59_950
+MOST_ALL_LINES = 60_000
 
 
 def test_the_house_stays_within_its_walls() -> None:

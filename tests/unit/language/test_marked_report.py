@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 from html import unescape
 from pathlib import Path
 from string import Formatter
@@ -130,3 +131,22 @@ def test_no_number_has_the_point_of_english(tmp_path, entropy):
     release_in("clinic_visits", "de", tmp_path, entropy)
     page = (tmp_path / "out" / "report.html").read_text()
     assert re.findall(r">[^<>.]*?\b[0-9]+\.[0-9]{1,2}%?<|>1,000<", page) == []
+
+
+def test_a_plan_has_reasons_in_the_language_and_refusals_in_english(tmp_path):
+    release = dprelease.load(ROOT / "release_specs" / "clinic_visits.toml")
+    german = replace(release, report_language="de")
+    texts = [
+        [step.sensitivity.derivation for step in dprelease.plan(each).steps]
+        for each in (release, german)
+    ]
+    assert "one record more or less changes one count by 1" in texts[0]
+    assert "1 Datensatz mehr oder weniger ändert einen Wert (Anzahl) um 1" in texts[1]
+    low = replace(release.privacy, epsilon=Fraction(1, 1000))
+    refused = []
+    for each in (release, german):
+        with pytest.raises(dprelease.Failure) as caught:
+            dprelease.plan(replace(each, privacy=low))
+        refused.append(str(caught.value))
+    assert refused[0] == refused[1]
+    assert "0.001" in refused[0]
