@@ -32,7 +32,7 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
     )
     description = say(
         "The whole bar is the expected error of one answer, for the true value where it is "
-        "largest; the dark part is the least that any mechanism with the same epsilon and delta "
+        "largest; the strong part is the least that any mechanism with the same epsilon and delta "
         "can have."
     )
     rest = len(columns) - len(shares)

@@ -196,6 +196,7 @@ def _css(records: bool) -> Html:
     return Html("\n".join(line.strip() for line in looks.splitlines() if line.strip()) + "\n")
 
 
+@cache
 def _look(name: str) -> str:
     return (LOOKS / name).read_text(encoding="utf-8")
 
