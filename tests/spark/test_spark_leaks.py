@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "leaks"))
 
 from canary import NUMBER, TOKENS
 from sessions import environment
-from world import HEADER, ROWS, World
+from world import HEADER, ROWS, Traces, World
 
 from dprelease import engines
 from dprelease.engines.spark.engine import ENGINE
@@ -167,4 +167,18 @@ def test_the_same_noised_figures_leave_the_same_traces(
     monkeypatch.setattr("world.get", engines.get)
     world.plans.clear()
     alike = world.run()
-    assert (alike.out, alike.err, alike.entries) == (expected.out, expected.err, expected.entries)
+    assert (alike.out, alike.err) == (expected.out, expected.err)
+    assert told(alike) == told(expected)
+
+
+def told(traces: Traces) -> list[Any]:
+    """The ledger's entries without hashes of files with the plan's digest: it names the engine."""
+    entries: list[Any] = []
+    for number, kind, run, written_at, content, *_ in traces.entries:
+        values = json.loads(content)
+        files = values.get("files", {})
+        digests = [name for name in files if name.startswith("report.")]
+        for name in ("datapackage.json", *digests):
+            files.pop(name, None)
+        entries.append((number, kind, run, written_at, values))
+    return entries
