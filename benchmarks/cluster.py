@@ -41,9 +41,8 @@ from processes import measure, processor_times, verdict
 
 import dprelease
 from dprelease.engines import Engine, get
-from dprelease.engines.common.files import lay_out
 from dprelease.engines.common.read_share import ReadShare
-from dprelease.engines.parquet.schema import lay_out_parquet
+from dprelease.engines.sources import lay_out
 from dprelease.engines.spark.answers import exact_table
 from dprelease.engines.spark.engine import PARTITION, Spark, messages_of
 from dprelease.engines.spark.session import OWN_SETTINGS, SparkCluster
@@ -230,12 +229,11 @@ def measured(
     spark: Any, asked: AggregateRequest, finer: int, rounds: int
 ) -> tuple[int, float, float, int]:
     """Tasks of a request, seconds of all cores, those of the driver, and bytes shuffled."""
-    inspected = lay_out_parquet if asked.source.format == "parquet" else lay_out
-    layout, cluster = inspected(asked.source, asked.inputs), Counting(spark)
+    table, cluster = lay_out(asked.source, asked.inputs), Counting(spark)
 
     def once() -> None:
-        cluster.check(layout.paths)
-        messages = messages_of(cluster, asked, layout, finer, ReadShare().read)
+        cluster.check(table.paths)
+        messages = messages_of(cluster, asked, table, finer, ReadShare().read)
         exact_table(asked, messages)
 
     before = shuffled(spark)
@@ -296,8 +294,7 @@ def law_of(points: Sequence[Point]) -> Any:
 
 def read_a_row(asked: AggregateRequest, rows: int) -> float:
     """Bytes a row by which splits are made."""
-    inspected = lay_out_parquet if asked.source.format == "parquet" else lay_out
-    return splits_of(inspected(asked.source, asked.inputs))[1] / rows
+    return splits_of(lay_out(asked.source, asked.inputs))[1] / rows
 
 
 def tell(case: str, point: Point) -> None:

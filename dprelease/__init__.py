@@ -1,7 +1,8 @@
 """dprelease: publish statistics of a private table under differential privacy.
 
 ``load`` reads a spec, ``plan`` says what a release would do and spend without opening any data,
-``run`` releases it. All raise ``Failure`` with every complaint and an exit code.
+``rehearse`` releases made-up records, ``run`` the data. All raise ``Failure`` with every complaint
+and an exit code.
 """
 
 from __future__ import annotations
@@ -13,14 +14,27 @@ from dprelease.errors import Complaint, ExitCode, Failure, Place
 if TYPE_CHECKING:
     from dprelease.release.plan import load, plan
     from dprelease.release.progress import Stage
+    from dprelease.release.rehearse import rehearse
     from dprelease.release.result import Result
     from dprelease.release.run import run
 
-__all__ = ["Complaint", "ExitCode", "Failure", "Place", "Result", "Stage", "load", "plan", "run"]
+__all__ = [
+    "Complaint",
+    "ExitCode",
+    "Failure",
+    "Place",
+    "Result",
+    "Stage",
+    "load",
+    "plan",
+    "rehearse",
+    "run",
+]
 
 HOMES = {
     "load": "release.plan",
     "plan": "release.plan",
+    "rehearse": "release.rehearse",
     "run": "release.run",
     "Result": "release.result",
     "Stage": "release.progress",

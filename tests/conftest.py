@@ -9,6 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 
+import postgres_server
 import pytest
 from hypothesis import settings
 from thorough import in_diagonal
@@ -94,6 +95,14 @@ class HashedEntropy:
 def entropy(request: pytest.FixtureRequest) -> HashedEntropy:
     """Bytes of the test's own."""
     return HashedEntropy(request.node.name)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[postgres_server.Server]:
+    """A PostgreSQL server of this process's tests; they are skipped where there can't be one."""
+    postgres_server.require()
+    with postgres_server.server() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True, scope="session")

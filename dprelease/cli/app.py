@@ -8,8 +8,8 @@ import click
 
 # In the order of use, which is the order of `--help`. Module and command share the name.
 COMMANDS = (
-    "init", "check", "plan", "run", "report", "show", "combine", "estimate", "diff", "budget",
-    "explain", "schema", "completion",
+    "init", "check", "plan", "rehearse", "run", "report", "show", "combine", "estimate", "diff",
+    "budget", "explain", "schema", "completion",
 )  # fmt: skip
 
 EPILOG = """\b

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from dprelease.cli.app import JSON, PERIOD
 from dprelease.cli.console import answer
 from dprelease.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from dprelease.model import LedgerSettings
 
 DEFAULT = "dprelease-ledger.sqlite"
 
@@ -34,7 +41,7 @@ WITNESS = click.option(
 
 @click.group(epilog=EPILOG)
 def budget() -> None:
-    """Show what was spent and left; verify and export the ledger.
+    """Show what was spent; set caps; verify, export the ledger.
 
     Opens no data. LEDGER is dprelease-ledger.sqlite in the current folder if left
     out.
@@ -48,34 +55,145 @@ def budget() -> None:
 )
 @click.argument("ledger", type=click.Path(), metavar="[LEDGER|SPEC.toml]", default=DEFAULT)
 @click.option("--dataset", metavar="NAME", help="Show this dataset alone.")
+@click.option(
+    "--by",
+    type=click.Choice(["year", "period", "snapshot"]),
+    help="Add releases up by the year of their charge, by period or by snapshot.",
+)
+@click.option(
+    "--last", type=click.IntRange(min=1), metavar="N", help="List only the last N, or groups."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Write what is listed as CSV.")
 @WITNESS
 @PERIOD
 @JSON
-def show(
-    ledger: str, dataset: str | None, witness: str | None, period: str | None, as_json: bool
+def show(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    ledger: str,
+    dataset: str | None,
+    by: str | None,
+    last: int | None,
+    as_csv: bool,
+    witness: str | None,
+    period: str | None,
+    as_json: bool,
 ) -> int:
     """Show releases over time, what they cost and what is left.
 
-    Of a spec it is the spec's ledger, dataset and caps.
+    Of a spec it is the spec's ledger, dataset and caps; all periods of it.
     """
-    from dprelease.cli.views.budget import history, tell
+    from dprelease.cli.views.budget import history, tell, tell_csv
     from dprelease.ledger.privacy_filter import Caps
     from dprelease.ledger.store import Ledger
+
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json are two forms of one answer: choose one")
 
     caps = None
     path = ledger
     if ledger.endswith(".toml"):
-        import dprelease
-
-        # Of lists nothing is shown here, wherever they are.
-        settings = dprelease.load(ledger, period=period, allow_outside_lists=True).ledger
+        # Of lists nothing is shown here, wherever they are; and all periods have one ledger.
+        settings = _settings(ledger, period)
         path, witness = settings.path, witness if witness is not None else settings.witness
         dataset = dataset if dataset is not None else settings.dataset
         if dataset == settings.dataset:
             caps = Caps(settings.epsilon_cap, settings.delta_cap)
     with Ledger.read(path, witness=witness) as book:
-        facts = history(book, dataset, caps)
-    tell(facts, as_json)
+        facts = history(book, dataset, caps, by, last)
+    if as_csv:
+        tell_csv(facts)
+    else:
+        tell(facts, as_json)
+    return int(ExitCode.DONE)
+
+
+def _settings(spec: str, period: str | None) -> LedgerSettings:
+    """The [ledger] of a spec; it is the same for all periods, so that one need not be given."""
+    import dprelease
+
+    return dprelease.load(spec, period=period or "any", allow_outside_lists=True).ledger
+
+
+def _amount(
+    read: str,
+) -> Callable[[click.Context, click.Parameter, str | None], Fraction | str | None]:
+    # Reads an amount as a spec has it, by the reader of that name, or "none".
+    def convert(
+        _context: click.Context, _parameter: click.Parameter, value: str | None
+    ) -> Fraction | str | None:
+        from decimal import Decimal, InvalidOperation
+
+        from dprelease.spec.complaints.reporter import Refused
+        from dprelease.spec.schema import numbers
+
+        if value is None or value == NO_CAP:
+            return value
+        try:
+            number: Fraction = getattr(numbers, read)(Decimal(value))
+        except InvalidOperation:
+            raise click.BadParameter(f'{value!r} is no number, nor "{NO_CAP}"') from None
+        except Refused as refused:
+            raise click.BadParameter(f"{refused.message}: {refused.hint}") from None
+        return number
+
+    return convert
+
+
+NO_CAP = "none"
+
+
+@budget.command(
+    epilog=_example(
+        'cap payroll --epsilon 10 --reason "board, 2026-03-02" ledger.sqlite',
+        'cap payroll --delta none --reason "pure releases only" ledger.sqlite',
+    )
+)
+@click.argument("dataset", metavar="DATASET")
+@PLACE
+@click.option("--epsilon", metavar="E", callback=_amount("budget"), help="Most epsilon, or none.")
+@click.option("--delta", callback=_amount("probability"), metavar="D", help="Most delta, or none.")
+@click.option("--rho", callback=_amount("budget"), metavar="R", help="Most rho, or none.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, and who decided it.")
+@WITNESS
+@JSON
+def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    dataset: str,
+    ledger: str,
+    epsilon: Fraction | str | None,
+    delta: Fraction | str | None,
+    rho: Fraction | str | None,
+    reason: str,
+    witness: str | None,
+    as_json: bool,
+) -> int:
+    """Set the cap of a dataset in the ledger, for all specs.
+
+    A spec may state a lower cap, and is refused with a higher one. What is not named stays as it
+    was. Each change is an entry of its own, with the reason and the time. A cap below what was
+    spent is taken: then nothing is left. Makes the ledger if there is none.
+    """
+    from dprelease.cli.console import remark
+    from dprelease.cli.views.budget import tell_cap
+    from dprelease.cli.views.complaints import complain
+    from dprelease.ledger.messages import new_dataset
+    from dprelease.ledger.store import Ledger
+
+    given = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    changes = {
+        name: None if isinstance(amount, str) else amount
+        for name, amount in given.items()
+        if amount is not None
+    }
+    if not changes:
+        raise click.UsageError("no cap is given: --epsilon, --delta or --rho")
+    for what, text in (("DATASET", dataset), ("--reason", reason)):
+        if not text.strip() or not text.isprintable():
+            raise click.UsageError(f"{what} must be a line of text")
+    with Ledger.open(ledger, witness=witness) as book:
+        warnings = new_dataset(book.status(dataset))
+        account = book.set_cap(dataset, changes, reason)
+    complain(warnings, "warning")
+    if note := tell_cap(ledger, account, warnings, as_json):
+        remark(f"note: {note}")
     return int(ExitCode.DONE)
 
 
@@ -86,8 +204,8 @@ def show(
     "reports",
     type=click.Path(),
     multiple=True,
-    metavar="REPORT",
-    help="A report.json whose charge the ledger must hold; may be repeated.",
+    metavar="FILE",
+    help="A report.json, or a copy of the ledger, that it must hold; may be repeated.",
 )
 @WITNESS
 @JSON
@@ -95,19 +213,27 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     """Check that a ledger is whole, and the right one.
 
     Checks pages, chain of hashes, sealed numbers and witness. With --against also that it holds
-    the charge which a published report names: an older copy of the ledger does not. Exits with 6
-    when anything is wrong.
+    the charge which a published report names, or all entries of a copy: an older copy of the ledger
+    does not. Then it may lack a witness. Exits with 6 when anything is wrong.
     """
-    from dprelease.cli.console import answer_json
-    from dprelease.cli.views.budget import against
+    from dprelease.cli.console import answer_json, remark
+    from dprelease.ledger.connection import is_database
+    from dprelease.ledger.published_charge import check_report
     from dprelease.ledger.store import Ledger
 
     with Ledger.unguarded(ledger, witness=witness) as book:
         head = book.verify()
         runs = book.entries()
         for report in reports:
-            against(report, ledger, runs)
-        book.check_guard()
+            if is_database(report):
+                with Ledger.unguarded(report) as copy:
+                    book.check_holds(copy)
+            else:
+                check_report(report, ledger, runs)
+        if reports and not os.path.lexists(book.witness):
+            remark(f"note: no witness at {book.witness}: of what came later nothing is known.")
+        else:
+            book.check_guard()
     if as_json:
         answer_json(
             {

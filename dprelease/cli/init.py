@@ -11,8 +11,6 @@ from dprelease.cli.app import QUIET
 from dprelease.cli.console import answer, remark
 from dprelease.errors import ExitCode
 
-FORMATS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet"}
-
 EPILOG = """\b
 Example:
   dprelease init extracts/visits.csv -o visits.toml
@@ -42,19 +40,21 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Reads the first line of a CSV file, which must be its header, or the schema of a Parquet file:
     no value, so bounds, keys and budget are yours to write.
     """
+    from dprelease.engines.registry import SUFFIXES
+    from dprelease.files.packed import suffix_of
     from dprelease.scaffold.columns import Csv, csv_columns
     from dprelease.scaffold.template import MARK, NewSpec, check_path, spec_text
 
-    suffix = os.path.splitext(data)[1].lower()
-    if suffix not in FORMATS:
-        hint = f"a file with one of the suffixes {', '.join(FORMATS)}"
+    suffix = suffix_of(data)
+    if suffix not in SUFFIXES:
+        hint = f"a file with one of the suffixes {', '.join(SUFFIXES)}"
         raise click.UsageError(f"{data}: its suffix does not say which format it has; name {hint}")
     written = Csv(_delimiter(delimiter, suffix), encoding)
     folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
     path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
     check_path(path)
     columns = None
-    if FORMATS[suffix] == "parquet":
+    if SUFFIXES[suffix] == "parquet":
         if no_header or delimiter is not None or encoding != "utf-8":
             raise click.UsageError("the options of CSV say nothing of a Parquet file")
         from dprelease.scaffold.columns import parquet_columns
@@ -63,7 +63,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     elif not no_header:
         columns = csv_columns(data, written)
     spec = out if out is not None else "SPEC"
-    text = spec_text(NewSpec(_name(data), path, spec, FORMATS[suffix], columns, written))
+    text = spec_text(NewSpec(_name(data, suffix), path, spec, SUFFIXES[suffix], columns, written))
     if out is None:
         answer(text.removesuffix("\n"))
     else:
@@ -72,7 +72,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
         write_new(out, text)
     if quiet:
         return int(ExitCode.DONE)
-    if columns is not None and FORMATS[suffix] == "csv":
+    if columns is not None and SUFFIXES[suffix] == "csv":
         remark("note: the first line was taken for the header; if it is a record, delete this spec")
         if len(columns) == 1:
             remark("note: that is one column; --delimiter names another delimiter")
@@ -83,7 +83,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 def _delimiter(given: str | None, suffix: str) -> str:
     if given is None:
-        return "\t" if suffix == ".tsv" else ","
+        return "\t" if suffix.startswith(".tsv") else ","
     if given in {"\\t", "\t", "tab"}:
         return "\t"
     if len(given) != 1 or not (" " <= given <= "~") or given.isalnum() or given == '"':
@@ -91,8 +91,9 @@ def _delimiter(given: str | None, suffix: str) -> str:
     return given
 
 
-def _name(data: str) -> str:
+def _name(data: str, suffix: str) -> str:
     """A file-safe name after the data."""
-    stem = os.path.splitext(os.path.basename(data))[0]
+    stem = os.path.basename(data)
+    stem = stem[: len(stem) - len(suffix)]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:100].strip("-_")
     return name or "release"

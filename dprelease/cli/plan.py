@@ -56,12 +56,12 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     planned = dprelease.plan(release, output=output)
-    ledger, refusals = standing_of(planned)
+    ledger, refusals, warnings = standing_of(planned)
     described = describe(planned, ledger)
     described["digest"] = digest = digest_of(planned)
     described["what_if"] = what_if_facts(planned)
     if not quiet:
-        complain((*release.warnings, *plan_warnings(planned)), "warning")
+        complain((*release.warnings, *plan_warnings(planned), *warnings), "warning")
     if out is not None:
         save(out, described)
         if not quiet:
@@ -79,7 +79,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         if not quiet:
             remark(f"written  {html}")
     if as_json:
-        answer_json(described)
+        answer_json({**described, "warnings": [warning.to_dict() for warning in warnings]})
     elif not quiet:
         from dprelease.cli.views.plan import write_plan
 

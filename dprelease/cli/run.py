@@ -50,6 +50,16 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
     help="Run exactly this saved plan, or refuse.",
 )
 @click.option("--new-noise", is_flag=True, help="Release again with new noise, spending again.")
+@click.option(
+    "--fresh-ledger",
+    is_flag=True,
+    help="Charge a ledger that lacks the charge of the report in the output folder.",
+)
+@click.option(
+    "--quality-first",
+    is_flag=True,
+    help="Release the quality queries first, and the rest if not too many fields are unreadable.",
+)
 @OUTSIDE
 @JSON
 @QUIET
@@ -60,14 +70,20 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     wait: float,
     approved: str | None,
     new_noise: bool,
+    fresh_ledger: bool,
+    quality_first: bool,
     outside: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Publish: charge the budget, add noise, write tables, report.
 
-    A second run of the same release gives the same files and spends nothing.
+    A second run of the same release gives the same files and spends nothing. --quality-first makes
+    two releases, the first of them beside [output] with -quality at its end. Where it shows too
+    many unreadable fields, the second is not made, and the exit code is 1.
     """
+    if quality_first and approved is not None:
+        raise click.UsageError("--plan approves one release, and --quality-first makes two")
     # Imported here for start-up: other commands, and the help, show no progress.
     from dprelease.cli.status_line import StatusLine
 
@@ -75,11 +91,27 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if not quiet:
         complain(release.warnings, "warning")
     with StatusLine(wanted=not quiet) as watcher:
+        if quality_first:
+            from dprelease.release.quality_first import run_quality_first
+
+            checked, result = run_quality_first(
+                release,
+                output=output,
+                wait=wait,
+                new_noise=new_noise,
+                fresh_ledger=fresh_ledger,
+                watcher=watcher,
+            )
+            if not quiet:
+                remark(f"quality  {checked.output}: released first")
+            _tell(result, as_json, quiet)
+            return
         result = dprelease.run(
             release,
             output=output,
             wait=wait,
             new_noise=new_noise,
+            fresh_ledger=fresh_ledger,
             approved=approved,
             watcher=watcher,
         )
@@ -93,7 +125,7 @@ def _tell(result: Result, as_json: bool, quiet: bool) -> None:
 
     try:
         if not quiet:
-            complain(plan_warnings(result.plan), "warning")
+            complain((*plan_warnings(result.plan), *result.warnings), "warning")
             for note in result.report["notes"]:
                 remark(f"note: {note}")
         if as_json:

@@ -41,9 +41,12 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
 
     DIR is the output of a run. Only what was published is read: its tables and datapackage.json.
     """
-    from dprelease.output.released_tables import described_tables, read_rows
+    from dprelease.output.released_tables import described_tables, holds_rehearsal, read_rows
 
     tables = _chosen(described_tables(directory), names, directory)
+    rehearsal = {"rehearsal": True} if holds_rehearsal(directory) else {}
+    if rehearsal:
+        remark("REHEARSAL: all records are made up, and no figure here is released")
     warnings = [table.changed() for table in tables]
     complain([warning for warning in warnings if warning is not None], "warning")
     if as_json:
@@ -54,7 +57,7 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
             | {"unchanged": warning is None}
             for table, warning in zip(tables, warnings, strict=True)
         ]
-        answer_json({"schema": "dprelease/tables/1", "tables": shown})
+        answer_json({"schema": "dprelease/tables/1", **rehearsal, "tables": shown})
         return int(ExitCode.DONE)
     from dprelease.cli.views.show import page_of
 

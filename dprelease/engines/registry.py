@@ -1,8 +1,13 @@
-"""Registry of engines: the one list of them, which spec, schema and run read."""
+"""Registry of engines and of source formats: the one list of each, which spec, schema and run read.
+
+Modules are named, and imported only when they are asked for.
+"""
 
 from __future__ import annotations
 
-# name in [data] engine -> module that holds ENGINE; imported only when asked for
+from typing import NamedTuple
+
+# name in [data] engine -> module that holds ENGINE
 ENGINES = {
     "duckdb": "dprelease.engines.duckdb.engine",
     "spark": "dprelease.engines.spark.engine",
@@ -13,3 +18,52 @@ ON_CLUSTERS = frozenset({"spark"})
 
 WITHOUT_RECORDS = frozenset({"spark"})
 """Those that don't give the codes of single records, for record-level tables."""
+
+
+def _endings(suffixes: tuple[str, ...], packed: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(suffix + how for suffix in suffixes for how in ("", *packed))
+
+
+class Listed(NamedTuple):
+    """A source format: the module that holds its SOURCE, and what is known without importing it.
+
+    ``title`` is its name in sentences. Files have the format by their ``suffixes``; of a folder,
+    those with the suffixes ``inside`` are read. Behind both may stand how a file is ``packed``.
+    ``options`` are the keys of ``[data]`` that say how its texts are read; all others of them are
+    refused beside it.
+    """
+
+    module: str
+    title: str
+    suffixes: tuple[str, ...]
+    inside: tuple[str, ...]
+    options: frozenset[str] = frozenset()
+    packed: tuple[str, ...] = ()
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """How the names of files end that are read of a folder."""
+        return _endings(self.inside, self.packed)
+
+
+# name in [data] format -> what is known of it
+SOURCES = {
+    "csv": Listed(
+        "dprelease.engines.csv.source", "CSV", (".csv", ".txt", ".tsv"), (".csv",),
+        frozenset(
+            {"delimiter", "quote", "encoding", "null_values", "header", "names", "strip",
+             "decimal", "thousands"}
+        ),
+        (".gz", ".zst"),
+    ),
+    "parquet": Listed(
+        "dprelease.engines.parquet.source", "Parquet", (".parquet", ".pq"), (".parquet",)
+    ),
+}  # fmt: skip
+
+SUFFIXES = {
+    ending: name
+    for name, listed in SOURCES.items()
+    for ending in _endings(listed.suffixes, listed.packed)
+}
+"""The format that the suffix of a path stands for."""

@@ -11,6 +11,8 @@ An expression is one SQL condition or value over the declared columns of one rec
   and ``CONCAT`` pass over nulls, ``||`` does not.
 * Text compares by code points and ``LIKE`` minds case; ``LENGTH`` and ``SUBSTRING`` (from 1)
   count characters; ``TRIM`` removes spaces; ``LOWER`` and ``UPPER`` map single characters.
+* ``CAST`` of a text reads it as a field of that type in its default form. ``REPLACE`` puts one text
+  for another everywhere, from left to right.
 * ``DATE_DIFF('day', a, b)`` counts midnights from a to b. Dates and timestamps have no zone.
 
 Names are matched as written, quoted if they hold odd characters: ``"marital-status" = 'single'``.

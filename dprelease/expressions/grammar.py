@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dprelease.expressions.nodes import ExpressionError
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 MAX_LENGTH = 4000
 MAX_DEPTH = 60
 MAX_NODES = 2000
+FORM = "write one SQL condition or value, such as age >= 18 AND sex = 'F'"
 
 
 def parse(text: str) -> tuple[exp.Expr, list[str]]:
@@ -90,8 +93,22 @@ def _parse(text: str) -> exp.Expr:
         pass
     raise ExpressionError(
         "this is not a row expression",
-        "write one SQL condition or value, such as age >= 18 AND sex = 'F'",
+        FORM,
     )
+
+
+def sql_word(text: str, names: Iterable[str]) -> str | None:
+    """The first of the names that stands in the text, not quoted, as a word of SQL."""
+    from sqlglot import tokenize
+    from sqlglot.errors import SqlglotError
+
+    columns = {*names}
+    with suppress(SqlglotError, RecursionError):
+        for token in tokenize(text, dialect="duckdb"):
+            plain = token.token_type.name in ("VAR", "STRING", "IDENTIFIER", "NUMBER")
+            if not plain and token.text in columns:
+                return str(token.text)
+    return None
 
 
 def _check_size(tree: exp.Expr) -> None:

@@ -1,8 +1,9 @@
 """How much an expression can grow, in texts and in statements: bounded before any data is read.
 
 Joined texts are held in memory whole, with every piece that is joined on the way, and an engine
-takes that memory beside its limit. A text of the data may be a megabyte long, so that an expression
-that repeats it thousands of times could end a run because of what one record holds.
+takes that memory beside its limit. So are texts in which pieces are replaced by longer ones. A text
+of the data may be a megabyte long, so that an expression that repeats it thousands of times could
+end a run because of what one record holds.
 
 DuckDB holds the operand of a NULLIF or BETWEEN twice, and that of a short IN as often as it has
 values; what is nested doubles at each level. Ten levels take a second, thirty would take for ever.
@@ -21,6 +22,9 @@ MOST_OPERATIONS = 4000
 
 SHORT_IN = 5  # values; a longer IN is looked up and holds its operand once
 
+# As often the text stands in the SQL of what it is cast to.
+READINGS = {"read_integer": 43, "read_float": 10, "read_date": 8, "read_timestamp": 6}
+
 _JOINS = ("concat", "||")
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 _HANDING_ON = _ARITHMETIC | {"neg", "abs", "floor", "ceil", "round"}
@@ -30,7 +34,8 @@ def check_growth(node: Node) -> None:
     """Refuse an expression that grows too much; raises ExpressionError."""
     if _pieces(node)[1] > MOST_PIECES:
         raise ExpressionError(
-            "the expression joins texts too often, so that the result could fill the memory",
+            "the expression joins texts too often, or puts long ones for short ones, so that "
+            "the result could fill the memory",
             f"with all intermediate results at most {MOST_PIECES} texts: join fewer columns",
         )
     if _cleared(node) > MOST_OPERATIONS:
@@ -67,6 +72,7 @@ def _operations(node: Node) -> int:
         counts[0] *= 2
     elif node.op == "in":
         counts[0] *= min(len(counts) - 1, SHORT_IN)
+    counts[:1] = [count * READINGS.get(node.op, 1) for count in counts[:1]]
     return 1 + sum(counts)
 
 
@@ -79,4 +85,8 @@ def _pieces(node: Node) -> tuple[int, int]:
     if node.op in _JOINS:
         length = sum(size for size, _ in pieces)
         return length, before + length
+    if node.op == "replace":
+        _, old, new = (len(str(part.value).encode()) for part in node.args)
+        size = pieces[0][0] * max(1, -(-new // old))  # as if it were nothing but what is replaced
+        return size, before + size * (new > old)
     return max((size for size, _ in pieces), default=0), before

@@ -16,6 +16,8 @@ Value = bool | int | float | str | date | datetime | None
 # What a declared type is inside an expression: decimals are binary doubles there.
 INSIDE = {kind: kind for kind in ColumnType} | {ColumnType.DECIMAL: ColumnType.FLOAT}
 
+EXACT = 2**53  # up to it all whole numbers are doubles
+
 NUMBERS = (ColumnType.INTEGER, ColumnType.FLOAT)
 TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
 

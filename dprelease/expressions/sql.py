@@ -15,7 +15,6 @@ from dprelease.expressions.growth import hands_on, may_be_nan
 from dprelease.expressions.nodes import Node, Value
 from dprelease.expressions.sqltext import (
     NULL,
-    Kind,
     Operator,
     Sql,
     call,
@@ -24,24 +23,15 @@ from dprelease.expressions.sqltext import (
     operator,
     within,
 )
+from dprelease.expressions.typed_texts import (
+    SQL_TYPES,
+    number_of_text,
+    value_of_text,
+    without_nan,
+)
 from dprelease.model import ColumnType
 
-SQL_TYPES: dict[ColumnType, Kind] = {
-    ColumnType.INTEGER: "BIGINT",
-    ColumnType.FLOAT: "DOUBLE",
-    ColumnType.DECIMAL: "DOUBLE",
-    ColumnType.STRING: "VARCHAR",
-    ColumnType.BOOLEAN: "BOOLEAN",
-    ColumnType.DATE: "DATE",
-    ColumnType.TIMESTAMP: "TIMESTAMP",
-}
-
 Parts = Sequence[Sql]
-
-
-def without_nan(value: Sql) -> Sql:
-    """The DOUBLE, or null when it is NaN."""
-    return call("NULLIF", value, float("nan"))
 
 
 def compile_sql(node: Node, columns: Mapping[str, Sql]) -> Sql:
@@ -96,7 +86,7 @@ def _function(name: str) -> Callable[[Parts], Sql]:
 _OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=", "||")
 _FUNCTIONS = (
     "coalesce", "nullif", "greatest", "least", "floor", "ceil", "lower", "upper", "length",
-    "substring", "concat", "year", "month", "day", "hour",
+    "replace", "substring", "concat", "year", "month", "day", "hour",
 )  # fmt: skip
 _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
     **{name: _binary(name) for name in _OPERATORS},
@@ -115,6 +105,13 @@ _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
     "like": _binary("LIKE"),
     "case": lambda args: case(zip(args[:-1:2], args[1::2], strict=True), args[-1]),
     "round": lambda args: call("ROUND", args[0], args[1].cast("INTEGER")),
+    "to_date": lambda args: args[0].cast("DATE"),
+    "read_integer": lambda args: value_of_text(
+        args[0], ColumnType.INTEGER, number_of_text(args[0])
+    ),
+    "read_float": lambda args: number_of_text(args[0]),
+    "read_date": lambda args: value_of_text(args[0], ColumnType.DATE),
+    "read_timestamp": lambda args: value_of_text(args[0], ColumnType.TIMESTAMP),
     "trim": lambda args: call("TRIM", args[0], " "),
     "date_diff": lambda args: call("DATE_DIFF", "day", *(arg.cast("DATE") for arg in args)),
 }

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 Kind = Literal[
-    "BIGINT", "BIT", "BOOLEAN", "DATE", "DOUBLE", "HUGEINT", "INTEGER", "TIMESTAMP", "UBIGINT",
-    "VARCHAR",
+    "BIGINT", "BIT", "BOOLEAN", "DATE", "DOUBLE", "HUGEINT", "INTEGER", "TIMESTAMP",
+    "TIMESTAMPTZ", "UBIGINT", "VARCHAR",
 ]  # fmt: skip
 Operator = Literal[
     "+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE",

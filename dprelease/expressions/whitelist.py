@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from dprelease.expressions.grammar import parse
+from dprelease.expressions.grammar import FORM, parse, sql_word
 from dprelease.expressions.growth import check_growth
 from dprelease.expressions.nodes import (
     INSIDE,
@@ -40,15 +40,23 @@ Build = Callable[["Reader", "exp.Expr"], Node]
 ALLOWED = (
     "columns, literals, + - * / %, comparisons, AND OR NOT, IS NULL, BETWEEN, IN (list), LIKE, "
     "CASE, COALESCE, NULLIF, ABS, FLOOR, CEIL, ROUND, GREATEST, LEAST, LOWER, UPPER, TRIM, LENGTH, "
-    "SUBSTRING, CONCAT, YEAR, MONTH, DAY, HOUR, DATE_DIFF('day', a, b) and CAST to integer or float"
+    "SUBSTRING, REPLACE, CONCAT, YEAR, MONTH, DAY, HOUR, DATE_DIFF('day', a, b) and CAST to "
+    "integer, float, date or timestamp"
 )
 
 
 def read(text: str, types: Mapping[str, ColumnType]) -> Node:
     """Parse and type-check one expression over the declared columns; raises ExpressionError."""
-    tree, words = parse(text)
-    remember(tree, words, SHAPES)
-    node = Reader(types).node(tree)
+    try:
+        tree, words = parse(text)
+        remember(tree, words, SHAPES)
+        node = Reader(types).node(tree)
+    except ExpressionError as error:
+        word = sql_word(text, types) if error.hint in (FORM, ALLOWED) else None
+        if word is None:
+            raise
+        hint = f'a column named like a word of SQL stands in double quotes: "{word}"'
+        raise ExpressionError(error.message, hint, error.offset) from None
     check_growth(node)
     return node
 
@@ -286,6 +294,19 @@ def read_substring(reader: Reader, tree: exp.Expr) -> Node:
     return Node("substring", STRING, (text, literal(first, INTEGER), literal(count, INTEGER)))
 
 
+def read_replace(reader: Reader, tree: exp.Expr) -> Node:
+    """REPLACE(text, from, to) with quoted texts; an empty one to replace has no places."""
+    parts = [reader.node(tree.args[key]) for key in ("this", "expression", "replacement")]
+    args = tuple(want(part, (STRING,), tree) for part in parts)
+    if any(part.op != "literal" or part.value is None for part in args[1:]) or not args[1].value:
+        raise ExpressionError(
+            "REPLACE takes a quoted text, not empty, and another one to put there",
+            "REPLACE(x, '.', '')",
+            offset(tree),
+        )
+    return Node("replace", STRING, args)
+
+
 def read_extract(reader: Reader, tree: exp.Expr) -> Node:
     """EXTRACT(year FROM x), the same parts."""
     part = tree.name.lower()
@@ -308,7 +329,7 @@ def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:
 
 
 def read_cast(reader: Reader, tree: exp.Expr) -> Node:
-    """CAST of numbers, and the literals DATE '...' and TIMESTAMP '...'."""
+    """CAST of numbers, texts and times, and the literals DATE '...' and TIMESTAMP '...'."""
     target = tree.args["to"]
     kind = target.this.name if target.this is not None else ""
     if target.expressions or target.args.get("nested"):
@@ -318,14 +339,27 @@ def read_cast(reader: Reader, tree: exp.Expr) -> Node:
         return literal(_moment(str(node.value), date.fromisoformat, 10, tree), DATE)
     if kind in ("TIMESTAMP", "TIMESTAMPNTZ") and node.op == "literal" and node.type is STRING:
         return literal(_moment(str(node.value), datetime.fromisoformat, 26, tree), TIMESTAMP)
-    number = want(node, (*NUMBERS, BOOLEAN), tree, "only numbers and booleans are cast")
-    if kind in ("INT", "BIGINT"):
-        return number if number.type is INTEGER else Node("to_integer", INTEGER, (number,))
-    if kind in ("FLOAT", "DOUBLE"):
-        return as_float(number)
-    raise ExpressionError(
-        f"CAST to {written_type(tree, kind)} is not allowed", "integer or float", offset(tree)
-    )
+    target_type = _CASTS.get(kind)
+    if target_type is None:
+        hint = "integer, float, date or timestamp"
+        raise ExpressionError(
+            f"CAST to {written_type(tree, kind)} is not allowed", hint, offset(tree)
+        )
+    if node.type is STRING:
+        return Node(f"read_{target_type}", target_type, (node,))
+    if target_type in TIMES:
+        node = want(node, TIMES, tree, "only texts, dates and timestamps are cast to these")
+    else:
+        node = want(node, (*NUMBERS, BOOLEAN), tree, "only numbers, booleans and texts are cast")
+    if target_type in (FLOAT, TIMESTAMP) or node.type is target_type:
+        return as_float(node) if target_type is FLOAT else as_type(node, target_type)
+    return Node(f"to_{target_type}", target_type, (node,))
+
+
+_CASTS = {
+    "INT": INTEGER, "BIGINT": INTEGER, "FLOAT": FLOAT, "DOUBLE": FLOAT, "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP, "TIMESTAMPNTZ": TIMESTAMP,
+}  # fmt: skip
 
 
 def _moment(text: str, read: Callable[[str], date], size: int, tree: exp.Expr) -> date:
@@ -388,6 +422,7 @@ SHAPES: dict[str, tuple[str, Build]] = {
     "Trim": ("this", uniform("trim", (STRING,))),
     "Length": ("this", uniform("length", (STRING,), INTEGER)),
     "Substring": ("this start length", read_substring),
+    "Replace": ("this expression replacement", read_replace),
     "Concat": ("expressions safe coalesce", uniform("concat", (STRING,), STRING)),
     "DPipe": (f"{TWO} safe", uniform("||", (STRING,))),
     "Year": ("this", uniform("year", TIMES, INTEGER)),

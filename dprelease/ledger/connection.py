@@ -35,11 +35,13 @@ _SETTINGS = (
 )
 
 APPLICATION_ID = int.from_bytes(b"dprl", "big")
-VERSION = 1
+# A ledger without caps has the first format, which all versions read. The first cap makes it the
+# second one, so that a version which knows no caps refuses it and can't pass over them.
+FIRST, WITH_CAPS = 1, 2
 
-ENTRIES = """CREATE TABLE entries (
+_ENTRIES = """CREATE TABLE entries (
   seq INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('charge', 'seal', 'publish')),
+  kind TEXT NOT NULL CHECK (kind IN ({kinds})),
   run_id TEXT NOT NULL CHECK (length(run_id) = 64),
   written_at TEXT NOT NULL,
   content TEXT NOT NULL,
@@ -78,7 +80,11 @@ BEGIN SELECT RAISE(ABORT, 'payloads are only ever appended'); END""",
 BEGIN SELECT RAISE(ABORT, 'payloads are only ever appended'); END""",
 )
 
-STATEMENTS = (ENTRIES, PAYLOADS, ONE_CHARGE, *TRIGGERS)
+_KINDS = {FIRST: "'charge', 'seal', 'publish'", WITH_CAPS: "'charge', 'seal', 'publish', 'cap'"}
+STATEMENTS = {
+    version: (_ENTRIES.format(kinds=kinds), PAYLOADS, ONE_CHARGE, *TRIGGERS)
+    for version, kinds in _KINDS.items()
+}
 
 
 def open_for_writing(path: str, wait: float) -> sqlite3.Connection:
@@ -115,6 +121,18 @@ def open_for_reading(path: str, wait: float) -> sqlite3.Connection:
     connection = _connected(path, wait, "rw" if writable else "ro")
     connection.execute("PRAGMA query_only = ON")
     return connection
+
+
+def is_database(path: str) -> bool:
+    """Whether a file is one of SQLite, by its beginning."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+_MAGIC = b"SQLite format 3\0"
 
 
 def _check_library() -> None:
@@ -173,7 +191,7 @@ def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
         size = connection.execute("PRAGMA page_size").fetchone()[0]
         if os.path.getsize(path) < pages * size:  # SQLite itself reads half a page as zeros
             raise not_a_ledger(path, "it was cut short")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {_pragma(connection, 'user_version')}")
     finally:
         if connection.in_transaction:  # some errors have rolled back already
             connection.execute("ROLLBACK")
@@ -218,10 +236,35 @@ def place_errors(path: str, guard_of: str | None = None) -> Iterator[None]:
 
 def lay_out(connection: sqlite3.Connection) -> None:
     """Makes the tables in an empty database, in the transaction that is open."""
-    for statement in STATEMENTS:
+    for statement in STATEMENTS[FIRST]:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute(f"PRAGMA user_version = {FIRST}")
+
+
+def make_room_for_caps(connection: sqlite3.Connection) -> None:
+    """Gives the ledger the second format, in one transaction; does nothing if it has it.
+
+    The entries are the same afterwards, in a table that takes caps as well. The caller checks the
+    chain next, and so that they are.
+    """
+    connection.execute("PRAGMA foreign_keys = OFF")  # payloads stay, and find their entries again
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        if _pragma(connection, "user_version") == FIRST:
+            rows = connection.execute("SELECT * FROM entries ORDER BY seq").fetchall()
+            connection.execute("DROP TABLE entries")  # and its index and triggers
+            entries, _, index, *triggers = STATEMENTS[WITH_CAPS]
+            connection.execute(entries)
+            connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            for statement in (index, *(text for text in triggers if " ON entries" in text)):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {WITH_CAPS}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        connection.execute("PRAGMA foreign_keys = ON")
 
 
 def check_schema(connection: sqlite3.Connection, path: str) -> None:
@@ -232,10 +275,11 @@ def check_schema(connection: sqlite3.Connection, path: str) -> None:
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise not_a_ledger(path, "it is the database of another program")
     version = _pragma(connection, "user_version")
-    if version != VERSION:
+    if version not in STATEMENTS:
         hint = "use the version of dprelease that last wrote it, or a newer one"
-        raise wrong_schema(path, f"has format {version}, this dprelease reads {VERSION}", hint)
-    if {row[0] for row in rows} != set(STATEMENTS):
+        reads = f"this dprelease reads {FIRST} and {WITH_CAPS}"
+        raise wrong_schema(path, f"has format {version}, {reads}", hint)
+    if {row[0] for row in rows} != set(STATEMENTS[version]):
         raise wrong_schema(path, "has had its tables or triggers changed", RESTORE)
 
 

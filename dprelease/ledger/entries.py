@@ -1,4 +1,4 @@
-"""Entries of a ledger: runs with their charge, seal and publication, and accounts of datasets.
+"""Entries of a ledger: runs with their charge, seal and publication, caps, accounts of datasets.
 
 Pure functions from chained entries; nothing here reads a file.
 """
@@ -13,18 +13,30 @@ from fractions import Fraction
 
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.privacy_filter import Caps, Terms, Total, parts_content, read_parts, whole
+from dprelease.ledger.privacy_filter import (
+    CAPS,
+    Caps,
+    Terms,
+    Total,
+    parts_content,
+    read_parts,
+    whole,
+)
 from dprelease.ledger.totals import spent, total_of
 from dprelease.model import Loss
 from dprelease.model.plan_json import exact, read_exact
 
 
 class Kind(StrEnum):
-    """What an entry records. A run has one seal at most: over its numbers, or over none."""
+    """What an entry records. A run has one seal at most: over its numbers, or over none.
+
+    A cap is of a dataset and of no run: in place of a run's identity it has the hash before it.
+    """
 
     CHARGE = "charge"
     SEAL = "seal"
     PUBLISH = "publish"
+    CAP = "cap"
 
 
 BURNT = {"burnt": True}
@@ -91,11 +103,27 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class SetCap:
+    """The caps of a dataset as they were set in the ledger, by whom it belongs to, and why."""
+
+    seq: int
+    dataset: str
+    caps: Caps
+    reason: str
+    set_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
-    """The runs over one dataset, in order of their charge."""
+    """The runs over one dataset, in order of their charge, and the caps set for it by now.
+
+    ``others`` are the names of the other datasets of the ledger.
+    """
 
     dataset: str
     runs: tuple[Run, ...]
+    cap: SetCap | None = None
+    others: tuple[str, ...] = ()
 
     @property
     def terms(self) -> tuple[Terms, ...]:
@@ -114,11 +142,12 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A whole ledger, checked: its head and its runs in order of their charge."""
+    """A whole ledger, checked: its head, its runs in order of their charge, and its caps."""
 
     head: Head
     runs: Mapping[str, Run]
     hashes: tuple[str, ...]  # of the entries, in order
+    caps: tuple[SetCap, ...] = ()
 
     def hash_at(self, seq: int) -> str | None:
         """The hash of an entry; of number 0 what every chain begins with."""
@@ -130,7 +159,10 @@ class Book:
         """The account of a dataset, of charges with an entry number below ``before`` only."""
         runs = [run for run in self.runs.values() if run.dataset == dataset]
         earlier = tuple(run for run in runs if before is None or run.seq < before)
-        return Account(dataset, earlier)
+        caps = [cap for cap in self.caps if cap.dataset == dataset]
+        named = [run.dataset for run in self.runs.values()] + [cap.dataset for cap in self.caps]
+        others = tuple(name for name in dict.fromkeys(named) if name != dataset)
+        return Account(dataset, earlier, caps[-1] if caps else None, others)
 
 
 def read_book(entries: Iterable[Entry]) -> Book:
@@ -138,12 +170,16 @@ def read_book(entries: Iterable[Entry]) -> Book:
     ordered = tuple(entries)
     head = walk(ordered)
     runs: dict[str, Run] = {}
+    caps: list[SetCap] = []
     for entry in ordered:
         try:
-            runs[entry.run_id] = _READERS[Kind(entry.kind)](entry, runs)
+            if entry.kind == Kind.CAP:
+                caps.append(_read_cap(entry))
+            else:
+                runs[entry.run_id] = _READERS[Kind(entry.kind)](entry, runs)
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BrokenChain(f"entry {entry.seq} can't be understood") from None
-    return Book(head, runs, tuple(entry.hash for entry in ordered))
+    return Book(head, runs, tuple(entry.hash for entry in ordered), tuple(caps))
 
 
 def charge_content(
@@ -163,9 +199,25 @@ def charge_content(
             "disjoint_periods": terms.disjoint,
             "epsilon_cap": _optional_text(caps.epsilon),
             "delta_cap": _optional_text(caps.delta),
+            **({} if caps.rho is None else {"rho_cap": exact(caps.rho)}),
             "detail": dict(detail),
         }
     )
+
+
+def cap_content(dataset: str, caps: Caps, reason: str) -> str:
+    """The content of a cap's entry."""
+    held = {name: _optional_text(getattr(caps, name)) for name in CAPS}
+    return canonical_json({"dataset": dataset, **held, "reason": reason})
+
+
+def _read_cap(entry: Entry) -> SetCap:
+    content = json.loads(entry.content)
+    dataset, reason = content["dataset"], content["reason"]
+    if not isinstance(dataset, str) or not isinstance(reason, str):
+        raise ValueError("not a cap")
+    caps = Caps(*(_optional_fraction(content[name]) for name in CAPS))
+    return SetCap(entry.seq, dataset, caps, reason, entry.written_at)
 
 
 def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
@@ -173,8 +225,7 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         raise ValueError("charged twice")
     content = json.loads(entry.content)
     rho, epsilon_cap, delta_cap = (
-        None if content[name] is None else read_exact(content[name])
-        for name in ("rho", "epsilon_cap", "delta_cap")
+        _optional_fraction(content[name]) for name in ("rho", "epsilon_cap", "delta_cap")
     )
     loss = Loss(read_exact(content["epsilon"]), read_exact(content["delta"]), rho)
     # Early ledgers have neither parts nor periods.
@@ -189,7 +240,7 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         dataset=content["dataset"],
         release=content["release"],
         terms=Terms(loss, parts, period, disjoint),
-        caps=Caps(epsilon_cap, delta_cap),
+        caps=Caps(epsilon_cap, delta_cap, _optional_fraction(content.get("rho_cap"))),
         detail=content["detail"],
         charged_at=entry.written_at,
     )
@@ -222,3 +273,7 @@ _READERS = {
 
 def _optional_text(value: Fraction | None) -> str | None:
     return None if value is None else exact(value)
+
+
+def _optional_fraction(content: object) -> Fraction | None:
+    return None if content is None else read_exact(content)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from dprelease.engines.registry import SOURCES
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account
 from dprelease.model import Adjacency, Column, ColumnType, Release
@@ -65,7 +66,7 @@ def _values(release: Release, name: str) -> dict[str, object]:
 def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
     """State how fields of the file become texts, as far as that is not the file's own matter."""
     source = release.data.source
-    if source.format != "csv":
+    if not SOURCES[source.format].options:
         return {"format": source.format}
     dialect = source.dialect
     facts: dict[str, object] = {

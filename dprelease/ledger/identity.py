@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from fractions import Fraction
 
+from dprelease.engines.registry import SOURCES
 from dprelease.model import (
     About,
     Column,
@@ -48,6 +49,7 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
             "lists",
             "review",
             "names",
+            "rehearsal",
         }
     ),
     About: frozenset(
@@ -70,8 +72,8 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     # The grid itself counts, whoever chose its step.
     Column: frozenset({"source", "step_chosen"}),
     # Queries are told apart by their unique names, not by their order in the file. What is done to
-    # noisy figures afterwards leaves the noise as it is.
-    Query: frozenset({"number", "finish"}),
+    # noisy figures afterwards, and what is made of them, leaves the noise as it is.
+    Query: frozenset({"number", "finish", "max_unreadable"}),
     # Record-level tables too, but the order of their columns is that of what is published.
     Perturb: frozenset({"number"}),
     # What stands for a null counts, whoever chose it.
@@ -94,7 +96,7 @@ def canonical_form(release: Release, attempt: int = 0) -> str:
     body = _plain(replace(release, perturbs=perturbs))
     if not isinstance(body, dict):
         raise TypeError("a release is a dataclass")
-    if release.data.source.format != "csv":
+    if not SOURCES[release.data.source.format].options:
         body["data"]["source"].pop("dialect", None)
     body["dataset"] = release.ledger.dataset
     body["queries"] = sorted(body.get("queries", []), key=canonical_json)

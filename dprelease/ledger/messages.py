@@ -1,20 +1,22 @@
 """Refusals of the ledger in words. File names and budgets are public; nothing else is shown.
 
-E301 over the cap, E302 other cost; E601 busy, E602 place, E603 not a ledger, E604 version or
-tables, E605 broken chain, E606 disk, E607 SQLite too old, E608 missing, E609 lost charge, E611 used
-up by another process.
+E301 over the cap, E302 other cost, E305 a cap above the ledger's; E601 busy, E602 place, E603 not a
+ledger, E604 version or tables, E605 broken chain, E606 disk, E607 SQLite too old, E608 missing,
+E609 lost charge, E611 used up by another process.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
+from difflib import get_close_matches
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.privacy_filter import Caps, Total
 from dprelease.model import Loss
 
@@ -53,7 +55,13 @@ FREE = "the budget stays reserved, and running the same release again costs noth
 
 
 def over_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
-    epsilon: Fraction, now: Total, then: Total, caps: Caps, dataset: str, place: Place | None
+    epsilon: Fraction,
+    now: Total,
+    then: Total,
+    caps: Caps,
+    dataset: str,
+    counting: Sequence[Run],
+    place: Place | None,
 ) -> Complaint:
     """The charge would lift what is spent over the cap. Losses are rounded up, what's left down."""
     cap = caps.epsilon or Fraction(0)
@@ -63,20 +71,23 @@ def over_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
             f' {shown_up(now.epsilon)} already spent on "{dataset}", composed at delta'
             f" {shown_up(then.delta)}, over the cap {shown_down(cap)}"
         )
-        return Complaint("E301", message, _rest(cap - now.epsilon, "{} is left, composed"), place)
+        hint = _rest(cap - now.epsilon, counting, "{} is left, composed")
+        return Complaint("E301", message, hint, place)
     message = (
         f'epsilon {shown_up(epsilon)} + {shown_up(now.epsilon)} already spent on "{dataset}"'
         f" exceeds the cap {shown_down(cap)}"
     )
-    return Complaint("E301", message, _rest(cap - now.epsilon), place)
+    return Complaint("E301", message, _rest(cap - now.epsilon, counting), place)
 
 
-def over_room(now: Total, then: Total, dataset: str, place: Place | None) -> Complaint:
+def over_room(
+    now: Total, then: Total, dataset: str, counting: Sequence[Run], place: Place | None
+) -> Complaint:
     """The same for delta. Some of the cap may be kept for composing epsilons."""
     room = then.room or Fraction(0)
-    hint = _rest(room - now.counted)
-    if then.reserve:
-        hint += f"; {shown_up(then.reserve)} of the cap is kept for composing epsilons"
+    held_back = f", {shown_up(then.reserve)} of the cap is kept for composing epsilons"
+    text = "at most {} is left" + (held_back if then.reserve else "")
+    hint = _rest(room - now.counted, counting, text)
     return Complaint(
         "E301",
         f"delta {shown_up(then.counted - now.counted)} + {shown_up(now.counted)} already spent on"
@@ -86,8 +97,60 @@ def over_room(now: Total, then: Total, dataset: str, place: Place | None) -> Com
     )
 
 
-def _rest(amount: Fraction, text: str = "at most {} is left") -> str:
-    return text.format(shown_down(amount)) if amount > 0 else "nothing is left"
+def over_rho(
+    rho: Fraction | None, cap: Fraction, dataset: str, counting: Sequence[Run], place: Place | None
+) -> Complaint:
+    """The charge would lift the sum of rhos over their cap, or has no rho at all."""
+    if rho is None:
+        message = f'"{dataset}" has a cap on rho, and not every release has a bound in rho'
+        hint = "choose mechanisms that have one: pure epsilon or gaussian noise, no private keys"
+        return Complaint("E301", message, hint, place)
+    message = (
+        f'the releases of "{dataset}" would come to rho {shown_up(rho)}, over the cap '
+        f"{shown_down(cap)}"
+    )
+    return Complaint("E301", message, _remedy(counting), place)
+
+
+def above_set_cap(name: str, stated: Caps, cap: SetCap) -> Complaint:
+    """A spec may lower the cap that is set in the ledger, never raise it."""
+    message = (
+        f"{name}_cap {shown_up(getattr(stated, name))} is above the cap that the ledger has for "
+        f'"{cap.dataset}": {shown_down(getattr(cap.caps, name))}, by entry {cap.seq}'
+    )
+    hint = "leave the cap out of the spec, or lower it; `dprelease budget cap` changes the ledger's"
+    return Complaint("E305", message, hint, key=f"ledger.{name}_cap")
+
+
+def _rest(amount: Fraction, counting: Sequence[Run], text: str = "at most {} is left") -> str:
+    rest = text.format(shown_down(amount)) if amount > 0 else "nothing is left"
+    return f"{rest}; {_remedy(counting)}"
+
+
+def new_dataset(account: Account) -> tuple[Complaint, ...]:
+    """A warning of a dataset of which the ledger knows nothing, though it knows others."""
+    if account.runs or account.cap is not None or not account.others:
+        return ()
+    near = get_close_matches(account.dataset, account.others, MOST_NAMED)
+    named = ", ".join(f'"{name}"' for name in near or account.others[:MOST_NAMED])
+    more = len(account.others) - MOST_NAMED
+    others = named if near or more <= 0 else f"{named} and {more} more"
+    ask = f"did you mean {named}? " if near else f"it has {others}; "
+    hint = f"{ask}a data set needs one name in all specs, or its budget counts anew"
+    message = f'the dataset "{account.dataset}" is new in a ledger that has others'
+    return (Complaint("W601", message, hint),)
+
+
+MOST_NAMED = 3
+
+
+def _remedy(counting: Sequence[Run]) -> str:
+    """The runs that count, the last first, and what can be done."""
+    last = [f"{run.release} (entry {run.seq})" for run in counting[: -MOST_NAMED - 1 : -1]]
+    more = len(counting) - len(last)
+    runs = ", ".join([*last, f"{more} before"] if more else last)
+    counted = f"what counts: {runs}; " if runs else ""
+    return f"{counted}ask for less, or have the cap raised (dprelease explain E301)"
 
 
 def nothing_promised(dataset: str, place: Place | None) -> Complaint:
@@ -185,8 +248,20 @@ rolled_back = Refusal(  # the same, and {3}: what the ledger holds instead
     " it: the witness names entry {2}, and it {3}",
     f"{RESTORE}; {_ANEW}",
 )
-not_in_ledger = Refusal(  # {1}: the report, {2}: the reason
+not_in_ledger = Refusal(  # {1}: the report, or a copy; {2}: the reason
     "E613", "the ledger {0} does not hold the charge that {1} names: {2}", RESTORE
+)
+_MEANT = "if a ledger without it is meant, run with --fresh-ledger"
+lost_by_output = Refusal(  # {1}: the report in the output folder, {2}: the reason
+    "E618",
+    "the ledger {0} does not hold the charge of {1}, which this run would replace: {2}",
+    f"find the ledger that was charged ([ledger] path), or choose another output; {_MEANT}",
+)
+spoilt_in_output = Refusal(  # the same
+    "E618",
+    "{1} can't be read: whether the ledger {0} holds its charge can't be told",
+    "move it away once you are sure of the ledger, or run the release that wrote it again "
+    f"at no cost; {_MEANT}",
 )
 no_report = Refusal(  # {0}: the report
     "E614", "{0} can't be used: {1}", "give the report.json of a release", ExitCode.SPEC

@@ -113,10 +113,33 @@ MAIN = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The most that all runs of a dataset together may cost; None is no cap."""
+    """The most that all runs of a dataset together may cost; None is no cap.
+
+    Under a cap on ``rho`` every run must be zCDP as a whole, and their rhos add up.
+    """
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
+    rho: Fraction | None = None
+
+    def lowered(self, stated: Caps) -> Caps:
+        """These caps, where ``stated`` has no lower ones."""
+        return Caps(*(_lower(getattr(self, name), getattr(stated, name)) for name in CAPS))
+
+    def exceeded_by(self, stated: Caps) -> list[str]:
+        """Name what ``stated`` caps more generously than these caps."""
+        return [name for name in CAPS if _above(getattr(stated, name), getattr(self, name))]
+
+
+CAPS = tuple(field.name for field in fields(Caps))
+
+
+def _lower(one: Fraction | None, other: Fraction | None) -> Fraction | None:
+    return min((cap for cap in (one, other) if cap is not None), default=None)
+
+
+def _above(stated: Fraction | None, cap: Fraction | None) -> bool:
+    return stated is not None and cap is not None and stated > cap
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.identity import run_id
-from dprelease.ledger.messages import nothing_promised, over_cap, over_room
+from dprelease.ledger.messages import (
+    above_set_cap,
+    nothing_promised,
+    over_cap,
+    over_rho,
+    over_room,
+)
 from dprelease.ledger.privacy_filter import Caps, Terms, Total, parts_of
-from dprelease.ledger.totals import spent
+from dprelease.ledger.totals import meets, spent, spent_rho, total_of
 from dprelease.model import Loss, Plan, Release
 
 
@@ -66,17 +72,45 @@ def terms_of(plan: Plan) -> Terms:
 
 
 def check_caps(account: Account, terms: Terms, caps: Caps, place: Place | None) -> None:
-    """Refuses (exit 3) a run that would lift the account over a cap; compared exactly."""
+    """Refuses (exit 3) a run that would lift the account over a cap; compared exactly.
+
+    The refusal tells what counts for the period of the run.
+    """
     now, then = account.total(caps), account.total(caps, terms)
+    counting = [run for run in account.runs if meets(run.terms, terms)]
+    near = [run.terms for run in counting]
+    if not total_of((*near, terms), caps).within(caps):
+        now, then = total_of(near, caps), total_of((*near, terms), caps)
+    else:  # another period is over its cap: caps were lowered
+        counting = list(account.runs)
     complaints: list[Complaint] = []
     if caps.epsilon is not None and then.epsilon > caps.epsilon:
-        complaints.append(over_cap(terms.loss.epsilon, now, then, caps, account.dataset, place))
+        complaints.append(
+            over_cap(terms.loss.epsilon, now, then, caps, account.dataset, counting, place)
+        )
     if then.room is not None and then.counted > then.room:
-        complaints.append(over_room(now, then, account.dataset, place))
+        complaints.append(over_room(now, then, account.dataset, counting, place))
+    if caps.rho is not None:
+        rho = spent_rho((*account.terms, terms))
+        if rho is None or rho > caps.rho:
+            complaints.append(over_rho(rho, caps.rho, account.dataset, account.runs, place))
     if spent((*account.terms, terms)).delta >= 1:
         complaints.append(nothing_promised(account.dataset, place))
     if complaints:
         raise Failure(ExitCode.BUDGET, complaints)
+
+
+def caps_of(account: Account, stated: Caps) -> Caps:
+    """The caps that a run is held to: those set in the ledger, or lower ones that the spec states.
+
+    Refuses (exit 3) a spec that states higher ones.
+    """
+    cap = account.cap
+    if cap is None:
+        return stated
+    if higher := cap.caps.exceeded_by(stated):
+        raise Failure(ExitCode.BUDGET, [above_set_cap(name, stated, cap) for name in higher])
+    return cap.caps.lowered(stated)
 
 
 def current_run(release: Release, runs: Mapping[str, Run], *, new_noise: bool = False) -> str:

@@ -8,12 +8,14 @@ import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Self
 
 from dprelease.errors import Failure, Place
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow
-from dprelease.ledger.connection import open_for_reading, open_for_writing
+from dprelease.ledger.connection import make_room_for_caps, open_for_reading, open_for_writing
 from dprelease.ledger.entries import (
     BURNT,
     Account,
@@ -21,7 +23,9 @@ from dprelease.ledger.entries import (
     Kind,
     Run,
     Seal,
+    SetCap,
     State,
+    cap_content,
     charge_content,
     read_book,
 )
@@ -33,12 +37,19 @@ from dprelease.ledger.messages import (
     lost_charge,
     missing,
     not_a_ledger,
+    not_in_ledger,
     other_cost,
     translated,
     used_up,
 )
 from dprelease.ledger.privacy_filter import Caps, Parts, Terms, whole
-from dprelease.ledger.reservation import Reservation, check_caps, check_loss, reservation_of
+from dprelease.ledger.reservation import (
+    Reservation,
+    caps_of,
+    check_caps,
+    check_loss,
+    reservation_of,
+)
 from dprelease.ledger.rollback_guard import (
     check_guard,
     guard_path,
@@ -129,23 +140,25 @@ class Ledger:
     ) -> Reservation:
         """Charges a run, once: a run already charged at the same cost is returned as it is.
 
-        Refuses (exit 3) a cost over a cap, compared exactly over all runs of the dataset, and a
-        charged run at another cost. ``parts`` are for composing it with others, ``disjoint`` says
-        that each unit has records in one ``period`` only. ``detail`` holds JSON values without
-        floats; ``place`` is where the spec states the budget. No value of the data may be read
-        before this returns.
+        Refuses (exit 3) a cost over a cap, compared exactly over all runs of the dataset, a
+        charged run at another cost, and ``caps`` above those set in the ledger. ``parts`` are for
+        composing it with others, ``disjoint`` says that each unit has records in one ``period``
+        only. ``detail`` holds JSON values without floats; ``place`` is where the spec states the
+        budget. No value of the data may be read before this returns.
         """
         check_loss(loss)
         terms = Terms(loss, parts if parts is not None else whole(loss), period, disjoint)
-        content = charge_content(dataset, release, terms, caps, detail)
         with self._writing(charged=False) as book:
             charged_run = book.runs.get(run_id)
             if charged_run is not None:
                 if charged_run.loss != loss:
                     raise other_cost(release, charged_run.loss, loss, place)
                 return reservation_of(book, charged_run, fresh=False)
-            check_guarantee(book.account(dataset), detail, place)
-            check_caps(book.account(dataset), terms, caps, place)
+            before = book.account(dataset)
+            check_guarantee(before, detail, place)
+            held = caps_of(before, caps)
+            check_caps(before, terms, held, place)
+            content = charge_content(dataset, release, terms, held, detail)
             self._append(book.head, Kind.CHARGE, run_id, content)
             charged = self._book()
         return reservation_of(charged, charged.runs[run_id], fresh=True)
@@ -196,6 +209,25 @@ class Ledger:
                 content = canonical_json({"files": dict(files)})
                 self._append(book.head, Kind.PUBLISH, run.run_id, content)
 
+    def set_cap(self, dataset: str, changes: Mapping[str, Fraction | None], reason: str) -> Account:
+        """Sets caps of a dataset, by their names; those that are not named stay. None: no cap.
+
+        A cap may be lower than what was spent: then nothing is left.
+        """
+        with translated(self.path, self._wait):
+            self._checked()  # what is damaged is not touched
+            make_room_for_caps(self._connection)
+        with self._writing(charged=False) as book:
+            before = book.account(dataset).cap
+            caps = replace(before.caps if before else Caps(), **changes)
+            content = cap_content(dataset, caps, reason)
+            self._append(book.head, Kind.CAP, book.head.hash, content)
+        return self.status(dataset)
+
+    def caps(self) -> tuple[SetCap, ...]:
+        """All caps that were set, in order."""
+        return self._checked().caps
+
     def status(self, dataset: str) -> Account:
         """What was spent on a dataset, and by which runs."""
         return self._checked().account(dataset)
@@ -218,6 +250,12 @@ class Ledger:
                 if run.seal is not None:
                     self._payload(run.seal)
             return book.head
+
+    def check_holds(self, copy: Ledger) -> None:
+        """Refuses (exit 6) a ledger that doesn't hold all entries of a copy. Checks the copy."""
+        last = copy.verify()
+        if self._checked().hash_at(last.seq) != last.hash:
+            raise not_in_ledger(self.path, copy.path, f"entry {last.seq} is another, or not there")
 
     @classmethod
     def renew_guard(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:

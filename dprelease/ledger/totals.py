@@ -70,6 +70,13 @@ def total_of(terms: Sequence[Terms], caps: Caps) -> Total:
     return _worst([least(met, caps) for met in together(terms)])
 
 
+def spent_rho(terms: Sequence[Terms]) -> Fraction | None:
+    """What the runs that a unit can be in cost in rho, the largest sum; None: no bound is known."""
+    if any(run.parts.epsilon or run.parts.delta for run in terms):
+        return None
+    return max(sum((run.parts.rho for run in met), Fraction(0)) for met in together(terms))
+
+
 def running(terms: Sequence[Terms], caps: Caps) -> Iterator[tuple[Loss, Total]]:
     """Plain sums and totals after each run, as ``spent`` and ``total_of`` have them."""
     if not any(run.disjoint for run in terms):

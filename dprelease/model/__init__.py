@@ -11,6 +11,7 @@ Two units run through everything: a *value* is what people read (euros, days), a
 from __future__ import annotations
 
 from dprelease.model.columns import NUMERIC_TYPES as NUMERIC_TYPES
+from dprelease.model.columns import STATES as STATES
 from dprelease.model.columns import Column as Column
 from dprelease.model.columns import ColumnType as ColumnType
 from dprelease.model.columns import Expression as Expression

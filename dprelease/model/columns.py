@@ -45,10 +45,23 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A row-local SQL expression that passed the whitelist; ``columns`` are those it reads."""
+    """A row-local SQL expression that passed the whitelist; ``columns`` are those it reads.
+
+    With ``state_of`` it is no SQL: the state of the field of that column, one of ``STATES``.
+    """
 
     text: str
     columns: tuple[str, ...]
+    state_of: Column | None = None
+
+
+STATES = ("ok", "null", "unreadable", "undeclared", "clamped")
+"""The first that fits, of null to clamped, or ok.
+
+null: the field is missing, or holds a null text. unreadable: it holds something else, and gives no
+value of its type. undeclared: its value is none of the keys, or lies in none of the bins. clamped:
+its number lies outside of the bounds.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +73,8 @@ class Column:
     ``YYYY-MM-DD``, timestamps ``YYYY-MM-DD HH:MM:SS[.ffffff]``.
     ``null_value`` None means that records with a null are dropped from what uses the column;
     ``nulls_stated`` that the spec says so, and has not just left it open.
+    ``format`` is how texts of a CSV file write dates or timestamps, None the ISO form. A moment
+    with a zone becomes the wall clock of ``zone``, None that of UTC.
     """
 
     name: str
@@ -73,3 +88,10 @@ class Column:
     expression: Expression | None = None
     source: str | None = None
     nulls_stated: bool = False
+    format: str | None = None
+    zone: str | None = None
+
+    @property
+    def state_of(self) -> Column | None:
+        """The column whose fields' states it holds; None of all others."""
+        return None if self.expression is None else self.expression.state_of

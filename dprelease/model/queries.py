@@ -190,6 +190,7 @@ class Query:
     curve: tuple[CurveAxis, ...] = ()  # of a density: a column each, the last groups are theirs
     implied: bool = False  # not in the spec: it selects private keys, or is of a strategy
     finish: Finish = AS_RELEASED
+    max_unreadable: Fraction | None = None  # of a quality: the share with which a run goes on
 
     @property
     def column_name(self) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from urllib.parse import quote
 
-from dprelease.errors import Complaint, Place
+from dprelease.errors import Complaint, Failure, Place
 from dprelease.model.columns import Column
 from dprelease.model.outputs import NO_NAMES, Names
 from dprelease.model.queries import Query
@@ -183,6 +183,15 @@ class Release:
     lists: tuple[ListFile, ...] = ()
     names: Names = NO_NAMES
     review: Review = field(default_factory=Review)
+    rehearsal: bool = False  # on made-up records: what is written says so
+
+    def placed(self, failure: Failure) -> Failure:
+        """The failure, with the places of the keys that its complaints name."""
+        complaints = [
+            replace(complaint, place=self.place(complaint.key)) if complaint.key else complaint
+            for complaint in failure.complaints
+        ]
+        return Failure(failure.exit_code, complaints)
 
     def place(self, key: str) -> Place | None:
         """Where the dotted key path stands, or its nearest enclosing table."""

@@ -13,7 +13,11 @@ from dprelease.model.queries import Candidates, Group
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a CSV file is written; declared or defaulted, never sniffed."""
+    """How a CSV file is written; declared or defaulted, never sniffed.
+
+    Numbers have the mark ``decimal``, and ``thousands`` between groups of three digits if it is not
+    empty.
+    """
 
     delimiter: str = ","
     quote: str = '"'
@@ -22,6 +26,8 @@ class Dialect:
     header: bool = True
     names: tuple[str, ...] | None = None
     strip: bool = False
+    decimal: str = "."
+    thousands: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,7 @@ class Source:
     """Where the table is: ``pattern`` is an absolute file, glob or directory, or a URI of one."""
 
     pattern: str
-    format: str  # "csv" | "parquet"
+    format: str  # a registered one, such as "csv"
     dialect: Dialect = field(default_factory=Dialect)
 
     @property
@@ -106,13 +112,16 @@ class Bound:
 class InputColumn:
     """A column that the request reads: from the file, or computed when ``expression`` is set.
 
-    An ``opaque`` column may be of any physical type: its values are compared as texts.
+    An ``opaque`` column may be of any physical type: its values are compared as texts. ``format``
+    and ``zone`` are those of ``Column``.
     """
 
     name: str
     type: ColumnType
     expression: Expression | None = None
     opaque: bool = False
+    format: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ def datapackage_bytes(
     descriptor = {
         "name": _slug(release.about.name),
         "generator": GENERATOR,
+        **({"rehearsal": True} if release.rehearsal else {}),
         **texts(title=release.about.title, description=release.about.purpose),
         **_contributors(release.about),
         **_licences(release.about.licence),

@@ -85,19 +85,34 @@ class Described:
 
 
 def described_tables(folder: str) -> list[Described]:
-    """Every table of a release. Raises Failure (exit code 2)."""
+    """Every table of a release, or of a rehearsal. Raises Failure (exit code 2)."""
+    content = _package(folder)
     try:
-        with open_plain(Path(folder) / NAME) as stream:
-            content = json.loads(stream.read(_LARGEST))
         tables = list(_tables(Path(folder), content))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        tables = []
+    except (ValueError, TypeError, KeyError, AttributeError):
         content = None
-    if not isinstance(content, dict) or content.get("generator") != GENERATOR:
+    if content is None:
         message = f"{folder} holds no release"
         hint = f"name the output directory of a run, which holds {NAME}"
         raise Failure(ExitCode.SPEC, Complaint("E012", message, hint))
     return tables
+
+
+def holds_rehearsal(folder: str) -> bool | None:
+    """Whether the folder holds a rehearsal; None where it holds no release either."""
+    content = _package(folder)
+    return None if content is None else content.get("rehearsal") is True
+
+
+def _package(folder: str) -> dict[str, Any] | None:
+    """What describes the files of a folder, if that is of ours."""
+    try:
+        with open_plain(Path(folder) / NAME) as stream:
+            content = json.loads(stream.read(_LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    ours = isinstance(content, dict) and content.get("generator") == GENERATOR
+    return content if ours else None
 
 
 def unreadable(file: Path, reason: str) -> Failure:

@@ -229,7 +229,7 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
         files={table.file: table.sha256 for table in written}
         | {table.file: table.sha256 for table in records},
         tables=tuple(table_facts(table.table, table.file, finish.raw) for table in written),
-        plan_digest=digest_of(plan),
+        plan_digest=None if release.rehearsal else digest_of(plan),
         flags=_flags(finish.tables),
         remarks=(*_remarks(plan, noisy), *finish.remarks),
         records=sealed.records,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from dprelease.errors import Complaint
 from dprelease.model import OutputTable, Plan
 from dprelease.output.tables import RecordFile
 
@@ -26,6 +27,7 @@ class Result:
     released_at: str
     output_tables: tuple[OutputTable, ...]
     records: tuple[RecordFile, ...] = ()
+    warnings: tuple[Complaint, ...] = ()  # what the ledger has to say of the dataset
 
     def __repr__(self) -> str:
         """Name the release and its tables; all else would fill a screen."""

@@ -23,8 +23,9 @@ from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
 from dprelease.ledger.entries import State
 from dprelease.ledger.guarantee import guarantee_of
-from dprelease.ledger.messages import used_up
+from dprelease.ledger.messages import new_dataset, used_up
 from dprelease.ledger.privacy_filter import Caps
+from dprelease.ledger.published_charge import check_output_charge
 from dprelease.ledger.reservation import Reservation, current_run, terms_of
 from dprelease.ledger.store import Ledger
 from dprelease.local.store import Unsealed, clear, make_directory
@@ -70,6 +71,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     output: str | os.PathLike[str] | None = None,
     wait: float = 10.0,
     new_noise: bool = False,
+    fresh_ledger: bool = False,
     approved: str | os.PathLike[str] | None = None,
     allow_outside_lists: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -84,10 +86,12 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     with the ``Stage`` of each, and while data is read with the share that was, from any thread; it
     should be quick, and one that raises is not called again. A period is given to ``load``.
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
-    ``new_noise``. ``approved`` is a file with a saved plan: any other than that is refused, also
-    another ledger or output, and ``new_noise``. ``allow_outside_lists`` is for ``load``, if the
-    spec is not loaded yet. ``spark`` is a session of Spark, in place of the machine's, for a spec
-    with that engine. ``entropy`` is for tests: a real run draws from the operating system.
+    ``new_noise``. A charge is refused where the report in the output folder names a charge that
+    the ledger does not hold, unless ``fresh_ledger``. ``approved`` is a file with a saved plan: any
+    other than that is refused, also another ledger or output, and ``new_noise``.
+    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``spark`` is a session
+    of Spark, in place of the machine's, for a spec with that engine. ``entropy`` is for tests: a
+    real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
     stages = Stages(progress, watcher)
@@ -98,8 +102,37 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     certified = certified_plan(release)
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
-    check_target(release.output.path, file_names(certified.plan))
     check_decision(release)
+    name = release.data.engine
+    engine = get(name) if spark is None else in_session(name, spark)
+    entropy = entropy or SystemEntropy()
+    return released(
+        certified,
+        engine,
+        stages,
+        wait=wait,
+        new_noise=new_noise,
+        fresh_ledger=fresh_ledger,
+        entropy=entropy,
+    )
+
+
+def released(  # noqa: PLR0913 - what a run needs besides its plan
+    certified: CertifiedPlan,
+    engine: Engine,
+    stages: Stages,
+    *,
+    wait: float,
+    new_noise: bool,
+    fresh_ledger: bool = False,
+    entropy: Entropy,
+) -> Result:
+    """Release a certified plan: charge, read by the engine, add noise, seal, publish.
+
+    Raises Failure with every complaint and an exit code.
+    """
+    release = certified.plan.release
+    check_target(release.output.path, file_names(certified.plan))
     formats.require(release.report_formats)
     versions()  # an installation that can't say them is found out before the charge
     previous = _previous(release)
@@ -107,8 +140,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
         runs = {run.run_id: run for run in book.entries()}
-        engine_name = release.data.engine
-        engine = get(engine_name) if spark is None else in_session(engine_name, spark)
+        warnings = new_dataset(book.status(release.ledger.dataset))
         name = current_run(release, runs, new_noise=new_noise)
         if previous is not None:
             # Imported here for start-up: most specs name none.
@@ -118,6 +150,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         if name in runs:
             drawn = partial(is_of, payload=book.sealed(name))
             certified = plan_as_charged(certified, runs[name].loss, drawn)
+        elif not fresh_ledger:
+            check_output_charge(release.output.path, release.ledger.path, runs.values())
         sealed_before = name in runs and runs[name].seal is not None
         stages.expect(_number_of_steps(certified.plan, sealed=sealed_before))
         if not sealed_before:
@@ -129,11 +163,11 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
             payload = book.sealed(name) if reservation.state is State.SEALED else None
             charged = ChargedRun(book, certified.plan, reservation, engine, stages, previous)
             if payload is None:
-                sealed = draw_once(charged, entropy or SystemEntropy())
+                sealed = draw_once(charged, entropy)
             else:
                 sealed = from_bytes(certified.plan, payload)
             stages.begin("write")
-            return _publish(charged, sealed)
+            return replace(_publish(charged, sealed), warnings=warnings)
 
 
 def _previous(release: Release) -> PreviousRelease | None:
@@ -159,11 +193,7 @@ def inspect(engine: Engine, release: Release) -> None:
     try:
         engine.inspect(release.data.source, all_inputs(release))
     except Failure as failure:
-        complaints = [
-            replace(complaint, place=release.place(complaint.key))
-            for complaint in failure.complaints
-        ]
-        raise Failure(failure.exit_code, complaints) from None
+        raise release.placed(failure) from None
 
 
 @contextmanager
@@ -201,18 +231,21 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
     release = plan.release
     terms, snapshot = terms_of(plan), release.data.snapshot
     of_data = {} if snapshot is None else {"snapshot": snapshot}
-    return book.charge(
-        name,
-        release.ledger.dataset,
-        release.about.name,
-        plan.loss,
-        Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
-        {**guarantee_of(release), **of_data, **charged_json(plan)},
-        parts=terms.parts,
-        period=terms.period,
-        disjoint=terms.disjoint,
-        place=release.place("privacy.epsilon"),
-    )
+    try:
+        return book.charge(
+            name,
+            release.ledger.dataset,
+            release.about.name,
+            plan.loss,
+            Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
+            {**guarantee_of(release), **of_data, **charged_json(plan)},
+            parts=terms.parts,
+            period=terms.period,
+            disjoint=terms.disjoint,
+            place=release.place("privacy.epsilon"),
+        )
+    except Failure as failure:
+        raise release.placed(failure) from None
 
 
 def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:

@@ -153,7 +153,8 @@ class Section(NamedTuple):
 class Document(NamedTuple):
     """A report, or the page of a plan: ``form`` says which, ``kind`` says it in a sentence.
 
-    ``linked_data`` is JSON-LD that says the same to programs.
+    ``linked_data`` is JSON-LD that says the same to programs. ``mark`` is said before all else, and
+    stays in view.
     """
 
     title: str
@@ -163,6 +164,7 @@ class Document(NamedTuple):
     sections: tuple[Section, ...]
     origin: str
     linked_data: str = ""
+    mark: str = ""
 
 
 def charts_of(document: Document) -> Iterator[Chart | HeatTable]:

@@ -12,7 +12,7 @@ from dprelease.model import OutputTable
 from dprelease.output.read_back import read_table
 from dprelease.output.released_tables import open_plain
 from dprelease.report.combine.figures import Published
-from dprelease.report.facts.json_form import SCHEMA, report_from_json, to_json
+from dprelease.report.facts.json_form import REHEARSED, SCHEMA, report_from_json, to_json
 from dprelease.report.facts.model import PublishedTable, ReportFacts
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.formats import file_of, rendered
@@ -75,6 +75,10 @@ def _facts(directory: str) -> tuple[bytes, ReportFacts]:
         ) from None
     except (ValueError, RecursionError):
         raise _bad_report(directory, "is not JSON") from None
+    if isinstance(values, dict) and values.get("schema") == REHEARSED:
+        hint = "run the spec itself, and name the folder of that release"
+        message = f"{path} is of a rehearsal: its records are made up"
+        raise Failure(ExitCode.SPEC, Complaint("E821", message, hint))
     if not isinstance(values, dict) or values.get("schema") != SCHEMA or "tables" not in values:
         raise _bad_report(directory, f"is not of the schema {SCHEMA}")
     if _released(directory) != hashlib.sha256(content).hexdigest():

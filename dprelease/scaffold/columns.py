@@ -6,11 +6,12 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.csv_line import split_line
+from dprelease.files.packed import packing, unpacked
 
 if TYPE_CHECKING:
     import pyarrow
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _LONGEST = 1 << 20
 _LONGEST_NAME = 200  # as in a spec
 _BOM = b"\xef\xbb\xbf"
+_CLOSED = ("it can't be opened", "it can't be unpacked")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _VALUE = re.compile(  # a number, a date, a time: what a name is not
     r"\s*([+-]?[0-9][0-9.,_' ]*([eE][+-]?[0-9]+)?%?|[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*"
@@ -48,24 +50,28 @@ def csv_columns(file: str, written: Csv) -> list[Named]:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise unreadable(file, "it is no file")
-            line = first_line(descriptor)
+            if how := packing(file):
+                with unpacked(os.fdopen(descriptor, "rb", closefd=False), how) as stream:
+                    line = first_line(lambda: stream.read(1))
+            else:
+                line = first_line(lambda: os.read(descriptor, 1))
         finally:
             os.close(descriptor)
     except OSError as problem:
-        raise unreadable(file, problem.strerror or "it can't be opened") from None
+        raise unreadable(file, problem.strerror or _CLOSED[bool(packing(file))]) from None
     if line is None:
         raise unreadable(file, f"its first line is longer than {_LONGEST} bytes")
     return [Named(name) for name in _names(file, line, written)]
 
 
-def first_line(descriptor: int) -> bytes | None:
-    """The first line without its end, read byte by byte; None if it is too long to be a header.
+def first_line(read: Callable[[], bytes]) -> bytes | None:
+    """The first line without its end, by reading byte by byte; None if it is no header's length.
 
     It ends with the first line feed or carriage return, between quotes too: a header in two lines
     is read by no run, and a lone quote must not draw the records after it in here.
     """
     line = bytearray()
-    while (byte := os.read(descriptor, 1)) not in {b"", b"\n", b"\r"}:
+    while (byte := read()) not in {b"", b"\n", b"\r"}:
         line += byte
         if len(line) > _LONGEST:
             return None
@@ -160,7 +166,7 @@ def _type(kind: pyarrow.DataType) -> str | None:
         (of.is_large_string, "string"),
         (of.is_string_view, "string"),
         (of.is_date, "date"),
-        (lambda kind: of.is_timestamp(kind) and kind.tz is None, "timestamp"),
+        (of.is_timestamp, "timestamp"),
     )
     if of.is_dictionary(kind):
         return _type(kind.value_type)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from dprelease.files.packed import unpacked_name
 from dprelease.scaffold.columns import Csv, Named, unreadable
 
 MARK = "FILL IN"
@@ -141,19 +142,21 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
         return
     if new_spec.columns is None:
         yield f"header = false\n# {MARK} 7: the names of the columns, all in order\n# names = []\n"
-    tabs = new_spec.path.lower().endswith(".tsv")
+    tabs = unpacked_name(new_spec.path).lower().endswith(".tsv")
     if new_spec.written.delimiter != ("\t" if tabs else ","):
         yield f"delimiter = {quoted(new_spec.written.delimiter)}\n"
     if new_spec.written.encoding != "utf-8":
         yield f"encoding = {quoted(new_spec.written.encoding)}\n"
     yield '# null_values = [""]     # texts that stand for a missing value\n'
     yield "# strip = true           # take blanks around fields off\n"
+    yield '# decimal = ","          # numbers such as 1234,5; with thousands = "." also 1.234,5\n'
     yield "# One line is one record: each line of a text with a line break in it is read as one\n"
 
 
 def _columns(columns: Sequence[Named] | None) -> Iterator[str]:
     yield f"# {MARK} 5: what is publicly known of the columns that are needed; nothing is guessed\n"
     yield f"# type = one of {TYPES}\n"
+    yield '# format = "%d.%m.%Y", of dates and timestamps in CSV that are not in ISO form\n'
     yield "# lower = and upper =, of what is added up or put in order\n"
     yield "# keys = [...], of what is grouped by: the public list of its values; or bins = [...]\n"
     yield '# source = "public: ...", the rule that bounds or keys come from\n'

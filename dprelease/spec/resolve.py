@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     About,
     Adjacency,
+    Column,
     ColumnType,
     Data,
     LedgerSettings,
@@ -24,8 +25,9 @@ from dprelease.model import (
 )
 from dprelease.model.periods import nearly_a_date
 from dprelease.report.formats import DEFAULT_FORMATS, FORMATS
-from dprelease.spec.checks.columns.column import check_declared, resolve_columns
+from dprelease.spec.checks.columns.column import DeclaredColumn, check_declared, resolve_columns
 from dprelease.spec.checks.columns.list_files import Barred, Lists
+from dprelease.spec.checks.columns.written import check_written
 from dprelease.spec.checks.data_source import (
     check_period,
     dataset_name,
@@ -76,7 +78,9 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         if part.model.type is not None and part.model.expression is None
     }
     columns = resolve_columns(parts.columns, types, lists)
-    check_declared(parts.columns, data.source if data is not None else None)
+    source = data.source if data is not None else None
+    check_declared(parts.columns, source)
+    check_written(parts.columns, source)
     check_unit(parts, data)
     people = parts.privacy.model.unit == "column"
     unit_column = parts.privacy.model.unit_column if people else None
@@ -107,7 +111,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         _sure(data),
         _privacy(parts),
         ledger,
-        {name: _sure(declared).column for name, declared in columns.items()},
+        _columns(columns, queries),
         queries,
         _sure(output),
         formats,
@@ -120,6 +124,21 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         names,
         review,
     )
+
+
+def _columns(
+    declared: Mapping[str, DeclaredColumn | None], queries: Sequence[Query]
+) -> dict[str, Column]:
+    """The declared columns, and those of the states that are counted."""
+    columns = {name: _sure(one).column for name, one in declared.items()}
+    groups = [group.column for query in queries for group in query.groups]
+    states = dict.fromkeys(name for name in groups if name not in columns)
+    if not states:
+        return columns
+    # Imported where it is needed: most specs count no states.
+    from dprelease.spec.checks.queries.several_tables import state_column
+
+    return columns | {name: state_column(columns[name.removesuffix("_state")]) for name in states}
 
 
 def _sure(value: T | None) -> T:
@@ -179,8 +198,9 @@ def _privacy(parts: Parts) -> Privacy:
 def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> LedgerSettings:
     part, model, path = parts.ledger, parts.ledger.model, parts.data.model.path
     if model.epsilon_cap is None and part.sound("epsilon_cap"):
-        message = "no epsilon_cap: the budget of this data set is not limited"
-        part.warn("W201", message, "agree on a cap and write it in [ledger]", at="key")
+        message = "no epsilon_cap: this spec sets no limit to the budget of its data set"
+        hint = "agree on a cap: write it in [ledger], or set it by `dprelease budget cap`"
+        part.warn("W201", message, hint, at="key")
     dataset = model.dataset
     if dataset is None:
         dataset = dataset_name(absolute(base, path)) if path is not None and data else ""

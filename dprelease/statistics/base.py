@@ -102,9 +102,9 @@ class SpecKeys(NamedTuple):
     add up; ``groups``: its column is a group; ``chooses``: among the public values of its column;
     ``curve``: it is a curve of a column, or a surface over two; ``where_is_numerator``: the
     condition is what it asks for, not a filter; ``tables_of``: it makes several tables, each of
-    that statistic, and has no `by`; ``ordered``: the values of its column are in order, and `other`
-    is none of them. Of the keys that only some statistics have it ``needs`` some and ``may`` take
-    others.
+    that statistic, and has no `by`; ``states``: these are by the states of fields; ``ordered``:
+    the values of its column are in order, and `other` is none of them. Of the keys that only some
+    statistics have it ``needs`` some and ``may`` take others.
     """
 
     column: bool = False
@@ -115,6 +115,7 @@ class SpecKeys(NamedTuple):
     curve: bool = False
     where_is_numerator: bool = False
     tables_of: str = ""
+    states: bool = False
     ordered: bool = False
     needs: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
@@ -225,8 +226,8 @@ class Statistic(ABC):
     """Whether its error is known in ranks alone, so that it has no half-width and no flag."""
     error_by_records = False
     """Whether its error depends on how many records are behind a figure."""
-    example_records = template("values")
-    """The records at which its error is stated before any data is read, if it depends on them."""
+    example_error = template("{error} at {n:,} values")
+    """How its error is stated before any data is read, if it depends on the records."""
     compared_with: tuple[str, Fraction | None] | None = None
     """What the error of a figure of one record is a share of, and its size.
 
@@ -323,12 +324,10 @@ class Statistic(ABC):
         records = records_for_example(step.query)
         half = self.half_at(step, interval, records)
         error = "no interval" if half is None else plus_minus(Fraction(half))
-        return say(
-            "{error} at {n:,} {records}", error=error, n=records, records=say(self.example_records)
-        )
+        return say(self.example_error, error=error, n=records)
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
-        """Give the half-width at so many ``example_records``, where it differs by cell."""
+        """Give the half-width at so many records, where it differs by cell."""
         return None
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:

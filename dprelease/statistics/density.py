@@ -47,7 +47,7 @@ class Density(Statistic):
     what = template("density of the records at the point")
     keys = SpecKeys(curve=True, may=("columns", "bandwidth", "points"))
     error_by_records = True
-    example_records = "records"
+    example_error = template("{error} at {n:,} records")
     reading = template(
         "A density says how many of the records of a group lie near a point, per unit of the "
         "column: between two points lies about its mean there times their distance, as a share of "

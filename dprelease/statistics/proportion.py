@@ -24,7 +24,8 @@ class Proportion(TwoSums):
     name = "proportion"
     keys = SpecKeys(where_is_numerator=True)
     processing = OF_PARTS
-    example_records = "records"
+    example_error = template("{error} at {n:,} records")
+    behind = template("number of records behind {name}, with noise")
     compared_with = (template("a share of one half"), Fraction(1, 2))
 
     def scale(self, query: Query) -> Scale:

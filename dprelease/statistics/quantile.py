@@ -175,13 +175,8 @@ class Quantile(Statistic):
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The rank half-width; of several quantiles the largest."""
-        most = say("at most ") if len(step.query.quantiles) > 1 else ""
-        return say(
-            "± {most}{step:,} ranks{remark}",
-            most=most,
-            step=ranks_half(step, interval),
-            remark=say(self.remark),
-        )
+        ranks = ranks_half(step, interval)
+        return say("within {ranks:,} ranks{remark}", ranks=ranks, remark=say(self.remark))
 
 
 def ranks_half(step: Step, interval: Fraction) -> int:

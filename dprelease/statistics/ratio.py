@@ -46,7 +46,7 @@ class Ratio(Statistic):
     keys = SpecKeys(needs=("numerator", "denominator"))
     suffixes = INTERVAL
     error_by_records = True
-    example_records = template("records of the largest values")
+    example_error = template("{error} at {n:,} records of the largest values")
     processing = OF_PARTS
     explained = template(
         "Numerator and denominator have noise of one size, each times an integer that balances "

@@ -17,6 +17,7 @@ from dprelease.statistics.median import Median
 from dprelease.statistics.min import Min
 from dprelease.statistics.mode import Mode
 from dprelease.statistics.proportion import Proportion
+from dprelease.statistics.quality import Quality
 from dprelease.statistics.quantile import Quantile
 from dprelease.statistics.ratio import Ratio
 from dprelease.statistics.stddev import Stddev
@@ -37,6 +38,7 @@ _ALL: tuple[Statistic, ...] = (
     Histogram(),
     Density(),
     Marginals(),
+    Quality(),
     Cumulative(),
     Quantile(),
     Median(),

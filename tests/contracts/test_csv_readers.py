@@ -242,7 +242,7 @@ def careful() -> Iterator[list[str]]:
 
     with pytest.MonkeyPatch.context() as patch:
         for module in (duckdb_engine, record_codes):
-            patch.setattr(module, "csv_careful", counting(module.csv_careful))
+            patch.setattr(module, "careful", counting(module.careful))
         yield taken
 
 

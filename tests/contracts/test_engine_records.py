@@ -20,9 +20,9 @@ from oracle.engine import get
 from tables import FORMS, OPAQUE, RECORD_ENGINES, T, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb import record_codes
+from dprelease.engines.sources import lay_out
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
@@ -215,11 +215,11 @@ def test_any_bytes_mean_the_same_to_every_reader(
     request = RecordRequest(Source(str(path), "csv", Dialect(strip=strip)), TEXTS, OF_TEXTS, bound)
     expected = codes("reference", request)
     layout = lay_out(request.source, request.inputs)
-    assert counted(record_codes.csv_careful(request, layout), 2) == expected
+    assert counted(record_codes.careful(request, layout), 2) == expected
     done: list[bool] = []
 
     def batches() -> Iterator[tuple[np.ndarray, ...]]:
-        done.append((yield from record_codes.csv_fast(request, layout)))
+        done.append((yield from record_codes.fast(request, layout)))
 
     found = counted(batches(), 2)
     assert found == (expected if done == [True] else Counter())
@@ -233,7 +233,7 @@ def test_clean_lines_do_not_need_the_careful_reader(
     path.write_bytes(b's,x,n\n1,x,1\n"a",x,\n1,x,abc\n')
     request = RecordRequest(Source(str(path), "csv"), TEXTS, OF_TEXTS)
     expected = codes("reference", request)
-    monkeypatch.delattr(record_codes, "csv_careful")
+    monkeypatch.delattr(record_codes, "careful")
     assert codes("duckdb", request) == expected
 
 

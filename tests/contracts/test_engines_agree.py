@@ -13,9 +13,9 @@ from oracle.engine import get
 from thorough import examples
 
 from dprelease.engines import ENGINES
-from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_execute
+from dprelease.engines.sources import lay_out
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -73,8 +73,8 @@ def plain(table: ExactTable) -> list[list[int]]:
 def both_paths(asked: AggregateRequest) -> tuple[list[list[int]] | None, list[list[int]]]:
     """The answer of the fast reader, None if it gives none, and the careful one's."""
     layout = lay_out(asked.source, asked.inputs)
-    fast = embedded.csv_fast(asked, layout)
-    careful = embedded.csv_careful(asked, layout)
+    fast = embedded.fast(asked, layout)
+    careful = embedded.careful(asked, layout)
     return None if fast is None else plain(fast.table), plain(careful.table)
 
 
@@ -169,7 +169,7 @@ def test_a_blank_among_numbers_does_not_need_the_careful_reader(
     path = tmp_path / "blank.csv"
     path.write_bytes(b"s,x,n\n1,x,1\n1,x,\n1,x,abc\n")
     expected = plain(get("reference").aggregate(request(path)))
-    monkeypatch.delattr(embedded, "csv_careful")
+    monkeypatch.delattr(embedded, "careful")
     assert plain(get("duckdb").aggregate(request(path))) == expected
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +22,8 @@ from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
 from thorough import examples
 
 from dprelease.engines.duckdb import execute as duckdb_execute
-from dprelease.engines.duckdb.bounding.by_arrays import packing_of
+from dprelease.engines.duckdb.bounding import by_arrays
+from dprelease.engines.duckdb.bounding.by_arrays import SortedBounding, packing_of
 from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql
@@ -69,6 +71,8 @@ X = Quantity("x", Grid(Fraction(1, 2), -3, 9))
 INTS = Quantity("i", Grid(Fraction(1), -5, 2), null_fill=1)
 WIDE = Quantity("x", Grid(Fraction(1, 10**9), -(10**12), 10**15))  # of 50 bits
 WIDER = Quantity("i", Grid(Fraction(1), -(2**53), 2**60))  # of 61 bits
+HIGHEST = Quantity("i", Grid(Fraction(1), 2**62, 2**62 + 2**61))
+ROOT = Quantity("x", Grid(Fraction(1), -3037000499, 3037000499))  # of 33 bits, squares of 63
 HALVES = Quantity("h2", Grid(Fraction(1, 8), 0, 2**40))
 GROUPS: list[Group] = [
     keyed("g", "ba", null="nothing"),
@@ -90,9 +94,9 @@ ADDED = [
     Measure(M.UNITS, where=HIGH),
     Measure(M.UNITS, where=LOW),
     Measure(M.RECORDS, where=ODD),
-    *(Measure(M.SUM, each) for each in (X, INTS, WIDE, WIDER, HALVES)),
+    *(Measure(M.SUM, each) for each in (X, INTS, WIDE, WIDER, HIGHEST, HALVES)),
     Measure(M.SUM, X, HIGH),
-    Measure(M.SQUARES, INTS),
+    *(Measure(M.SQUARES, each) for each in (INTS, ROOT)),
     Measure(M.VALUES, WIDE),
 ]
 DISTINCT = [
@@ -105,6 +109,11 @@ SCORE = Candidates(
     sql("ABS(x - candidate) + i", "x", "candidate", "i"),
     Grid(Fraction(1, 8), 0, 90),
 )
+COMPUTED = [
+    InputColumn("u", T.FLOAT, sql("x * 0 + i", "x", "i")),
+    InputColumn("u", T.INTEGER, sql("i % 2", "i")),
+    InputColumn("u", T.STRING, sql("g", "g")),
+]
 SETTINGS = settings(
     deadline=None,
     derandomize=True,
@@ -119,6 +128,8 @@ class Way:
     parts: int = 1
     frugal: bool = False
     very: bool = False
+    packed: bool = True
+    at_once: int = by_arrays.AT_ONCE
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -130,6 +141,9 @@ class Way:
             patch.setattr(duckdb_execute, "in_parts", run_all)
             patch.setattr(duckdb_execute, "FRUGAL", 1 if self.frugal else 10**9)
             patch.setattr(duckdb_execute, "VERY_FRUGAL", 1 if self.very else 10**9)
+            patch.setattr(by_arrays, "AT_ONCE", self.at_once)
+            if not self.packed:
+                patch.setattr(duckdb_execute, "packing_of", lambda *_: None)
             yield
 
 
@@ -156,9 +170,10 @@ def tables(draw: st.DrawFn, unit: T) -> list[tuple[object, ...]]:
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> AggregateRequest:
-    """Any bounded request, but for its source and the type of its unit."""
-    groups = draw(st.lists(st.sampled_from(GROUPS), max_size=3, unique_by=lambda each: each.column))
+def asked(draw: st.DrawFn, packed: bool = False) -> AggregateRequest:
+    """Any bounded request that may have to be ``packed``, but for its source and unit's type."""
+    some = [group for group in GROUPS if not (packed and group.private)]
+    groups = draw(st.lists(st.sampled_from(some), max_size=3, unique_by=lambda each: each.column))
     bound = Bound(
         "p",
         rows=draw(st.sampled_from([1, 2, 3, 5, 8, 13, 1000, 10**9])),
@@ -170,11 +185,12 @@ def asked(draw: st.DrawFn) -> AggregateRequest:
     )
     where = draw(st.sampled_from([None, None, sql("x < 90 OR i = 1", "x", "i")]))
     request = AggregateRequest(None, (), tuple(groups), (), where, bound)  # type: ignore[arg-type]
-    kind = draw(st.sampled_from(["added", "added", "distinct", "both", "scores", "points"]))
+    kinds = ["points", "added", "added", "distinct", "both", "scores"]
+    kind = draw(st.sampled_from(kinds[:3] if packed else kinds))
     if kind == "scores":
         return replace(request, scores=SCORE)
     if kind == "points":
-        return replace(request, points=draw(st.sampled_from([X, WIDE, WIDER])))
+        return replace(request, points=draw(st.sampled_from([X, WIDE, WIDER, HIGHEST])))
     measures: list[Measure] = []
     if kind != "distinct":
         measures += draw(st.lists(st.sampled_from(ADDED), min_size=1, max_size=5, unique=True))
@@ -197,16 +213,23 @@ def answers(engine: str, request: AggregateRequest) -> Any:
     return dict(zip(keys, cut, strict=True))
 
 
-def drawn(folder: Path, data: st.DataObject) -> AggregateRequest:
+def drawn(folder: Path, data: st.DataObject, packed: bool = False) -> AggregateRequest:
     """Any bounded request of any table."""
     unit = data.draw(st.sampled_from(list(UNITS)))
     form = data.draw(st.sampled_from(["csv", "parquet", "parquet files"]))
     rows = data.draw(tables(unit))
-    request = data.draw(asked())
+    request = data.draw(asked(packed))
     types = {"p": unit, **TYPES}
     source = written(folder / "t", types, rows, form)
     half = InputColumn("h2", T.FLOAT, sql("x / 2 + i", "x", "i"))
     return replace(request, source=source, inputs=(*inputs(types), half))
+
+
+def with_unit(request: AggregateRequest, unit: InputColumn) -> AggregateRequest:
+    """The request of units by another column."""
+    assert request.bound is not None
+    bound = replace(request.bound, column=unit.name)
+    return replace(request, inputs=(*request.inputs, unit), bound=bound)
 
 
 @given(data=st.data())
@@ -215,6 +238,82 @@ def test_both_engines_keep_the_same_rows(tmp_path: Path, data: st.DataObject) ->
     request = drawn(tmp_path, data)
     with data.draw(st.sampled_from(WAYS)).taken():
         assert answers("duckdb", request) == answers("reference", request)
+
+
+@given(data=st.data())
+@settings(SETTINGS, max_examples=examples(300, 25))
+def test_units_sorted_some_at_a_time_keep_the_same_rows(
+    tmp_path: Path, data: st.DataObject
+) -> None:
+    """Few rows at a time, of one part or several; and by windows. Also of computed units."""
+    request = drawn(tmp_path, data, packed=True)
+    if data.draw(st.booleans()):
+        request = with_unit(request, data.draw(st.sampled_from(COMPUTED)))
+    expected = answers("reference", request)
+    parts, at_once = data.draw(st.sampled_from([1, 3])), data.draw(st.sampled_from([1, 2, 9]))
+    with Way(parts, at_once=at_once).taken():
+        assert answers("duckdb", request) == expected
+    with Way(parts, packed=False).taken():
+        assert answers("duckdb", request) == expected
+
+
+PLACES = ("_numbered_units", "_packed_rows", "_sorted", "_starts", "_firsts", "_keep")
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("before", [0, 1], ids=["first", "second"])
+def test_a_part_that_runs_out_of_memory_is_asked_again_from_nothing(
+    tmp_path: Path, place: str, form: str, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever that is: no integer is counted twice, and no table of it takes memory any more."""
+    types = {"p": T.STRING, "g": T.STRING, "x": T.FLOAT}
+    rows = [(f"p{row % 7}", "ab"[row % 2], row % 5.0) for row in range(60)]
+    source = written(tmp_path / "t", types, rows, form)
+    bound = Bound("p", 5, 2, 3, 1)
+    request = AggregateRequest(source, inputs(types), (keyed("g", "ab"),), tuple(ADDED[:2]))
+    request = replace(request, bound=bound)
+    expected = answers("reference", request)
+    first, calls, own = SortedBounding.sample, [0], getattr(SortedBounding, place)
+
+    def sample(self: SortedBounding) -> object:
+        there = self.reader.connection.execute("SELECT table_name FROM duckdb_tables()")
+        assert {name for (name,) in there.fetchall()} <= {"keys0"}
+        return first(self)
+
+    def full(self: SortedBounding, *args: Any, **named: Any) -> object:
+        calls[0] += 1
+        if calls[0] == 1 + before:
+            raise duckdb.OutOfMemoryException
+        return own(self, *args, **named)
+
+    monkeypatch.setattr(by_arrays, "AT_ONCE", 20)
+    monkeypatch.setattr(duckdb_execute, "first_parts", lambda *_: 2)
+    monkeypatch.setattr(SortedBounding, "sample", sample)
+    monkeypatch.setattr(SortedBounding, place, full)
+    assert answers("duckdb", request) == expected
+    assert calls[0] > 1
+
+
+@given(data=st.data())
+@settings(SETTINGS, max_examples=examples(60, 6))
+def test_another_unit_changes_nothing(tmp_path: Path, data: st.DataObject) -> None:
+    """Added, taken away or with other rows: what is kept of each of the others is the same."""
+    types = {"p": T.INTEGER, "g": T.STRING, "x": T.FLOAT}
+    row = st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from([0.0, 1.0, 2.5, None]))
+    own = [data.draw(st.lists(row, max_size=12)) for _ in range(5)]
+    axes = (keyed("g", "abc"), keyed("p", "012", T.INTEGER))
+    bound = Bound("p", data.draw(st.integers(1, 6)), data.draw(st.integers(1, 3)), 2, 1)
+    request = AggregateRequest(None, inputs(types), axes, (), bound=bound)  # type: ignore[arg-type]
+    found = []
+    for other in own[2:]:
+        rows = [(p, *each) for p, rows in enumerate([*own[:2], other]) for each in rows]
+        source = written(tmp_path / "t", types, data.draw(st.permutations(rows)), "parquet")
+        with Way(at_once=data.draw(st.sampled_from([1, 3, 100]))).taken():
+            table = answers("duckdb", replace(request, source=source, points=X))
+        found.append([each for each in zip(*table, strict=True) if each[0] % 3 < 2])
+    assert found[0] == found[1] == found[2]
 
 
 @given(data=st.data(), bounded=st.booleans())

@@ -20,11 +20,11 @@ from oracle.engine import get
 from tables import T, hidden, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines.common.files import lay_out
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.engines.duckdb.sources import FieldReader
+from dprelease.engines.sources import lay_out
 from dprelease.expressions.sqltext import Sql
 from dprelease.model import (
     AggregateRequest,
@@ -33,6 +33,7 @@ from dprelease.model import (
     ExactTable,
     Grid,
     Group,
+    InputColumn,
     Measure,
     MeasureKind,
     Quantity,
@@ -158,13 +159,12 @@ def parts(number: int) -> Iterator[None]:
 
 def every_path(request: AggregateRequest) -> dict[str, object]:
     """The answer of each reader."""
-    if request.source.format == "parquet":
-        tables = {"only": embedded.from_parquet(request).table}
-    else:
-        layout = lay_out(request.source, request.inputs)
-        fast = embedded.csv_fast(request, layout)
-        assert fast is not None, "a clean file is not for the careful reader"
-        tables = {"fast": fast.table, "careful": embedded.csv_careful(request, layout).table}
+    table = lay_out(request.source, request.inputs)
+    fast = embedded.fast(request, table)
+    tables = {"careful": embedded.careful(request, table).table}
+    assert (fast is None) == (table.fast() is None), "a clean file is not for the careful reader"
+    if fast is not None:
+        tables["fast"] = fast.table
     return {name: plain(request, table) for name, table in tables.items()}
 
 
@@ -286,3 +286,18 @@ def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
 
     patch.setattr(duckdb_execute, "in_parts", in_parts)
     return attempts
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_computed_text_that_is_only_grouped_by(form: str, tmp_path: Path) -> None:
+    """It is in no file, and so in no dictionary of one."""
+    rows = [("ann", "a", 1, 0.25, None), ("bob", "b", 2, 1.5, None), ("cy", "c", 3, None, None)]
+    source = written(tmp_path, TYPES, _rows(rows, form), form)
+    made = InputColumn("family", T.STRING, sql("CASE WHEN g = 'a' THEN 'x' ELSE 'y' END", "g"))
+    request = AggregateRequest(
+        source, (*inputs(TYPES), made), (keyed("family", "xy"),), (Measure(M.RECORDS),)
+    )
+    answers = {
+        name: plain(request, get(name).aggregate(request)) for name in ("duckdb", "reference")
+    }
+    assert answers == {"duckdb": [[1, 2]], "reference": [[1, 2]]}

@@ -116,7 +116,7 @@ CASES = {
     **{
         f"timestamp {unit}{' zoned' if zone else ''}{' plain' if plain else ''}": Case(
             pa.timestamp(unit, zone),
-            NONE if zone else frozenset({T.TIMESTAMP}),
+            frozenset({T.DATE, T.TIMESTAMP}),
             [each for each in MOMENTS if unit != "s" or abs(each) < 2**53],
             {"store_schema": not plain},
         )

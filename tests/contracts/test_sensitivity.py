@@ -51,7 +51,7 @@ BOUNDS = [(0, 1), (-1, 2), (-2, -1), (1, 3)]
 READS_VALUES = {"sum", "mean", "variance", "stddev", "ratio", "count_distinct"}
 NUMBERS = [
     "count", "histogram", "count_units", "count_distinct", "sum", "mean", "variance", "stddev",
-    "proportion", "ratio", "marginals", "cumulative",
+    "proportion", "ratio", "marginals", "quality", "cumulative",
 ]  # fmt: skip
 LIMITS = [(1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 2, 2)]
 

@@ -23,11 +23,11 @@ from doc_pages import ROOT, page
 import dprelease
 from dprelease.cli.app import app
 from dprelease.cli.explain import groups
+from dprelease.engines import registry
 from dprelease.expressions import whitelist
 from dprelease.model import ColumnType
 from dprelease.release.plan import ReleasePlan
 from dprelease.report.formats import FORMATS
-from dprelease.spec.checks import data_source
 from dprelease.statistics.registry import STATISTICS
 
 Lines = Iterator[str]
@@ -268,7 +268,7 @@ def reports() -> Lines:
 def inputs() -> Lines:
     """The format that a suffix stands for."""
     yield from table("suffix", "format")
-    for suffix, form in data_source.FORMATS.items():
+    for suffix, form in registry.SUFFIXES.items():
         yield row(f"`{suffix}`", f'`"{form}"`')
 
 
@@ -310,7 +310,8 @@ EXAMPLES = {
     "Nullif": "NULLIF(n, 0)", "Greatest": "GREATEST(n, 0)", "Least": "LEAST(n, 10)",
     "Abs": "ABS(n)", "Floor": "FLOOR(x)", "Ceil": "CEIL(x)", "Round": "ROUND(x, 2)",
     "Lower": "LOWER(s)", "Upper": "UPPER(s)", "Trim": "TRIM(s)", "Length": "LENGTH(s)",
-    "Substring": "SUBSTRING(s, 1, 3)", "Concat": "CONCAT(s, '-', s)", "DPipe": "s || 'a'",
+    "Substring": "SUBSTRING(s, 1, 3)", "Replace": "REPLACE(s, '.', '')",
+    "Concat": "CONCAT(s, '-', s)", "DPipe": "s || 'a'",
     "Year": "YEAR(d)", "Month": "MONTH(d)", "Day": "DAY(d)", "DayOfMonth": "DAYOFMONTH(d)",
     "Hour": "HOUR(t)", "Extract": "EXTRACT(year FROM d)",
     "DateDiff": "DATE_DIFF('day', d, DATE '2026-01-31')", "Cast": "CAST(b AS integer)",
@@ -432,7 +433,18 @@ def figure(value: Any) -> str:
 
 def python() -> Lines:
     """Every public name: how it is called, and what it says of itself."""
-    order = ["load", "plan", "run", "Result", "Stage", "Failure", "Complaint", "Place", "ExitCode"]
+    order = [
+        "load",
+        "plan",
+        "rehearse",
+        "run",
+        "Result",
+        "Stage",
+        "Failure",
+        "Complaint",
+        "Place",
+        "ExitCode",
+    ]
     for name in sorted(dprelease.__all__, key=order.index):
         thing = getattr(dprelease, name)
         yield f"### {name}"

@@ -29,12 +29,11 @@ from csv_asked import facts_of, request_of  # noqa: E402
 from csv_lines import Form, forms, lines  # noqa: E402
 from oracle import engine as reference  # noqa: E402
 
-from dprelease.engines.common.files import Layout, lay_out  # noqa: E402
-from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast  # noqa: E402
+from dprelease.engines.common.read_share import UNTOLD  # noqa: E402
+from dprelease.engines.csv.source import SOURCE, CsvTable  # noqa: E402
 from dprelease.engines.duckdb.errors import Stream  # noqa: E402
 from dprelease.engines.duckdb.group_keys import put_labels  # noqa: E402
 from dprelease.engines.duckdb.session import session  # noqa: E402
-from dprelease.engines.duckdb.sources import csv_fields, csv_stream  # noqa: E402
 from dprelease.engines.duckdb.typed_rows import Fields, build_rows  # noqa: E402
 from dprelease.expressions.sqltext import col, literal  # noqa: E402
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Source  # noqa: E402
@@ -54,14 +53,14 @@ class Asked:
     """What is wanted of the files: some fields as texts, or all roles of a request."""
 
     source: Source
-    layout: Layout
+    table: CsvTable
     inputs: tuple[InputColumn, ...]
     request: AggregateRequest | None = None
 
     @property
     def places(self) -> list[int]:
         """Of the fields that are read."""
-        return sorted(self.layout.position.values())
+        return sorted(self.table.layout.position.values())
 
 
 def told(rows: Iterable[Iterable[Any]]) -> Found:
@@ -77,8 +76,8 @@ def by_oracle(asked: Asked) -> Found:
         return told(map(facts_of(asked.request), reference._records(asked.request)))
     return told(
         [fields[place] for place in asked.places] or [0]
-        for path in asked.layout.paths
-        for fields in reference._file_records(path, asked.layout, asked.source.dialect)
+        for path in asked.table.paths
+        for fields in reference._file_records(path, asked.table.layout, asked.source.dialect)
     )
 
 
@@ -98,20 +97,19 @@ def by_statement(connection: Any, asked: Asked, fields: Fields) -> Found:
 
 def by_duckdb(connection: Any, asked: Asked) -> Found | None:
     """The records by DuckDB's reader, if it answers for them."""
-    layout, dialect = asked.layout, asked.source.dialect
-    if not may_be_fast(layout, dialect):
+    own = asked.table.fast()
+    if own is None:
         return None
-    fields = csv_fields(layout, dialect)
     with closing(connection.cursor()) as cursor:
-        found, scan = beside_a_scan(
-            cursor, layout, dialect, lambda: by_statement(cursor, asked, fields)
+        found, confirms = own.beside(
+            cursor, lambda: by_statement(cursor, asked, own.fields), UNTOLD
         )
-    return found if found is not None and scan.confirms(found.total()) else None
+    return found if found is not None and confirms(found.total()) else None
 
 
 def by_care(connection: Any, asked: Asked) -> Found:
     """The records by the careful reader."""
-    records = csv_stream(asked.source, asked.layout, asked.inputs)
+    records = asked.table.stream()
     with closing(connection.cursor()) as cursor:
         records.read_by(cursor, Stream()).renew({}, None)
         return by_statement(cursor, asked, records.fields)
@@ -167,15 +165,15 @@ class Comparison:
         if not form.written(self.folder, some):
             return []
         source = Source(str(self.folder), "csv", form.dialect)
-        layout = lay_out(source, inputs)
-        asked = Asked(source, layout, inputs, request)
+        table = SOURCE.lay_out(source, inputs)
+        asked = Asked(source, table, inputs, request)
         known = by_oracle(asked)
         self._compare("the careful reader", form, some, by_care(connection, asked), known)
         found = by_duckdb(connection, asked)
         if found is not None:
             self._compare("DuckDB's reader", form, some, found, known)
             return list(some)
-        if len(some) < 2 or not may_be_fast(layout, form.dialect):
+        if len(some) < 2 or table.fast() is None:
             return []
         half = len(some) // 2
         first, second = (

@@ -96,5 +96,15 @@ def test_release_spec(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
         assert len(checked.tasks) == len(result.files) - 1
 
 
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", SPECS)
+def test_a_release_spec_can_be_rehearsed(name: str, tmp_path: Path) -> None:
+    """Without its data, on few records and skewed ones."""
+    spec = ROOT / "release_specs" / f"{name}.toml"
+    result = dprelease.rehearse(spec, rows=150, distribution="skewed", output=tmp_path / "out")
+    assert result.report["rehearsal"] is True
+    assert result.tables
+
+
 def test_there_are_no_golden_tables_without_a_spec() -> None:
     assert {path.name for path in EXPECTED.iterdir()} == set(SPECS)

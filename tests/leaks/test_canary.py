@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import shutil
 import sys
@@ -226,6 +227,63 @@ def test_parquet_with_damaged_pages(folder: Path, capfd: pytest.CaptureFixture[s
         content[at] ^= 0x5A
     path.write_bytes(bytes(content))
     assert release(capfd, folder).code in (0, 5)
+
+
+# --- packed CSV ----------------------------------------------------------------------------------
+
+PACKED = {"gz": gzip.compress, "zst": lambda content: bytes(pa.Codec("zstd").compress(content))}
+
+
+def pack(folder: Path, how: str, change: Callable[[bytes], bytes], repeated: int = 1) -> None:
+    """The records packed in two members, of which the second is changed."""
+    name = f"data.csv.{how}"
+    spec = SPEC.replace("data.csv", name)
+    (folder / "work" / "spec.toml").write_text(spec, encoding="utf-8")
+    first, rest = PACKED[how](lines([CELLS, GOOD])), PACKED[how](ROW * repeated)
+    (folder / "work" / name).write_bytes(first + change(rest))
+
+
+@pytest.mark.parametrize("how", PACKED)
+def test_packed_records(
+    how: str, folder: Path, watched: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    pack(folder, how, bytes, 5)
+    assert release(capfd, folder).code == 0
+    assert watched[-1] == "write"
+
+
+@pytest.mark.parametrize("how", PACKED)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:-1],
+        lambda content: content[:-20] + bytes(each ^ 0x5A for each in content[-20:]),
+        lambda content: content + ROW,
+    ],
+)
+def test_packed_records_cut_short_or_damaged(
+    how: str,
+    change: Callable[[bytes], bytes],
+    folder: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    spec = str(folder / "work" / "spec.toml")
+    pack(folder, how, change)
+    answer = release(capfd, folder)
+    assert (answer.code, "E402" in answer.err) == (4, True)  # all of it is begun with
+    assert "epsilon 0 spent" in command(capfd, "plan", spec).out
+    pack(folder, how, change, 100_000)
+    answer = release(capfd, folder)
+    assert (answer.code, "E501" in answer.err) == (5, True)
+    assert not (folder / "work" / "out").exists()
+    charged = command(capfd, "plan", spec).out
+    pack(folder, how, bytes, 100_000)
+    assert release(capfd, folder).code == 0  # the retry is free
+    assert "epsilon 0 spent" not in charged
+    assert [line for line in charged.splitlines() if "spent" in line] == [
+        line for line in command(capfd, "plan", spec).out.splitlines() if "spent" in line
+    ]
 
 
 # --- something fails, and says what it was about -------------------------------------------------

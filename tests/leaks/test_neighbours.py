@@ -172,7 +172,7 @@ def test_the_same_noised_figures_leave_the_same_traces(name: str, tmp_path: Path
     expected = world.run()
     assert expected.code == 0
     tables = [path for path in expected.files if not path.endswith(".vl.json")]
-    assert len(tables) == 12
+    assert len(tables) == 14
     drawn = world.drawn
     exact = set()
     all_neighbours = {**NEIGHBOURS, "a crowd": CROWD}

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from oracle.aggregate import answer
 from oracle.expressions import evaluate
 from oracle.in_process import SmallSplits
-from oracle.parquet import check_parquet, parquet_records
+from oracle.parquet import parquet_records
 from oracle.record_codes import batches
-from oracle.values import Record, declared, text_record
+from oracle.values import Record, declared, state_of, text_record
 
 from dprelease import engines
+from dprelease.engines import sources
 from dprelease.engines.base import Engine, Share, columns_derived, columns_read, lost
 from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, lay_out
 from dprelease.errors import Failure
@@ -44,10 +45,7 @@ class Reference:
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         """Check names and types against headers and footers; raises Failure(DATA)."""
-        if source.format == "csv":
-            lay_out(source, inputs)
-        else:
-            check_parquet(source, inputs)
+        sources.lay_out(source, inputs)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
@@ -89,9 +87,16 @@ def _batches(request: RecordRequest, share: Share | None) -> Iterator[tuple[Code
 def _records(request: AggregateRequest | RecordRequest) -> Iterator[Record]:
     read = columns_read(request.inputs)
     types = {each.name: each.type for each in request.inputs}
+    computed = columns_derived(request.inputs)
+    checked = {
+        each.name: each.expression.state_of
+        for each in computed
+        if each.expression and each.expression.state_of
+    }
     derived = [
         (each, tree(each.expression.text if each.expression else "NULL", types))
-        for each in columns_derived(request.inputs)
+        for each in computed
+        if each.name not in checked
     ]
     source = request.source
     raw = _csv_records(source, read) if source.format == "csv" else parquet_records(source, read)
@@ -100,6 +105,8 @@ def _records(request: AggregateRequest | RecordRequest) -> Iterator[Record]:
             result = evaluate(node, record.values)
             value, number = declared(result, column.type)
             record.values[column.name], record.numbers[column.name] = value, number
+        for name, base in checked.items():
+            record.values[name] = state_of(base, record)
         yield record
 
 

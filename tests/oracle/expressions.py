@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any
 
+from dprelease.engines.common.text_values import parse_value
 from dprelease.expressions.nodes import Node, Value
+from dprelease.model import ColumnType as T
 
 INT64 = 2**63
 Args = Sequence[Any]  # operands, whose types the reader of the expression has checked
@@ -135,6 +137,12 @@ _STRICT: dict[str, Callable[[Args], Value]] = {
     "lower": _lower,
     "upper": _upper,
     "trim": lambda args: args[0].strip(" "),
+    "replace": lambda args: args[0].replace(args[1], args[2]),
+    "to_date": lambda args: args[0].date(),
+    **{
+        f"read_{kind}": lambda args, kind=kind: parse_value(args[0], kind)
+        for kind in (T.INTEGER, T.FLOAT, T.DATE, T.TIMESTAMP)
+    },
     "length": lambda args: len(args[0]),
     "substring": lambda args: args[0][args[1] - 1 : args[1] - 1 + args[2]],
     "||": lambda args: args[0] + args[1],

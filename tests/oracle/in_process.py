@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from dprelease.engines.base import Share
-from dprelease.engines.common.files import Layout, Split
-from dprelease.engines.parquet.schema import ParquetLayout
+from dprelease.engines.common.files import Split
+from dprelease.engines.sources import Table
 from dprelease.engines.spark import engine, splits
 from dprelease.engines.spark.cluster import Stage
 from dprelease.engines.spark.engine import Spark
@@ -60,5 +60,5 @@ class SmallSplits(Spark):
             return super().aggregate(request, share)
 
 
-def _as_if_large(layout: Layout | ParquetLayout, finer: int) -> tuple[tuple[Split, ...], int]:
-    return splits.splits_of(layout, finer)[0], 2 * engine.PARTITION
+def _as_if_large(table: Table, finer: int) -> tuple[tuple[Split, ...], int]:
+    return splits.splits_of(table, finer)[0], 2 * engine.PARTITION

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from oracle.sampling import bits_of
 from oracle.values import Record
@@ -14,16 +15,10 @@ from oracle.values import Record
 from dprelease.engines.base import lost
 from dprelease.engines.common.files import LINE_LIMIT, resolve
 from dprelease.engines.common.text_values import EXACT
-from dprelease.engines.parquet.schema import lay_out_parquet
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
-
-
-def check_parquet(source: Source, inputs: Sequence[InputColumn]) -> None:
-    """Check names and types in the footers; raises Failure(DATA)."""
-    lay_out_parquet(source, inputs)
 
 
 def parquet_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Record]:
@@ -52,20 +47,31 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
         column = column.storage  # of a UUID its bytes, for one
     if declared.opaque:
         return _texts(column)
-    if declared.type is ColumnType.DATE:
+    if pa.types.is_date(column.type):
         return list(column.cast(pa.int32()).to_pylist())
-    if declared.type is ColumnType.TIMESTAMP:
-        unit = column.type.unit
-        stamps = column.cast(pa.int64()).to_pylist()
-        if unit == "ns":
-            return [None if stamp is None else stamp // 1000 for stamp in stamps]
-        return [None if stamp is None else stamp * UNITS[unit] for stamp in stamps]
+    if pa.types.is_timestamp(column.type):
+        return [_on_the_clock(stamp, column.type, declared) for stamp in _raw(column)]
     values = _plain(column)
     if declared.type is ColumnType.STRING:  # those of an enumeration come as bytes
         return [
             each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in values
         ]
     return values
+
+
+def _on_the_clock(stamp: int | None, physical: Any, declared: InputColumn) -> int | None:
+    """Microseconds, or days of a date, since 1970; of a moment with a zone those of its clock."""
+    if stamp is None:
+        return None
+    micros = stamp // 1000 if physical.unit == "ns" else stamp * UNITS[physical.unit]
+    if physical.tz is not None:
+        try:
+            utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+            shown = utc.astimezone(ZoneInfo(declared.zone or "UTC"))
+        except (OverflowError, ValueError):
+            return None
+        micros = (shown.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    return micros // 86_400_000_000 if declared.type is ColumnType.DATE else micros
 
 
 def _texts(column: Any) -> list[str | None]:
@@ -144,8 +150,11 @@ def _is_bytes(physical: Any) -> bool:
 def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:
     values: dict[str, Value] = {}
     numbers: dict[str, float | None] = {}
+    nulls: set[str] = set()
     for each in read:
         value = raw[each.name]
+        if value is None:
+            nulls.add(each.name)
         if each.opaque:
             values[each.name] = value
         elif each.type in NUMERIC_TYPES:
@@ -154,7 +163,7 @@ def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:
             values[each.name] = _number(value, number, each.type)
         else:
             values[each.name] = _moment(value, each.type)
-    return Record(values, numbers)
+    return Record(values, numbers, nulls)
 
 
 def _number(value: Any, number: float | None, kind: ColumnType) -> Value:

@@ -10,10 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
+from oracle.key_texts import normal
+from oracle.written import default_form
+
 from dprelease.engines.common.request_content import scale_of
 from dprelease.engines.common.text_values import EXACT, parse_number, parse_value
 from dprelease.expressions.nodes import Value
-from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, Grid, InputColumn, Quantity
+from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Dialect, Grid, InputColumn, Quantity
 
 
 class Record(NamedTuple):
@@ -21,22 +24,27 @@ class Record(NamedTuple):
 
     values: dict[str, Value]
     numbers: dict[str, float | None]
+    nulls: set[str]  # whose field is missing, or a null text
 
 
 def text_record(
     texts: Mapping[str, str | None], read: Sequence[InputColumn], dialect: Dialect
 ) -> Record:
     """The typed record of fields of text."""
-    record = Record({}, {})
+    record = Record({}, {}, set())
     for each in read:
         text = texts[each.name]
         if text is not None and dialect.strip:
             text = text.strip(" \t")
         if text in dialect.null_values:
             text = None
+        if text is None:
+            record.nulls.add(each.name)
         if each.opaque:
             record.values[each.name] = text
             continue
+        if text is not None:
+            text = default_form(text, each, dialect)
         value = parse_value(text, each.type)
         record.values[each.name] = value
         if each.type is ColumnType.BOOLEAN:
@@ -44,6 +52,34 @@ def text_record(
         elif each.type in NUMERIC_TYPES:
             record.numbers[each.name] = None if text is None else parse_number(text)
     return record
+
+
+def state_of(column: Column, record: Record) -> str:
+    """The state of a column's field: see ``STATES``."""
+    name = column.name
+    value, number = record.values[name], record.numbers.get(name)
+    if name in record.nulls:
+        return "null"
+    if (number if column.type in NUMERIC_TYPES else value) is None:
+        return "unreadable"
+    if column.keys is not None:
+        if column.type is ColumnType.STRING:
+            declared_keys: set[Value] = {normal(key) for key in column.keys}
+            value = normal(str(value))
+        else:
+            declared_keys = {parse_value(key, column.type) for key in column.keys}
+        if value not in declared_keys or value is None:
+            return "undeclared"
+    elif column.edges is not None:
+        ends = [parse_value(column.edges[place], column.type) for place in (0, -1)]
+        position = number if column.type in NUMERIC_TYPES else value
+        if not ends[0] <= position <= ends[1]:  # type: ignore[operator]
+            return "undeclared"
+    if column.grid is not None and number is not None:
+        times, over = float(column.grid.step.denominator), float(column.grid.step.numerator)
+        if not column.grid.lower <= number * times / over <= column.grid.upper:
+            return "clamped"
+    return "ok"
 
 
 def declared(result: Value, kind: ColumnType) -> tuple[Value, float | None]:

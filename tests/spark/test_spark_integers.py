@@ -23,8 +23,8 @@ import dprelease
 from dprelease import Stage as Step
 from dprelease.engines import in_session
 from dprelease.engines.base import Share
-from dprelease.engines.common.files import Layout, Split
-from dprelease.engines.parquet.schema import ParquetLayout
+from dprelease.engines.common.files import Split
+from dprelease.engines.sources import Table
 from dprelease.engines.spark import engine, splits
 from dprelease.engines.spark.cluster import Stage
 from dprelease.engines.spark.messages import Message
@@ -149,8 +149,8 @@ def on_spark(session: Any, request: AggregateRequest, share: Share | None = None
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some ten splits, and three partitions of each shuffle."""
 
-    def as_if_large(layout: Layout | ParquetLayout, finer: int) -> tuple[tuple[Split, ...], int]:
-        return splits.splits_of(layout, finer)[0], 3 * engine.PARTITION
+    def as_if_large(table: Table, finer: int) -> tuple[tuple[Split, ...], int]:
+        return splits.splits_of(table, finer)[0], 3 * engine.PARTITION
 
     monkeypatch.setattr(splits, "SMALLEST", 41)
     monkeypatch.setattr(splits, "WANTED", 6)

@@ -91,6 +91,10 @@ HELD: dict[tuple[type, str], Change] = {
             for each in release.queries
         ),
     ),
+    (Query, "max_unreadable"): lambda release: replace(
+        release,
+        queries=tuple(replace(each, max_unreadable=Fraction(1, 9)) for each in release.queries),
+    ),
     (LedgerSettings, "dataset"): part("ledger", dataset="other"),
     (LedgerSettings, "epsilon_cap"): part("ledger", epsilon_cap=Fraction(7)),
     (LedgerSettings, "delta_cap"): part("ledger", delta_cap=Fraction(1, 7)),
@@ -107,6 +111,8 @@ OPEN: dict[tuple[type, str], Change | None] = {
     (Release, "file"): whole(file="/b/spec.toml"),
     (Release, "warnings"): whole(warnings=(Complaint("W1", "a warning"),)),
     (Release, "places"): whole(places={"release": Place("/b/spec.toml", 1, 1)}),
+    # A rehearsal follows no approval.
+    (Release, "rehearsal"): whole(rehearsal=True),
     # What comes with the signature.
     **{
         (Review, name): part("review", **{name: "else"})

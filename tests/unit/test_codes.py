@@ -38,6 +38,8 @@ RANGES = {
     "E7": ("cli.guard", "kernel.certify"),
     "E8": (
         "output",
+        "release.rehearse",
+        "release.quality_first",
         "report.rerender",
         "report.combine",
         "report.previous",
@@ -49,6 +51,7 @@ RANGES = {
     ),
     "W2": ("spec",),
     "W3": ("report",),
+    "W6": ("ledger",),
     "W8": ("output.released_tables",),
 }
 # Many modules of these find the same thing; elsewhere a code is made in one module.

@@ -74,6 +74,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         LANGUAGE,
         "dprelease.engines.registry",
         "dprelease.expressions",
+        "dprelease.files.packed",
         "dprelease.finishing.conditions",
         "dprelease.finishing.lattice",
         "dprelease.postprocess.number_text",
@@ -110,10 +111,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.statistics",
     ),
     # Sees rows and exact figures; draws nothing.
-    "dprelease.engines": (*VOCABULARY, "dprelease.expressions", "dprelease.files.csv_line"),
+    "dprelease.engines": (
+        *VOCABULARY,
+        "dprelease.expressions",
+        "dprelease.files.csv_line",
+        "dprelease.files.packed",
+    ),
     # Sums of losses, and rho turned into epsilon; which rows are one unit.
     "dprelease.ledger": (
         *VOCABULARY,
+        "dprelease.engines.registry",
         "dprelease.expressions.canonical",
         "dprelease.files.atomic",
         "dprelease.privacy.zcdp",
@@ -121,6 +128,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.report": (
         *VOCABULARY,
         LANGUAGE,
+        "dprelease.engines.registry",
         "dprelease.finishing",
         "dprelease.local",
         "dprelease.planning.planner",
@@ -144,7 +152,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.report",
     ),
     # Reads the names of columns, and no value.
-    "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line"),
+    "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line", "dprelease.files.packed"),
     # The plans of two specs side by side.
     "dprelease.diff": (
         *VOCABULARY,
@@ -216,12 +224,36 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.report",
         "dprelease.spec",
     ),
+    # A run on made-up records, which an engine of its own reads.
+    "dprelease.release.made_up_table": (
+        *VOCABULARY,
+        "dprelease.expressions",
+        "dprelease.kernel.privatize.engine_requests",
+    ),
+    "dprelease.release.rehearse": (
+        *VOCABULARY,
+        LANGUAGE,
+        "dprelease.engines",
+        "dprelease.kernel.noise.entropy",
+        "dprelease.output.released_tables",
+        "dprelease.release",
+        "dprelease.spec",
+    ),
+    # Two runs, of which the second depends on what the first has published.
+    "dprelease.release.quality_first": (
+        *VOCABULARY,
+        "dprelease.release.progress",
+        "dprelease.release.result",
+        "dprelease.release.run",
+        "dprelease.spec.checks.paths",
+    ),
     "dprelease.release": (),
     # The calls of the public API, and the command line.
     API: (
         *VOCABULARY,
         "dprelease.release.plan",
         "dprelease.release.progress",
+        "dprelease.release.rehearse",
         "dprelease.release.result",
         "dprelease.release.run",
     ),
@@ -230,25 +262,35 @@ LAYERS: dict[str, tuple[str, ...]] = {
         LANGUAGE,
         API,
         "dprelease.diff",
+        "dprelease.engines.registry",
         "dprelease.files.atomic",
+        "dprelease.files.packed",
         "dprelease.ledger",
         "dprelease.local",
         "dprelease.output.released_tables",
         "dprelease.postprocess.number_text",
+        "dprelease.release.quality_first",
         "dprelease.release.saved_plan",
         "dprelease.report",
         "dprelease.scaffold",
         "dprelease.spec.checks.data_source",  # the name of a warning
         "dprelease.spec.complaints.reporter",  # the name of a complaint
         "dprelease.spec.schema.json_schema",
+        "dprelease.spec.schema.numbers",  # a cap's amount is written as in a spec
     ),
     "dprelease.__main__": ("dprelease.cli",),
 }
 
 SAMPLERS = ("dprelease.kernel.noise.entropy", "dprelease.kernel.noise.additive.sample")
 # The command line imports its commands by name, one when it is asked for: see test_house_rules.
-PIPELINE = {"dprelease.release.run", API, "dprelease.cli"}
-NAMES = "dprelease.engines.registry"  # of engines, and nothing else
+PIPELINE = {
+    "dprelease.release.run",
+    "dprelease.release.rehearse",
+    "dprelease.release.quality_first",
+    API,
+    "dprelease.cli",
+}
+NAMES = "dprelease.engines.registry"  # of engines and formats, and nothing else
 MAY_REACH_ENGINES = {*PIPELINE, "dprelease.engines"}
 MAY_REACH_SAMPLERS = {
     *PIPELINE,

@@ -1,30 +1,31 @@
-"""The budget of each dataset as JSON and tables; entries of a ledger, held against reports."""
+"""The budget of each dataset as JSON and tables; entries of a ledger."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
+from io import StringIO
 from itertools import pairwise
 from math import ceil
-from pathlib import Path
-from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, Literal
 
 from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
 from dprelease.cli.views.ledger import amounts, number_or_none, remaining_under, total_facts
+from dprelease.errors import Complaint
 from dprelease.files.atomic import save_file
 from dprelease.ledger.chain import Entry
-from dprelease.ledger.entries import Run
+from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.guarantee import DESCRIPTION, definition_in
-from dprelease.ledger.messages import no_export, no_report, not_in_ledger
-from dprelease.ledger.privacy_filter import ZERO, Caps
+from dprelease.ledger.messages import no_export
+from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps
 from dprelease.ledger.store import Ledger
-from dprelease.ledger.totals import running
+from dprelease.ledger.totals import running, spent_rho, total
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.numbers import upward
 
@@ -35,13 +36,22 @@ Facts = Mapping[str, Any]
 
 _TEXTS = {"charged at", "release", "snapshot", "period", "state"}
 _BAR = 20  # columns
-_LARGEST = 256 * 1024 * 1024  # bytes of a report
 
 
-def history(book: Ledger, dataset: str | None, caps: Caps | None) -> dict[str, object]:
-    """State every run of a ledger and every dataset's account; ``caps`` override the last ones."""
-    runs, head = book.entries(), book.head()
-    names = dict.fromkeys(run.dataset for run in runs)
+def history(
+    book: Ledger,
+    dataset: str | None,
+    caps: Caps | None,
+    by: str | None = None,
+    last: int | None = None,
+) -> dict[str, object]:
+    """State every run of a ledger and every dataset's account; ``caps`` override the last ones.
+
+    ``by`` adds runs up in groups besides; ``last`` leaves out all but so many runs and groups.
+    Sums and what is left are of all.
+    """
+    runs, set_caps, head = book.entries(), book.caps(), book.head()
+    names = dict.fromkeys([run.dataset for run in runs] + [cap.dataset for cap in set_caps])
     if dataset is not None:
         names = {dataset: None}
     return {
@@ -50,14 +60,27 @@ def history(book: Ledger, dataset: str | None, caps: Caps | None) -> dict[str, o
         "witness": os.path.abspath(book.witness),
         "head": {"entries": head.seq, "hash": head.hash},
         "datasets": [
-            _dataset(name, [run for run in runs if run.dataset == name], caps) for name in names
+            _dataset(
+                Account(name, tuple(run for run in runs if run.dataset == name)),
+                [cap for cap in set_caps if cap.dataset == name],
+                caps,
+                by,
+                last or 0,
+            )
+            for name in names
         ],
     }
 
 
-def _dataset(name: str, runs: Sequence[Run], caps: Caps | None) -> dict[str, object]:
+def _dataset(
+    account: Account, set_caps: Sequence[SetCap], caps: Caps | None, by: str | None, last: int
+) -> dict[str, object]:
+    name, runs = account.dataset, account.runs
     if caps is None:
         caps = runs[-1].caps if runs else Caps()
+        caps = _over(set_caps[-1].caps, caps) if set_caps else caps
+    elif set_caps:
+        caps = set_caps[-1].caps.lowered(caps)
     after = list(running([run.terms for run in runs], caps))
     plain, total = after[-1] if after else (Caps(ZERO, ZERO), None)
     return {
@@ -65,16 +88,18 @@ def _dataset(name: str, runs: Sequence[Run], caps: Caps | None) -> dict[str, obj
         "runs": [
             _run(run) | {"spent": amounts(sums), "composed": to_json(total_facts(then))}
             for run, (sums, then) in zip(runs, after, strict=True)
-        ],
+        ][-last:],
+        **({} if by is None else {"by": by, "groups": _groups(runs, by)[-last:]}),
         "spent": amounts(plain),
         "composed": to_json(total_facts(total)) if total else None,
-        "cap": amounts(caps),
+        "cap": amounts(caps) | _rho(caps.rho),
         "kept": upward(total.reserve) if total else 0,
         "left": {
             "epsilon": remaining_under(caps.epsilon, total.epsilon),
             "delta": remaining_under(total.room, total.counted),
-        } if total else amounts(caps),
-        "cap_changes": list(_changes(runs, caps)),
+        } | _rho_left(caps, account) if total else amounts(caps) | _rho(caps.rho),
+        "cap_changes": list(_changes(runs, set_caps, caps)),
+        "caps": [_set_cap(cap) for cap in set_caps],
         "units": units_of(runs),
     }  # fmt: skip
 
@@ -95,11 +120,95 @@ def _run(run: Run) -> dict[str, object]:
     }
 
 
-def _changes(runs: Sequence[Run], last: Caps) -> Iterator[dict[str, object]]:
-    """Where one run declares other caps than the run before; ``entry`` None: declared now."""
-    declared = [(run.seq, run.caps) for run in runs]
+def _over(caps: Caps, others: Caps) -> Caps:
+    """These caps, and the others where there is none."""
+    pairs = ((getattr(caps, name), getattr(others, name)) for name in CAPS)
+    return Caps(*(other if cap is None else cap for cap, other in pairs))
+
+
+def _rho(amount: Fraction | None) -> dict[str, object]:
+    """Rho where it has a cap, which is seldom."""
+    return {} if amount is None else {"rho": upward(amount)}
+
+
+def _rho_left(caps: Caps, account: Account) -> dict[str, object]:
+    if caps.rho is None:
+        return {}
+    spent = spent_rho(account.terms)
+    return {"rho": 0 if spent is None else remaining_under(caps.rho, spent)}
+
+
+def _groups(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
+    """Add up what runs cost, by the year of their charge, their period or snapshot, in order."""
+    keys: Mapping[str, Callable[[Run], Any]] = {
+        "year": lambda run: run.charged_at[:4],
+        "period": lambda run: run.terms.period,
+        "snapshot": lambda run: run.detail.get("snapshot"),
+    }
+    groups: dict[str | None, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(keys[by](run), []).append(run)
+    return [
+        {
+            by: name,
+            "releases": len(group),
+            **amounts(losses := total(run.loss for run in group)),
+            "rho": number_or_none(losses.rho),
+        }
+        for name, group in groups.items()
+    ]
+
+
+def _set_cap(cap: SetCap) -> dict[str, object]:
+    held = {name: number_or_none(getattr(cap.caps, name)) for name in CAPS}
+    return {"entry": cap.seq, "set_at": cap.set_at, **held, "reason": cap.reason}
+
+
+def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_json: bool) -> str:
+    """Write the cap that was just set to standard output. A note, if nothing is left under it."""
+    caps = account.cap.caps if account.cap else Caps()
+    spent = account.total(caps)
+    remainders: dict[str, Any] = {
+        "epsilon": remaining_under(caps.epsilon, spent.epsilon),
+        "delta": remaining_under(spent.room, spent.counted),
+        "rho": None,
+    } | _rho_left(caps, account)
+    held = {name: number_or_none(getattr(caps, name)) for name in CAPS}
+    if as_json:
+        answer_json(
+            {
+                "schema": "dprelease/cap/1",
+                "ledger": os.path.abspath(ledger),
+                "dataset": account.dataset,
+                "cap": held,
+                "left": remainders,
+                "warnings": [warning.to_dict() for warning in warnings],
+            }
+        )
+    else:
+        amounts_left = [
+            f"{name} {_cap(held[name])}"
+            + ("" if remainders[name] is None else f", left {remaining_text(remainders[name])}")
+            for name in CAPS
+            if name == "epsilon" or held[name] is not None
+        ]
+        answer(f'{ledger}: cap of "{account.dataset}": {"; ".join(amounts_left)}')
+    if any(remaining is not None and not remaining for remaining in remainders.values()):
+        return "the cap is not above what was spent: nothing is left under it"
+    return ""
+
+
+def _changes(
+    runs: Sequence[Run], set_caps: Sequence[SetCap], last: Caps
+) -> Iterator[dict[str, object]]:
+    """Where a run or the ledger has other caps than before; ``entry`` None: declared now."""
+    declared: list[tuple[int | None, Caps]] = []
+    both: list[Run | SetCap] = [*runs, *set_caps]
+    for one in sorted(both, key=lambda one: one.seq):
+        stands = declared and isinstance(one, SetCap)
+        declared.append((one.seq, _over(one.caps, declared[-1][1]) if stands else one.caps))
     for (_, before), (entry, now) in pairwise([*declared, (None, last)]):
-        for what in ("epsilon", "delta"):
+        for what in CAPS:
             old, new = getattr(before, what), getattr(now, what)
             if old != new:
                 yield {
@@ -123,7 +232,8 @@ def tell(facts: Facts, as_json: bool) -> None:
     for dataset in facts["datasets"]:
         answer("")
         if dataset["runs"]:
-            answer(rendered([(_table(dataset), "")]))
+            listed = _grouped(dataset) if "groups" in dataset else _table(dataset)
+            answer(rendered([(listed, "")]))
         else:
             answer(f"{dataset['dataset']}: nothing was charged yet")
         for line in _account(dataset):
@@ -163,6 +273,43 @@ def _table(dataset: Facts) -> Table:
     return table
 
 
+def _grouped(dataset: Facts) -> Table:
+    by: str = dataset["by"]
+    table = new_table(str(dataset["dataset"]))
+    table.add_column(by, justify="left", overflow="fold")
+    for heading in ("releases", "epsilon", "delta", "rho"):
+        table.add_column(heading, justify="right", overflow="fold")
+    for group in dataset["groups"]:
+        losses = [
+            "-" if group[loss] is None else rounded_up(group[loss])
+            for loss in ("epsilon", "delta", "rho")
+        ]
+        table.add_row(group[by] or "-", str(group["releases"]), *losses)
+    return table
+
+
+_RUN_COLUMNS = (
+    "entry", "charged_at", "release", "snapshot", "period", "epsilon", "delta", "rho", "state",
+)  # fmt: skip
+
+
+def tell_csv(facts: Facts) -> None:
+    """Write what the tables list as CSV, with the name of the dataset in each line."""
+    text = StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    heading = None
+    for dataset in facts["datasets"]:
+        by = dataset.get("by")
+        columns = _RUN_COLUMNS if by is None else (by, "releases", "epsilon", "delta", "rho")
+        if heading is None:
+            heading = ("dataset", *columns)
+            lines.writerow(heading)
+        for row in dataset["runs" if by is None else "groups"]:
+            lines.writerow([dataset["dataset"], *(row[column] for column in columns)])
+    if text.getvalue():
+        answer(text.getvalue().rstrip("\n"))
+
+
 def _account(dataset: Facts) -> Iterator[str]:
     """Say what is spent and left below the table."""
     spent, total, cap = dataset["spent"], dataset["composed"], dataset["cap"]
@@ -175,7 +322,7 @@ def _account(dataset: Facts) -> Iterator[str]:
     if composed:
         epsilon, delta = spent_text(total["epsilon"]), spent_text(total["delta"])
         yield f"         epsilon {epsilon} at delta {delta}, composed"
-    for what in ("epsilon", "delta"):
+    for what in cap:
         if cap[what] is None:
             if what == "epsilon" or spent["delta"]:
                 yield f"cap      {what}: none"
@@ -185,6 +332,12 @@ def _account(dataset: Facts) -> Iterator[str]:
         remaining = remaining_text(dataset["left"][what])
         yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{note}"
         yield f"         {_bar(cap[what], dataset['left'][what])}"
+    for set_cap in dataset["caps"]:
+        caps = ", ".join(f"{name} {_cap(set_cap[name])}" for name in CAPS if set_cap[name])
+        yield (
+            f"note     entry {set_cap['entry']}, {set_cap['set_at'][:10]}, sets the ledger's cap: "
+            f"{caps or 'none'} ({set_cap['reason']})"
+        )
     for change in dataset["cap_changes"]:
         where = "now" if change["entry"] is None else f"with entry {change['entry']}"
         how = "raised" if change["raised"] else "set" if change["from"] is None else "lowered"
@@ -250,36 +403,6 @@ def _entries(unit: Facts, most: int = 5) -> str:
     more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
     listed = ", ".join(map(str, numbers[:most]))
     return f"{'entry' if len(numbers) == 1 else 'entries'} {listed}{more}"
-
-
-def against(report: str, ledger: str, runs: Sequence[Run]) -> None:
-    """Refuse (exit 6) a ledger that doesn't hold the charge that a report names."""
-    named = _read(report)
-    entry = named["entry"]
-    run = next((run for run in runs if run.seq == entry), None)
-    if run is None:
-        raise not_in_ledger(ledger, report, f"entry {entry} is no charge, or is not there")
-    for what, held in (("hash", run.hash), ("dataset", run.dataset), ("run", run.run_id)):
-        if named[what] != held:
-            raise not_in_ledger(ledger, report, f"entry {entry} has another {what}")
-
-
-def _read(report: str) -> Mapping[str, Any]:
-    path = Path(report)
-    try:
-        status = path.stat()
-        if not S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-            raise ValueError("no file, or too large for a report")
-        content = json.loads(path.read_bytes())
-        named = {name: content["ledger"][name] for name in ("entry", "hash", "dataset")}
-        named["run"] = content["provenance"]["run_id"]
-        if type(named["entry"]) is not int or content["schema"] != "dprelease/report/1":
-            raise ValueError("not a report")
-    except OSError as problem:
-        raise no_report(report, os.strerror(problem.errno or 0)) from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise no_report(report, "it names no entry of a ledger") from None
-    return named
 
 
 def lines_of(chain: Sequence[Entry]) -> list[str]:

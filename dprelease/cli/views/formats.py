@@ -119,6 +119,7 @@ def rendered(tables: Sequence[tuple[Table, str]]) -> str:
 
 
 GAP = "  "
+WITHIN_RANKS = "within n ranks: no more than n values, in order, from the true quantile"
 
 
 def shortened(text: str, most: int) -> str:

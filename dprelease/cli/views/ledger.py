@@ -8,41 +8,51 @@ from fractions import Fraction
 from dprelease.cli.views.formats import remaining_text, rounded_down, rounded_up
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
+from dprelease.ledger.messages import new_dataset
 from dprelease.ledger.privacy_filter import Caps, Total
-from dprelease.ledger.reservation import check_caps, current_run, terms_of
+from dprelease.ledger.reservation import caps_of, check_caps, current_run, terms_of
 from dprelease.ledger.store import account
-from dprelease.ledger.totals import spent
+from dprelease.ledger.totals import meets, spent, total_of
 from dprelease.model import Loss, Plan
 from dprelease.report.facts.model import PlannedLedger, PlannedTotals, Spent
 from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import upward
 
 
-def standing_of(plan: Plan) -> tuple[PlannedLedger, Sequence[Complaint]]:
+def standing_of(
+    plan: Plan,
+) -> tuple[PlannedLedger, Sequence[Complaint], Sequence[Complaint]]:
     """Say where the ledger of the plan's dataset stands, now and after a run.
 
-    And why a run would be refused. What is spent is rounded up, what is left rounded down.
-    ``composed`` holds the totals that the caps are held against, the others are plain sums. A run
-    that is in the ledger costs nothing again. Raises Failure (exit 6) when it can't be read.
+    And why a run would be refused, and what to be warned of. What is spent is rounded up, what is
+    left rounded down. ``composed`` holds the totals that the caps are held against, the others are
+    plain sums; what is left is what the period of the release has left. A run that is in the
+    ledger costs nothing again. Raises Failure (exit 6) when it can't be read.
     """
     release = plan.release
     settings = release.ledger
     dataset_account = account(settings.path, settings.dataset, witness=settings.witness)
-    caps = Caps(settings.epsilon_cap, settings.delta_cap)
+    stated = Caps(settings.epsilon_cap, settings.delta_cap)
+    set_cap = dataset_account.cap
+    caps = stated if set_cap is None else set_cap.caps.lowered(stated)
     runs = {run.run_id: run for run in dataset_account.runs}
     earlier_run = runs.get(current_run(release, runs))
     refusals: list[Complaint] = []
-    more = () if earlier_run else (terms_of(plan),)
+    run_terms = terms_of(plan)
+    more = () if earlier_run else (run_terms,)
     for terms in more:
         try:
             check_guarantee(
                 dataset_account, guarantee_of(release), release.place("privacy.adjacency")
             )
+            caps_of(dataset_account, stated)
             check_caps(dataset_account, terms, caps, release.place("privacy.epsilon"))
         except Failure as refused:
-            refusals = refused.complaints
+            refusals = release.placed(refused).complaints
     plain, after = dataset_account.spent, spent((*dataset_account.terms, *more))
     now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
+    in_period = [terms for terms in dataset_account.terms if meets(terms, run_terms)]
+    counting = total_of((*in_period, *more), caps)
     ledger = PlannedLedger(
         path=settings.path,
         dataset=dataset_account.dataset,
@@ -50,18 +60,18 @@ def standing_of(plan: Plan) -> tuple[PlannedLedger, Sequence[Complaint]]:
         epsilon_spent=upward(plain.epsilon),
         epsilon_after=upward(after.epsilon),
         epsilon_cap=number_or_none(caps.epsilon),
-        epsilon_left_after=remaining_under(caps.epsilon, then.epsilon),
+        epsilon_left_after=remaining_under(caps.epsilon, counting.epsilon),
         delta_spent=upward(plain.delta),
         delta_after=upward(after.delta),
         delta_cap=number_or_none(caps.delta),
-        delta_left_after=remaining_under(then.room, then.counted),
+        delta_left_after=remaining_under(counting.room, counting.counted),
         delta_kept=upward(then.reserve),
         composed=PlannedTotals(now=total_facts(now), after=total_facts(then)),
         already_charged=earlier_run is not None,
         released_at=earlier_run.sealed_at if earlier_run else None,
         refused=tuple(refusal.to_dict() for refusal in refusals),
     )
-    return ledger, refusals
+    return ledger, refusals, new_dataset(dataset_account)
 
 
 def number_or_none(amount: Fraction | None) -> int | float | None:

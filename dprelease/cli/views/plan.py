@@ -13,7 +13,14 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from dprelease.cli.console import answer, folded
-from dprelease.cli.views.formats import counted, name_lines, new_table, rendered, rounded_up
+from dprelease.cli.views.formats import (
+    WITHIN_RANKS,
+    counted,
+    name_lines,
+    new_table,
+    rendered,
+    rounded_up,
+)
 from dprelease.cli.views.ledger import added_up, ledger_lines
 from dprelease.model.queries import column_name
 from dprelease.report.facts.json_form import from_json
@@ -36,6 +43,8 @@ def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
     answer(_folded([*_totals(plan, ledger), *_keys(steps), *_lists(plan)], 9) + "\n")
     percent = float(100 * Fraction(plan["interval"]))
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
+    if any(step["form"] == "quantiles" for step in steps):
+        caption += f"\n{WITHIN_RANKS}"
     tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
     perturbs = [from_json(RecordTable, table) for table in plan.get("perturb", ())]
     if perturbs:
@@ -203,7 +212,7 @@ def _finished(steps: Sequence[Facts]) -> list[str]:
 
 def _short(error: str) -> str:
     """The number of an error alone: what it is about stands in the first table."""
-    words = error.removeprefix("± ").removeprefix("at most ").removeprefix("± ").split()
+    words = error.removeprefix("within ").removeprefix("± ").removeprefix("at most ").split()
     return "none" if words[0] == "no" else words[0].rstrip(";,")
 
 

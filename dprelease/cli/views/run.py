@@ -39,6 +39,7 @@ def tell_json(result: Result) -> None:
             "charged": result.charged,
             "loss": to_json(accounting_facts(result.plan)),
             "ledger": result.report["ledger"],
+            "warnings": [warning.to_dict() for warning in result.warnings],
         }
     )
 
@@ -52,16 +53,21 @@ def tell_text(result: Result) -> None:
 def _lines(result: Result) -> list[str]:
     name, again = result.plan.release.about.name, result.already_released
     when = f"already released at {result.released_at}; nothing was spent"
-    spent = f"nothing now, {_loss(result)} then" if again else _loss(result)
+    spent = f"nothing now, {loss_of(result)} then" if again else loss_of(result)
     return [
         f"{name}: {when if again else 'released'}",
-        f"output   {_short(result.output)}",
-        *(f"         {name}" for name in dict.fromkeys(map(_shown, result.files))),
+        *files_of(result),
         f"spent    {spent}",
         f"left     {_left(result)}",
         *_records(result),
         *(f"note     {note}" for note in (AGAIN if again else ())),
     ]
+
+
+def files_of(result: Result) -> list[str]:
+    """Where the output is, and what is in it."""
+    names = dict.fromkeys(map(_shown, result.files))
+    return [f"output   {_short(result.output)}", *(f"         {name}" for name in names)]
 
 
 def _shown(file: str) -> str:
@@ -89,7 +95,7 @@ def _left(result: Result) -> str:
     """What is left for the dataset now. The release is out already, so no ledger stops us here."""
     dataset = result.plan.release.ledger.dataset
     try:
-        ledger, _ = standing_of(result.plan)
+        ledger, _, _ = standing_of(result.plan)
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
     remaining = [
@@ -103,7 +109,8 @@ def _left(result: Result) -> str:
     return f'{", ".join(remaining) or "no cap is set"} for "{dataset}"'
 
 
-def _loss(result: Result) -> str:
+def loss_of(result: Result) -> str:
+    """What the release costs, and how that adds up."""
     loss = result.plan.loss
     delta = f", delta {rounded_up(upward(loss.delta))}" if loss.delta else ""
     return f"epsilon {rounded_up(upward(loss.epsilon))}{delta} ({added_up(result.plan.method)})"

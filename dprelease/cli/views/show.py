@@ -14,7 +14,7 @@ from shutil import get_terminal_size
 from typing import NamedTuple
 
 from dprelease.cli.console import printable
-from dprelease.cli.views.formats import GAP, counted, padded, ruled, shortened
+from dprelease.cli.views.formats import GAP, WITHIN_RANKS, counted, padded, ruled, shortened
 from dprelease.output.released_tables import (
     NUMBER,
     Described,
@@ -221,7 +221,7 @@ def _notes(
     if any(_shows_ends(fields, figure, row) for figure in figures for row in rows):
         yield "(a to b) an interval from a to b, where ± would reach beyond what is possible"
     if any(figure.ranks is not None for figure in figures):
-        yield "within n ranks: no more than n values, in order, from the true quantile"
+        yield WITHIN_RANKS
     if any(not _is_number(fields[figure.value]) and figure.ranks is None for figure in moes):
         yield "(n) of a name: its score falls short of the best by at most n"
 

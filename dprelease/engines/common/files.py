@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dprelease.engines.base import bad_data
-from dprelease.engines.common.locations import is_uri, open_binary, uris_of
+from dprelease.engines.common.locations import (
+    is_uri,
+    once,
+    open_binary,
+    open_unpacked,
+    packed,
+    uris_of,
+)
+from dprelease.engines.registry import SOURCES
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect, InputColumn, Source
 
@@ -22,50 +30,71 @@ LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
 def resolve(source: Source) -> tuple[str, ...]:
     """The files, sorted by path; each is a readable regular file, with a header if one is declared.
 
-    They are the file itself, what the glob matches, or the directory's own ``*.csv`` (or
-    ``*.parquet``) files. A CSV file may be empty where no header is declared: it has no records,
-    and that must not be told from one that has some. Raises Failure(DATA).
+    They are the file itself, what the glob matches, or the directory's own files with a suffix of
+    the format. Where a file may be packed, it must not be there unpacked too: its records would
+    count twice. A CSV file may be empty where no header is declared: it has no records, and that
+    must not be told from one that has some. Raises Failure(DATA).
     """
     pattern = source.pattern
     may_be_empty = source.format == "csv" and not source.dialect.header
     remote = is_uri(pattern)
     try:
-        paths = uris_of(pattern, source.format) if remote else _matches(pattern, source.format)
+        endings = SOURCES[source.format].endings
+        paths = uris_of(pattern, endings) if remote else _matches(pattern, endings)
         if not paths:
             raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
         for path in paths:
-            check_file(path, pattern, may_be_empty)
+            check_file(path, pattern, may_be_empty, bool(SOURCES[source.format].packed))
     except OSError:
         raise bad_data(
             "E402", f"{pattern} can't be read", "check that the file exists and may be read"
         ) from None
+    _check_once(paths, pattern)
     if remote:
         return tuple(paths)
     # two names of one file would count its records twice
     return tuple({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
 
 
-def _matches(pattern: str, suffix: str) -> list[str]:
+def _matches(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     if os.path.isdir(pattern):
         inside = (entry.path for entry in os.scandir(pattern))
-        return sorted(path for path in inside if path.lower().endswith("." + suffix))
+        return sorted(path for path in inside if path.lower().endswith(suffixes))
     if os.path.lexists(pattern):
         return [pattern]
     return sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []
 
 
-def check_file(path: str, pattern: str, may_be_empty: bool) -> None:
-    """Follows links (a loop is an OSError); refuses what is not a plain file with content."""
+def _check_once(paths: Sequence[str], pattern: str) -> None:
+    """Refuse two files of which one may be the other, packed."""
+    if len(set(map(once, paths))) < len(set(paths)):
+        message = f"{pattern} holds a file both packed and unpacked, or packed in two ways"
+        raise bad_data("E419", message, "keep one of them, or name the files by a glob")
+
+
+def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False) -> None:
+    """Follows links (a loop is an OSError); refuses what is not a plain file with content.
+
+    Of one that is packed this means what it holds, as far as its beginning tells.
+    """
     if not is_uri(path) and not stat.S_ISREG(os.stat(path).st_mode):
         raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")
-    with open_binary(path) as stream:
-        if not stream.read(1) and not may_be_empty:
+    unpack = unpack and bool(packed(path))
+    with open_unpacked(path) if unpack else open_binary(path) as stream:
+        try:
+            content = stream.read(1)
+        except OSError:
+            if not unpack:
+                raise
+            hint = "it may be damaged or cut short: pack it again"
+            raise bad_data("E402", f"{pattern} can't be unpacked", hint) from None
+        if not content and not may_be_empty:
             raise bad_data("E403", f"{pattern} is empty (zero bytes)", "check how it was written")
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A part of a file, by itself: bytes of a CSV file, or row groups of a Parquet file.
+    """A part of a file, by itself: of a CSV file bytes, else parts such as row groups.
 
     They are those from ``start`` on, before ``end`` if there is one. A line belongs to the split
     that holds its first byte.
@@ -133,7 +162,7 @@ def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[s
         "it must be one line, in the declared encoding, delimiter and quote",
     )
     try:
-        with open_binary(path) as stream:
+        with open_unpacked(path) as stream:
             line = stream.readline(LINE_LIMIT + 2).removesuffix(b"\n").removesuffix(b"\r")
         text = line.removeprefix(BOM).decode(encoding)
     except (OSError, UnicodeDecodeError):

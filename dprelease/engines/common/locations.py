@@ -5,8 +5,11 @@ from __future__ import annotations
 import fnmatch
 import io
 import re
+from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote
+
+from dprelease.files.packed import packing, unpacked, unpacked_name
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WILD = re.compile(r"[*\[]")  # what follows a question mark is for the file system
@@ -25,14 +28,34 @@ def open_binary(path: str) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(system.open_input_file(inside), 1 << 20))
 
 
+def packed(path: str) -> str:
+    """How a file is packed, by the last part of its name; nothing if it is not."""
+    return packing(_parted(path)[0] if is_uri(path) else path)
+
+
+def once(path: str) -> str:
+    """What two files have alike of which one may be the other, packed."""
+    place, options = _parted(path) if is_uri(path) else (path, "")
+    return unpacked_name(place) + options
+
+
+def open_unpacked(path: str, count: Callable[[int], None] | None = None) -> io.BufferedReader:
+    """Open a file of any place, to be read as it was before it was packed, if it is.
+
+    ``count`` is told of the bytes of a packed file that were read. Raises OSError, reading it too.
+    """
+    how, file = packed(path), open_binary(path)
+    return unpacked(file, how, count) if how else cast("io.BufferedReader", file)
+
+
 def size_of(path: str) -> int:
     """Bytes of a file; raises OSError."""
     with open_binary(path) as stream:
         return stream.seek(0, io.SEEK_END)
 
 
-def uris_of(pattern: str, suffix: str) -> list[str]:
-    """The files at a URI, sorted: the file itself, the folder's own with the suffix, or a glob's.
+def uris_of(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
+    """The files at a URI, sorted: the file itself, the folder's own with a suffix, or a glob's.
 
     Only the last part of a URI may be a glob. Raises OSError where the place can't be reached.
     """
@@ -50,8 +73,7 @@ def uris_of(pattern: str, suffix: str) -> list[str]:
         return [pattern]
     if kind != fs.FileType.Directory:
         return []
-    ending = "." + suffix
-    return [uri for uri, name in _inside(place, options) if name.lower().endswith(ending)]
+    return [uri for uri, name in _inside(place, options) if name.lower().endswith(suffixes)]
 
 
 def _parted(uri: str) -> tuple[str, str]:

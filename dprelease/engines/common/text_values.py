@@ -10,12 +10,23 @@ Blanks are space, tab, line feed, vertical tab, form feed and carriage return.
 * integer as a key or in an expression: the double if it is whole and below 2^53 in size; beyond
   that only plain digits with an optional sign, exact, within 64 bits; else null.
 * boolean: ``true t yes y 1`` and ``false f no n 0``, in any case, no blanks.
-* date: ``YYYY-MM-DD``, a day of the calendar from year 1 to 9999, no blanks.
+* date: ``YYYY-MM-DD``, a day of the calendar from year 1 to 9999, no blanks; or a timestamp,
+  whose day it is.
 * timestamp: ``YYYY-MM-DD HH:MM:SS`` or with ``T``, with up to nine decimals of a second (digits
   after the sixth are dropped), hours to 23, no zone, no blanks.
 * string: the text itself.
 
-All other text is null. Here it is in Python, for texts that the spec writes: those that stand for
+All other text is null. Where the spec declares how a column is written, that takes the place of the
+forms above:
+
+* number with marks: as above, with the decimal mark for the point, and without underscores. The
+  digits before it may be in groups of three with the mark for thousands between, the first group of
+  one to three; or without any.
+* date or timestamp with a format: see ``dprelease.model.date_formats``. A text with an offset is a
+  moment, which becomes what clocks of the column's zone, or of UTC, show then; null where that or
+  UTC is outside of the years 1 to 9999.
+
+Here it is in Python, for texts that the spec writes: those that stand for
 null, and the labels of nulls. Fields of the data are parsed in SQL by the same definition.
 """
 
@@ -25,7 +36,7 @@ import math
 import re
 from datetime import date, datetime
 
-from dprelease.expressions.nodes import Value
+from dprelease.expressions.nodes import EXACT, Value
 from dprelease.model import ColumnType
 
 BLANKS = " \t\n\v\f\r"
@@ -42,7 +53,6 @@ _TIMESTAMP = re.compile(
 _BOOLEANS = dict.fromkeys(("true", "t", "yes", "y", "1"), True) | dict.fromkeys(
     ("false", "f", "no", "n", "0"), False
 )
-EXACT = 2**53
 
 
 def parse_number(text: str) -> float | None:
@@ -79,7 +89,8 @@ def parse_boolean(text: str) -> bool | None:
 def parse_date(text: str) -> date | None:
     """The day that a text means, or None."""
     if not _DATE.fullmatch(text):
-        return None
+        moment = parse_timestamp(text)
+        return None if moment is None else moment.date()
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -17,10 +17,11 @@ The fast reader of DuckDB is used instead where it would read the same (see ``li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, BinaryIO
+from io import BufferedReader
+from typing import TYPE_CHECKING
 
 from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, Split
-from dprelease.engines.common.locations import open_binary
+from dprelease.engines.common.locations import open_unpacked, packed
 from dprelease.engines.csv.clean_blocks import clean_records
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
@@ -33,12 +34,17 @@ _ODD = ("\r", "\0", "\ufeff")
 CHUNK = 1 << 20  # bytes read at once
 
 
-def blocks(split: Split, header: bool) -> Iterator[tuple[bytes, int]]:
+def blocks(
+    split: Split, header: bool, count: Callable[[int], None] | None = None
+) -> Iterator[tuple[bytes, int]]:
     """The lines of a split, about ``CHUNK`` bytes at a time, without byte order mark and header.
 
-    Beside each block: how many over-long lines were left out before it.
+    Beside each block: how many over-long lines were left out before it. ``count`` is told of
+    the bytes of a packed file, which is read as a whole.
     """
-    with open_binary(split.path) as stream:
+    if packed(split.path):
+        split = Split(split.path)
+    with open_unpacked(split.path, count) as stream:
         begun, at = _to_first_line(stream, split.start, header)
         if split.end is not None and begun >= split.end:
             return
@@ -60,27 +66,27 @@ def blocks(split: Split, header: bool) -> Iterator[tuple[bytes, int]]:
         yield rest, int(skipping)
 
 
-def _to_first_line(stream: BinaryIO, start: int, header: bool) -> tuple[int, int]:
+def _to_first_line(stream: BufferedReader, start: int, header: bool) -> tuple[int, int]:
     """Go to the first line that begins at ``start`` or after it: where it begins, and its text."""
     if start:
         stream.seek(start - 1)
         _skip_line(stream)
         return stream.tell(), stream.tell()
-    text = len(BOM) if stream.read(len(BOM)) == BOM else 0
-    stream.seek(text)
+    text = len(BOM) if stream.peek(len(BOM)).startswith(BOM) else 0
+    stream.read(text)
     if header:
         _skip_line(stream)
         return stream.tell(), stream.tell()
     return 0, text
 
 
-def _skip_line(stream: BinaryIO) -> None:
+def _skip_line(stream: BufferedReader) -> None:
     """Read to the end of a line, however long it is."""
     while (part := stream.readline(CHUNK)) and not part.endswith(b"\n"):
         pass
 
 
-def _chunks(stream: BinaryIO, at: int, end: int | None) -> Iterator[bytes]:
+def _chunks(stream: BufferedReader, at: int, end: int | None) -> Iterator[bytes]:
     """The bytes from ``at`` to the end of the line that holds the last byte before ``end``.
 
     Raises OSError where the file is shorter than it was when it was split.
@@ -217,7 +223,7 @@ def opened(
 ) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
     """The schema, and Arrow batches of it: the wanted fields as text, one row for each record.
 
-    ``count`` is told of the bytes that were read.
+    ``count`` is told of the bytes that were read, packed as they are.
     """
     import pyarrow as pa
 
@@ -234,7 +240,9 @@ def _batches(
     import pyarrow as pa
 
     for split in splits:
-        for block, overlong in blocks(split, splitter.dialect.header):
-            count(len(block))
+        whole = bool(packed(split.path))
+        for block, overlong in blocks(split, splitter.dialect.header, count):
+            if not whole:
+                count(len(block))
             for columns in splitter.tables(block, overlong):
                 yield pa.record_batch(columns, schema=schema)

@@ -11,7 +11,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dprelease.engines.common.request_content import additive_places, distinct_places
-from dprelease.engines.duckdb.bounding.by_arrays import Packing, SortedBounding, packing_of
+from dprelease.engines.duckdb.bounding.by_arrays import (
+    Packing,
+    SortedBounding,
+    forget,
+    packing_of,
+)
 from dprelease.engines.duckdb.bounding.by_windows import CountedBounding, windowed
 from dprelease.engines.duckdb.cells import Cells, locate
 from dprelease.engines.duckdb.group_keys import key_of, put_labels
@@ -68,6 +73,7 @@ def bounded_sample(
     bound = request.bound
     if bound is None:
         return cells
+    forget(reader.connection)
     if effort >= FRUGAL:
         counted = CountedBounding(request, bound, cells, reader.everything)
         return counted.sample(reader.rows, many=effort >= VERY_FRUGAL)

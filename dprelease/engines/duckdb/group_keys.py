@@ -24,8 +24,8 @@ from dprelease.engines.common.key_normalization import (
     SIMPLE,
 )
 from dprelease.engines.common.text_values import parse_value
-from dprelease.expressions.sql import SQL_TYPES
 from dprelease.expressions.sqltext import NULL, Sql, Value, call, case, col, literal
+from dprelease.expressions.typed_texts import SQL_TYPES
 from dprelease.model import NUMERIC_TYPES, ColumnType, Group
 
 if TYPE_CHECKING:

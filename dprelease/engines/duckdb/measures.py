@@ -15,8 +15,9 @@ from dprelease.engines.duckdb.cells import Cells, cell_number
 from dprelease.engines.duckdb.group_keys import look_up, numbered
 from dprelease.engines.duckdb.typed_rows import Rows, grid_integer
 from dprelease.expressions import tree
-from dprelease.expressions.sql import SQL_TYPES, compile_sql
+from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, Value, call, case, col, distinct
+from dprelease.expressions.typed_texts import SQL_TYPES
 from dprelease.model import AggregateRequest, Candidates, Measure, MeasureKind, Quantity
 
 CELL = col("cell")

@@ -19,10 +19,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import lost, out_of_memory
-from dprelease.engines.common.files import Layout, lay_out, resolve
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
-from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.engines.duckdb.bounding.by_arrays import packing_of
 from dprelease.engines.duckdb.cells import locate
 from dprelease.engines.duckdb.errors import Stream, after_charge
@@ -30,17 +28,9 @@ from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units, units_of
 from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
-from dprelease.engines.duckdb.sources import (
-    RECORDS,
-    FieldReader,
-    RecordStream,
-    csv_fields,
-    csv_stream,
-    measured,
-    parquet_stream,
-)
+from dprelease.engines.duckdb.sources import RECORDS, FieldReader, measured
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
-from dprelease.engines.parquet.schema import lay_out_parquet
+from dprelease.engines.sources import Table, lay_out
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, col, drop
 from dprelease.model import Grid, Group, Quantity, RecordRequest
 
@@ -58,64 +48,45 @@ WRAP = 1 << 64  # sums are compared in 64 bits
 def batches(request: RecordRequest, share: ReadShare) -> Iterator[Batch]:
     """The codes of all records, or of those within the bound; raises Failure(AFTER_CHARGE)."""
     with after_charge(request.source):
-        source = request.source
-        if source.format == "csv":
-            yield from from_csv(request, share)
-        else:
-            with unchanged(resolve(source)):
-                layout = lay_out_parquet(source, request.inputs)
-                yield from from_stream(request, parquet_stream(layout), share)
+        table = lay_out(request.source, request.inputs)
+        with unchanged(table.paths):
+            # either reader makes the same of every record
+            if not (yield from fast(request, table, share)):
+                yield from careful(request, table, share)
     share.finish()
 
 
 # --- by which reader -----------------------------------------------------------------------------
 
 
-def from_csv(request: RecordRequest, share: ReadShare) -> Iterator[Batch]:
-    """By DuckDB's reader, or by the careful one: both make the same of every record."""
-    layout = lay_out(request.source, request.inputs)
-    with unchanged(layout.paths):
-        if not (yield from csv_fast(request, layout, share)):
-            yield from csv_careful(request, layout, share)
-
-
-def csv_fast(
-    request: RecordRequest, layout: Layout, share: ReadShare = UNTOLD
+def fast(
+    request: RecordRequest, table: Table, share: ReadShare = UNTOLD
 ) -> Generator[Batch, None, bool]:
-    """By DuckDB's reader, if every line is one record. Whether it is done."""
-    dialect = request.source.dialect
-    if not may_be_fast(layout, dialect):
+    """By a reader of DuckDB's own, if the format has one and it is right. Whether it is done."""
+    own = table.fast()
+    if own is None:
         return False
     bounded = request.bound is not None
-    room = ROOM_FOR_UNITS if bounded else 0
-    with session(layout.paths, room=room) as connection, measured(connection, layout, share):
-        reader = FieldReader(connection, csv_fields(layout, dialect), share=share)
+    paths, room = table.paths, ROOM_FOR_UNITS if bounded else 0
+    with session(paths, room=room) as connection, measured(connection, paths, share):
+        reader = FieldReader(connection, own.fields, share=share)
 
         def read() -> AllCodes:
             put_labels(connection, aggregate_of(request).groups)
             return AllCodes(request, reader)
 
-        all_codes, scan = beside_a_scan(connection, layout, dialect, read, share)
-        if all_codes is None or not scan.confirms(all_codes.records):
+        all_codes, confirms = own.beside(connection, read, share)
+        if all_codes is None or not confirms(all_codes.records):
             return False
         yield from (BoundedCodes(request, reader) if bounded else all_codes).batches()
     return True
 
 
-def csv_careful(
-    request: RecordRequest, layout: Layout, share: ReadShare = UNTOLD
-) -> Iterator[Batch]:
-    """By the careful reader, whose records stream into the same statement."""
-    return from_stream(request, csv_stream(request.source, layout, request.inputs), share)
-
-
-def from_stream(
-    request: RecordRequest, source: RecordStream, share: ReadShare = UNTOLD
-) -> Iterator[Batch]:
+def careful(request: RecordRequest, table: Table, share: ReadShare = UNTOLD) -> Iterator[Batch]:
     """The codes of a stream of records, which are total: they are read once, batch by batch."""
     import pyarrow as pa
 
-    stream, bounded = Stream(), request.bound is not None
+    stream, source, bounded = Stream(), table.stream(), request.bound is not None
     with session((), room=ROOM_FOR_UNITS if bounded else 0) as connection, stream.explained():
         put_labels(connection, aggregate_of(request).groups)
         if bounded:

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dprelease.engines.base import bad_data
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.expressions.sqltext import Value, array, literal
+from dprelease.model import InputColumn
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -119,6 +121,23 @@ def check_memory() -> None:
                 "write at least 100MB, such as 400MB or 2GB",
             ),
         )
+
+
+def check_zones(inputs: Sequence[InputColumn]) -> None:
+    """Refuse, before anything is charged, a zone without rules here; raises Failure(DATA)."""
+    import duckdb
+
+    zones = {column.zone for column in inputs if column.zone is not None} - {"UTC"}
+    if not zones:
+        return
+    try:
+        with session((), threads=1) as connection:
+            rows = connection.execute("SELECT name FROM pg_timezone_names()").fetchall()
+    except duckdb.CatalogException:
+        rows = []  # built without them
+    for zone in sorted(zones - {name for (name,) in rows}):
+        hint = 'write another name of it, such as "Europe/Berlin", or leave it out'
+        raise bad_data("E425", f'this DuckDB knows no time zone "{zone}"', hint)
 
 
 def _enough(integers: int, room: int) -> str:

@@ -1,4 +1,4 @@
-"""What the statement selects from: CSV files by the fast reader, or a stream of records."""
+"""What the statement selects from: a reader of DuckDB's own, or a stream of records."""
 
 from __future__ import annotations
 
@@ -8,21 +8,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from dprelease.engines.base import columns_read
-from dprelease.engines.common.files import Layout, Split
 from dprelease.engines.common.locations import size_of
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.duckdb.errors import Stream
-from dprelease.engines.duckdb.session import literal_path
 from dprelease.engines.duckdb.text_numbers import TextNumbers, numbered
 from dprelease.engines.duckdb.typed_rows import Fields
-from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
-from dprelease.model import Dialect, InputColumn, Source
+from dprelease.expressions.sqltext import Sql
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-    from dprelease.engines.parquet.schema import ParquetLayout
 
 Columns = frozenset[str] | None  # by their names; None for all
 RECORDS = "records"  # the registered stream of a reader of ours
@@ -114,75 +108,11 @@ class RecordStream:
         )
 
 
-def csv_stream(
-    source: Source,
-    layout: Layout,
-    inputs: Sequence[InputColumn],
-    splits: Sequence[Split] | None = None,
-) -> RecordStream:
-    """The records of CSV files, or of splits of them, by the careful reader."""
-    from dprelease.engines.csv import reader as csv_records
-
-    wanted = sorted(layout.position[column.name] for column in columns_read(inputs)) or [0]
-    fields = Fields(col(RECORDS), _fields(layout), {}, source.dialect)
-    parts = splits or [Split(path) for path in layout.paths]
-    return RecordStream(
-        fields,
-        lambda count, _only: csv_records.opened(source.dialect, layout, wanted, parts, count),
-        lambda: sum(size_of(path) for path in layout.paths),
-    )
-
-
-def parquet_stream(layout: ParquetLayout, splits: Sequence[Split] | None = None) -> RecordStream:
-    """The records of Parquet files, or of splits of them."""
-    from dprelease.engines.parquet import reader as parquet_records
-
-    parts = splits or [Split(path) for path in layout.paths]
-    columns = {name: col(f"f{place}") for place, name in enumerate(layout.types)}
-    return RecordStream(
-        Fields(col(RECORDS), columns, layout.duckdb_types()),
-        lambda count, only: parquet_records.opened(layout, parts, count, only),
-        lambda: layout.records,
-        cheap=True,
-        record_count=None if splits else layout.records,
-        coded={
-            name: f"f{place}" for place, name in enumerate(layout.types) if name in layout.coded
-        },
-    )
-
-
-def csv_fields(layout: Layout, dialect: Dialect) -> Fields:
-    """All fields by DuckDB's reader, as text, nothing sniffed."""
-    options: dict[str, Value] = {
-        "columns": struct({f"f{place}": "VARCHAR" for place in range(layout.width)}),
-        "auto_detect": False,
-        "header": False,
-        "skip": 1 if dialect.header else 0,
-        "delim": dialect.delimiter,
-        "quote": dialect.quote,
-        "escape": dialect.quote,
-        "strict_mode": True,
-        # otherwise a folder named f1=x would take the place of the second field
-        "hive_partitioning": False,
-        "compression": "none",
-        # With a null text the reader lets surplus fields pass that hold it. No field of one line
-        # can be a line feed.
-        "nullstr": "\n",
-    }
-    files = array(map(literal_path, layout.paths))
-    relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
-    return Fields(relation, _fields(layout), {}, dialect)
-
-
 def measured(
-    connection: DuckDBPyConnection, layout: Layout, share: ReadShare
+    connection: DuckDBPyConnection, paths: Sequence[str], share: ReadShare
 ) -> AbstractContextManager[None]:
     """Meanwhile tell how far DuckDB is with files that it reads by itself, if anybody waits."""
     if not share.wanted:
         return nullcontext()
-    size = sum(size_of(path) for path in layout.paths)
+    size = sum(size_of(path) for path in paths)
     return share.measured(size, connection.query_progress)
-
-
-def _fields(layout: Layout) -> dict[str, Sql]:
-    return {name: col(f"f{place}") for name, place in layout.position.items()}

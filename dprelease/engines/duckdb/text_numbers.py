@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dprelease.engines.base import columns_read
 from dprelease.engines.common.request_content import content_of
 from dprelease.model import AggregateRequest, ColumnType
 
@@ -82,14 +83,14 @@ def numbered(
 
 
 def only_grouped_by(request: AggregateRequest) -> frozenset[str]:
-    """The columns of texts that nothing reads but groups of declared keys."""
+    """The columns of texts in the file that nothing reads but groups of declared keys."""
     content = content_of(request)
     computed = (column.expression for column in request.inputs)
     expressions = (request.where, *content.conditions, *computed)
     read = {name for expression in expressions if expression for name in expression.columns}
     texts = {
         column.name
-        for column in request.inputs
+        for column in columns_read(request.inputs)
         if column.type is ColumnType.STRING and not column.opaque
     }
     grouped = {group.column for group in request.groups if not group.private}

@@ -7,27 +7,45 @@ Integers in decimal; ``true`` and ``false``; the 64 bits of a double; days and m
 1970; bytes as hexadecimal digits; a text as it is.
 
 Each step is a subquery with names of its own making (no name of the data is SQL): text ``t0..``,
-typed values ``v0..`` with numbers ``n0..`` (numbered by input), then one row a record with group
-keys ``g0..`` (for private ones also ``s0..``: whether there is a value), grid integers ``k0..``,
-conditions ``w0..``, typed values ``d0..`` of other columns that are counted or scored, the unit
-``u``, and ``f``: whether the record passes the filter.
+its default form ``p0..`` where the spec declares another one, typed values ``v0..`` with numbers
+``n0..`` (numbered by input), then one row a record with group keys ``g0..`` (for private ones also
+``s0..``: whether there is a value), grid integers ``k0..``, conditions ``w0..``, typed values
+``d0..`` of other columns that are counted or scored, the unit ``u``, and ``f``: whether the record
+passes the filter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dprelease.engines.base import columns_derived, columns_read
 from dprelease.engines.common.request_content import content_of, scale_of
-from dprelease.engines.common.text_values import EXACT, parse_number, parse_value
-from dprelease.engines.duckdb.group_keys import binned, key_of, null_key
+from dprelease.engines.common.text_values import parse_number, parse_value
+from dprelease.engines.duckdb.group_keys import binned, key_of, normal, null_key
+from dprelease.engines.duckdb.written_forms import (
+    default_form,
+    is_default,
+    moment_of_text,
+    reads_moments,
+    wall_clock,
+)
 from dprelease.expressions import tree
-from dprelease.expressions.sql import SQL_TYPES, compile_sql, without_nan
-from dprelease.expressions.sqltext import NULL, Sql, call, case, col, literal
+from dprelease.expressions.sql import compile_sql
+from dprelease.expressions.sqltext import NULL, Sql, call, case, col, literal, within
+from dprelease.expressions.typed_texts import (
+    SQL_TYPES,
+    double_of_text,
+    in_calendar,
+    number_of_text,
+    value_of_text,
+    when,
+    whole,
+)
 from dprelease.model import (
     NUMERIC_TYPES,
     AggregateRequest,
+    Column,
     ColumnType,
     Dialect,
     Expression,
@@ -36,59 +54,24 @@ from dprelease.model import (
     Quantity,
 )
 
-INTEGER_TEXT = "[[:space:]]*[+-]?[0-9]+[[:space:]]*"
-# DuckDB misreads an underscore after many digits: null, or a number ten times too large.
-UNDERSCORES_READ = 10  # bytes of a text in which it reads them right
-UNDERSCORE_ALONE = "(^|[^0-9])_|_([^0-9]|$)"  # one that is not between two digits
-TIMESTAMP_TEXT = (
-    "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?"
-)
 
-
-def field_text(field: Sql, dialect: Dialect, kind: ColumnType) -> Sql:
+def field_text(field: Sql, dialect: Dialect, declared: InputColumn) -> Sql:
     """The field after stripping blanks and turning the declared null texts into null."""
     value = call("TRIM", field, " \t") if dialect.strip else field
     for null in dialect.null_values:
-        if kind is ColumnType.STRING or _means_something(null, kind):
+        if _means_something(null, dialect, declared):
             value = call("NULLIF", value, null)
     return value
 
 
-def _means_something(null: str, kind: ColumnType) -> bool:
-    """Whether a null text would otherwise be read as a value: if not, it is null anyway."""
+def _means_something(null: str, dialect: Dialect, declared: InputColumn) -> bool:
+    """Whether a null text could otherwise be read as a value: if not, it is null anyway."""
+    kind = declared.type
+    if declared.opaque or kind is ColumnType.STRING or not is_default(declared, dialect):
+        return True
     if kind in NUMERIC_TYPES and parse_number(null) is not None:
         return True
     return parse_value(null, kind) is not None
-
-
-def double_of_text(value: Sql) -> Sql:
-    """The DOUBLE that a text means, NaN included."""
-    parted = (call("STRLEN", value) > UNDERSCORES_READ) & call("CONTAINS", value, "_")
-    wrong = call("REGEXP_MATCHES", value, UNDERSCORE_ALONE)
-    joined = when(~wrong, call("REPLACE", value, "_", ""))
-    return case([(parted, joined)], value).try_cast("DOUBLE")
-
-
-def number_of_text(value: Sql) -> Sql:
-    """The DOUBLE that a text means."""
-    return without_nan(double_of_text(value))
-
-
-def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None) -> Sql:
-    """The typed value of a text; ``as_number`` is its DOUBLE for numeric types."""
-    if kind is ColumnType.STRING:
-        return value
-    if as_number is not None:
-        exact = when(call("REGEXP_FULL_MATCH", value, INTEGER_TEXT), value.try_cast("BIGINT"))
-        return whole(as_number, exact) if kind is ColumnType.INTEGER else as_number
-    made = value.try_cast(SQL_TYPES[kind])
-    if kind is ColumnType.DATE:
-        # DuckDB reads more forms than ours; ours is the one it writes.
-        return when(made.cast("VARCHAR").equals(value) & call("LENGTH", value).equals(10), made)
-    if kind is ColumnType.TIMESTAMP:
-        shaped = call("REGEXP_FULL_MATCH", value, TIMESTAMP_TEXT)
-        return when(shaped, in_calendar(made, kind))
-    return made
 
 
 def number_of_typed(value: Sql) -> Sql:
@@ -97,8 +80,10 @@ def number_of_typed(value: Sql) -> Sql:
     return when(~call("ISNAN", made), made)
 
 
-def value_of_typed(value: Sql, kind: ColumnType, physical: str) -> Sql:
+def value_of_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None = None) -> Sql:
     """The declared typed value of a Parquet column of the given DuckDB type."""
+    if physical == "TIMESTAMPTZ":
+        return wall_clock(value, zone).cast(SQL_TYPES[kind])
     if kind is ColumnType.INTEGER:
         if physical in ("FLOAT", "DOUBLE") or physical.startswith("DECIMAL"):
             return whole(number_of_typed(value))
@@ -126,25 +111,6 @@ def one_zero(value: Sql, kind: ColumnType) -> Sql:
     if kind not in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return value
     return case([(value.equals(0.0), 0.0)], value)
-
-
-def whole(value: Sql, beyond: Sql | None = None) -> Sql:
-    """The DOUBLE as BIGINT if it is whole and below 2^53 in size; ``beyond`` for larger ones."""
-    small = call("ABS", value) < float(EXACT)
-    is_whole = call("FLOOR", value).equals(value)
-    return case([(~is_whole, NULL), (small, value.cast("BIGINT"))], beyond)
-
-
-def in_calendar(value: Sql, kind: ColumnType) -> Sql:
-    """The date or timestamp if its year is from 1 to 9999, else null."""
-    sql = SQL_TYPES[kind]
-    last = "9999-12-31" if kind is ColumnType.DATE else "9999-12-31 23:59:59.999999"
-    return when(value.between(literal("0001-01-01").cast(sql), literal(last).cast(sql)), value)
-
-
-def when(condition: Sql, value: Sql) -> Sql:
-    """``CASE WHEN condition THEN value END``."""
-    return case([(condition, value)])
 
 
 def text_of_unit(column: InputColumn, physical: str | None) -> Sql:
@@ -202,8 +168,11 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     places = {column.name: place for place, column in enumerate(request.inputs)}
     types = {column.name: column.type for column in request.inputs}
     inside = {key: col(f"v{place}") for key, place in places.items()}
-    query = _typed(columns_read(request.inputs), places, fields)
-    for derived in columns_derived(request.inputs):
+    derived_columns = columns_derived(request.inputs)
+    bases = (column.expression and column.expression.state_of for column in derived_columns)
+    checked = {base.name for base in bases if base}
+    query = _typed(columns_read(request.inputs), places, fields, checked)
+    for derived in derived_columns:
         query = _derived(query, derived, places, types)
     columns: dict[str, Sql] = {}
     for index, group in enumerate(request.groups):
@@ -258,6 +227,29 @@ def _private_key(group: Group, place: int) -> Sql:
     return value if null is None else call("COALESCE", value, null)
 
 
+def state_of_field(column: Column, place: int) -> Sql:
+    """The state of a column's field, as ``STATES`` has it."""
+    kind = SQL_TYPES[column.type]
+    value = number = col(f"v{place}")
+    if column.type in NUMERIC_TYPES:
+        kind, number = "DOUBLE", col(f"n{place}")
+    pairs = [(col(f"z{place}"), "null"), (number.is_null(), "unreadable")]
+    if column.keys is not None:
+        keys = [literal(key).try_cast(SQL_TYPES[column.type]) for key in column.keys]
+        if column.type is ColumnType.STRING:
+            value, keys = normal(value), [normal(key) for key in keys]
+        pairs.append((~call("COALESCE", within(value, keys), False), "undeclared"))
+    elif column.edges is not None:
+        first, last = (literal(edge).cast(kind) for edge in (column.edges[0], column.edges[-1]))
+        pairs.append((~number.between(first, last), "undeclared"))
+    if column.grid is not None:
+        times, over = scale_of(column.grid)
+        position = number * times / over
+        inside = position.between(float(column.grid.lower), float(column.grid.upper))
+        pairs.append((~inside, "clamped"))
+    return case(pairs, "ok")
+
+
 def unit_of_fields(request: AggregateRequest, fields: Fields) -> Sql | None:
     """The unit of a record by its field alone, the same as ``u``; None if it is computed."""
     if request.bound is None:
@@ -267,6 +259,8 @@ def unit_of_fields(request: AggregateRequest, fields: Fields) -> Sql | None:
     if declared.expression is not None:
         return None
     raw, physical = _raw(declared, fields), fields.types.get(unit)
+    if physical is None:
+        raw = default_form(raw, declared, fields.dialect)
     number = _number(raw, physical) if _has_number(declared) else NULL
     return one_zero(_value(declared, raw, number, physical), declared.type)
 
@@ -276,13 +270,14 @@ def _raw(declared: InputColumn, fields: Fields) -> Sql:
     column = fields.columns[declared.name]
     if declared.name in fields.types or declared.name in fields.as_they_stand:
         return column
-    kind = ColumnType.STRING if declared.opaque else declared.type
-    return field_text(column, fields.dialect, kind)
+    return field_text(column, fields.dialect, declared)
 
 
 def text_of_field(field: Sql, name: str, fields: Fields) -> Sql:
     """The text that the field of a column of texts means, or null."""
-    return field if name in fields.types else field_text(field, fields.dialect, ColumnType.STRING)
+    if name in fields.types:
+        return field
+    return field_text(field, fields.dialect, InputColumn(name, ColumnType.STRING))
 
 
 def _has_number(declared: InputColumn) -> bool:
@@ -300,19 +295,36 @@ def _value(declared: InputColumn, raw: Sql, number: Sql, physical: str | None) -
     if declared.opaque:
         return value_of_opaque(raw, physical or "VARCHAR")
     if physical is not None:
-        return value_of_typed(raw, declared.type, physical)
+        return value_of_typed(raw, declared.type, physical, declared.zone)
+    if reads_moments(declared):
+        return wall_clock(moment_of_text(raw), declared.zone).cast(SQL_TYPES[declared.type])
     return value_of_text(raw, declared.type, number if _has_number(declared) else None)
 
 
-def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Fields) -> Sql:
-    """Typed values ``v`` and numbers ``n`` of the columns that the file holds."""
+def _typed(
+    read: Sequence[InputColumn],
+    places: Mapping[str, int],
+    fields: Fields,
+    checked: Collection[str] = (),
+) -> Sql:
+    """Typed values ``v`` and numbers ``n`` of the columns that the file holds.
+
+    Of those that are ``checked`` also ``z``: whether the field is null.
+    """
     raw: dict[str, Sql] = {}
+    plain: dict[str, Sql] = {}
     numbers: dict[str, Sql] = {}
     typed: dict[str, Sql] = {}
     for declared in read:
         place = places[declared.name]
         raw_value, physical = col(f"t{place}"), fields.types.get(declared.name)
         raw[f"t{place}"] = _raw(declared, fields)
+        if physical is None and not is_default(declared, fields.dialect):
+            plain[f"p{place}"] = default_form(raw_value, declared, fields.dialect)
+            raw_value = col(f"p{place}")
+        if declared.name in checked:
+            text = text_of_field(fields.columns[declared.name], declared.name, fields)
+            raw[f"z{place}"] = text.is_null()
         if _has_number(declared):
             numbers[f"n{place}"] = _number(raw_value, physical)
             # the raw number may be NaN; what is put on a grid sorts that out by itself
@@ -320,6 +332,7 @@ def _typed(read: Sequence[InputColumn], places: Mapping[str, int], fields: Field
             numbers[f"r{place}"] = double
         typed[f"v{place}"] = _value(declared, raw_value, col(f"n{place}"), physical)
     query = fields.relation.layer(raw or {"nothing": 0}, keep=False)
+    query = query.layer(plain) if plain else query
     query = query.layer(numbers).layer(typed)
     truths = {
         f"n{places[declared.name]}": col(f"v{places[declared.name]}").cast("DOUBLE")
@@ -334,6 +347,9 @@ def _derived(
 ) -> Sql:
     """Add the typed value and the number of a computed column."""
     place = places[column.name]
+    if column.expression is not None and column.expression.state_of is not None:
+        base = column.expression.state_of
+        return query.layer({f"v{place}": state_of_field(base, places[base.name])})
     node = tree(column.expression.text if column.expression else "NULL", types)
     inside = {key: col(f"v{index}") for key, index in places.items()}
     made = query.layer({f"d{place}": compile_sql(node, inside)})

@@ -147,8 +147,8 @@ def _readable(values: Any, kind: Any) -> Any:
         return values.view(kind)
     if types.is_decimal(kind):
         return _decimal(values, kind)
-    if values.type == pa.timestamp("ns"):
-        return _microseconds(values.view(pa.int64())).view(kind)
+    if types.is_timestamp(kind) and kind.unit == "us":
+        return _microseconds(values.view(pa.int64()), values.type.unit).view(kind)
     return values.cast(kind)
 
 
@@ -184,12 +184,22 @@ def decimals(values: Any) -> list[Decimal | None]:
     return [None if value is None or value.copy_abs() >= end else value for value in decoded]
 
 
-def _microseconds(nanoseconds: Any) -> Any:
-    """Whole microseconds, rounded down: digits after the sixth are dropped, before 1970 too."""
+def _microseconds(stored: Any, unit: str) -> Any:
+    """Whole microseconds, rounded down: digits after the sixth are dropped, before 1970 too.
+
+    Null where 64 bits can't hold them: such a moment is far outside of the calendar.
+    """
     import pyarrow.compute as pc
 
-    towards_zero = pc.divide(nanoseconds, 1000)
-    below = pc.less(nanoseconds, pc.multiply(towards_zero, 1000))
+    if unit == "us":
+        return stored
+    if unit != "ns":
+        times = {"s": 10**6, "ms": 10**3}[unit]
+        most = (2**63 - 1) // times
+        held = pc.and_(pc.less_equal(stored, most), pc.greater_equal(stored, -most))
+        return pc.multiply(pc.if_else(held, stored, None), times)
+    towards_zero = pc.divide(stored, 1000)
+    below = pc.less(stored, pc.multiply(towards_zero, 1000))
     return pc.subtract(towards_zero, below.cast("int64"))
 
 

@@ -39,6 +39,7 @@ _DUCKDB_TYPES = {
     "date32[day]": "DATE",
     "timestamp[ms]": "TIMESTAMP_MS",
     "timestamp[us]": "TIMESTAMP",
+    "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
 }
 
 
@@ -166,6 +167,12 @@ def _found(file: Any, declared: InputColumn, pattern: str) -> Any:
             if declared.opaque
             else "declare the type that the file has, or write the file with the declared type",
         )
+    if declared.zone is not None and getattr(kind, "tz", None) is None:
+        raise bad_data(
+            "E412",
+            f'column "{name}" of {pattern} has no zone: its type is {physical}',
+            f"leave zone out of [columns.{name}]: what stands in the file is read as it is",
+        )
     return kind
 
 
@@ -199,7 +206,9 @@ def read_type(physical: Any, enum: bool = False) -> Any:
     if types.is_fixed_size_binary(physical):
         return pa.binary()
     simple = ("boolean", "integer", "floating", "date32", "timestamp", "time", "duration")
-    return physical if _is(physical, simple) else None
+    kind = physical if _is(physical, simple) else None
+    zoned = getattr(kind, "tz", None) is not None
+    return pa.timestamp(physical.unit, "UTC") if zoned else kind  # a moment is so in every zone
 
 
 def _is(kind: Any, names: Sequence[str]) -> bool:
@@ -218,29 +227,30 @@ _NUMBERS = ("integer", "floating", "decimal")
 _HELD = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
     ColumnType.BOOLEAN: ("boolean",),
     ColumnType.STRING: ("string",),
-    ColumnType.DATE: ("date32",),
+    ColumnType.DATE: ("date32", "timestamp"),
     ColumnType.TIMESTAMP: ("timestamp",),
 }
 
 
 def _can_hold(kind: Any, declared: InputColumn) -> bool:
     """Whether values of the type that is read can be of the declared one."""
-    zoned = getattr(kind, "tz", None) is not None
-    return declared.opaque or (_is(kind, _HELD[declared.type]) and not zoned)
+    return declared.opaque or _is(kind, _HELD[declared.type])
 
 
 def _handed_on(kind: Any, declared: InputColumn) -> Any:
     """The type that the reader hands on.
 
     Of moments that are only compared, it is that of the whole numbers as which they are stored;
-    nanoseconds become microseconds.
+    nanoseconds become microseconds, and so do all moments with a zone.
     """
     import pyarrow as pa
     from pyarrow import types
 
     if declared.opaque and types.is_temporal(kind):
         return pa.int32() if kind.bit_width == 32 else pa.int64()
-    return pa.timestamp("us") if kind == pa.timestamp("ns") else kind
+    if types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
+        return pa.timestamp("us", kind.tz)
+    return kind
 
 
 def _duckdb_type(kind: Any) -> str:

@@ -9,12 +9,11 @@ from dataclasses import replace
 from functools import partial
 
 from dprelease.engines.base import OUT_OF_MEMORY, Share, cluster_failed, lost, out_of_memory
-from dprelease.engines.common.files import Layout, lay_out
 from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.common.request_content import distinct_places, held_at_once
 from dprelease.engines.duckdb.errors import after_charge
-from dprelease.engines.duckdb.session import check_memory
-from dprelease.engines.parquet.schema import ParquetLayout, lay_out_parquet
+from dprelease.engines.duckdb.session import check_memory, check_zones
+from dprelease.engines.sources import Table, lay_out
 from dprelease.engines.spark.answers import exact_table
 from dprelease.engines.spark.cluster import Cluster, ClusterError, Stage
 from dprelease.engines.spark.messages import DONE, FAILED, Message
@@ -55,19 +54,19 @@ class Spark:
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         """Check names and types, and that all executors can do the work; raises Failure(DATA)."""
         check_memory()
-        layout = _lay_out(source, inputs)
-        self._ready().check(layout.paths)
+        check_zones(inputs)
+        self._ready().check(lay_out(source, inputs).paths)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         with after_charge(request.source):
-            layout, cluster = _lay_out(request.source, request.inputs), self._ready()
+            table, cluster = lay_out(request.source, request.inputs), self._ready()
             problem: Failure = out_of_memory(TASK_MEMORY)
             done = ReadShare(share)
             for attempt in range(ATTEMPTS):
                 done.begin(1)
                 try:
-                    messages = messages_of(cluster, request, layout, 1 << attempt, done.read)
+                    messages = messages_of(cluster, request, table, 1 << attempt, done.read)
                 except ClusterError:
                     problem = cluster_failed()
                     if not cluster.answers():
@@ -76,9 +75,9 @@ class Spark:
                     continue
                 codes = {word.body.decode() for word in messages if word.kind == FAILED}
                 if not codes:
-                    table = exact_table(request, messages)
+                    answer = exact_table(request, messages)
                     done.finish()
-                    return table
+                    return answer
                 problem = failure_of(codes)
                 if problem.complaints[0].code != OUT_OF_MEMORY:
                     break
@@ -114,7 +113,7 @@ def failure_of(codes: set[str]) -> Failure:
 def messages_of(
     cluster: Cluster,
     request: AggregateRequest,
-    layout: Layout | ParquetLayout,
+    table: Table,
     finer: int,
     share: Share,
 ) -> Sequence[Message]:
@@ -122,14 +121,14 @@ def messages_of(
 
     Raises ClusterError, also for tasks that were not done, or were done twice.
     """
-    splits, size = splits_of(layout, finer)
+    splits, size = splits_of(table, finer)
     if not splits:
         return ()
     partitions = finer * -(-size // PARTITION)
     integers = held_at_once(request) * (len(splits) if request.bound is None else partitions)
     few = request.points is None and not request.private and not distinct_places(request)
     adding = 1 if few and integers <= FEW else partitions
-    work = Work(request, layout, splits, BUCKETS * partitions, versions())
+    work = Work(request, table, splits, BUCKETS * partitions, versions())
     answering = replace(work, buckets=1 if adding == 1 else BUCKETS * adding)
     later = [Stage(adding, partial(merge, answering))]
     if request.bound is not None:
@@ -157,9 +156,3 @@ def check_complete(messages: Sequence[Message], splits: int) -> None:
     once = set(places.values()) == {1}
     if not (complete and once and moved["sent"] == moved["received"] + last):
         raise ClusterError("incomplete")
-
-
-def _lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout | ParquetLayout:
-    if source.format == "parquet":
-        return lay_out_parquet(source, inputs)
-    return lay_out(source, inputs)

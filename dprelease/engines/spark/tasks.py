@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any
 
 from dprelease.engines.base import bad_data, out_of_memory
-from dprelease.engines.common.files import Layout, Split
+from dprelease.engines.common.files import Split
 from dprelease.engines.common.request_content import (
     additive_places,
     distinct_places,
@@ -35,15 +35,9 @@ from dprelease.engines.duckdb.group_keys import put_labels
 from dprelease.engines.duckdb.hash_parts import Part, in_parts
 from dprelease.engines.duckdb.measures import gathered, measures_of
 from dprelease.engines.duckdb.session import session
-from dprelease.engines.duckdb.sources import (
-    RECORDS,
-    FieldReader,
-    RecordStream,
-    csv_stream,
-    parquet_stream,
-)
+from dprelease.engines.duckdb.sources import RECORDS, FieldReader, RecordStream
 from dprelease.engines.duckdb.typed_rows import Rows, build_rows
-from dprelease.engines.parquet.schema import ParquetLayout
+from dprelease.engines.sources import Table
 from dprelease.engines.spark.answers import Answer
 from dprelease.engines.spark.messages import (
     BATCH,
@@ -72,7 +66,7 @@ class Work:
     """
 
     request: AggregateRequest
-    layout: Layout | ParquetLayout
+    table: Table
     splits: tuple[Split, ...]
     buckets: int
     versions: Mapping[str, str]
@@ -81,13 +75,6 @@ class Work:
         """Refuse to work on a machine that is not like the driver's; raises Failure(DATA)."""
         if versions() != self.versions:
             raise bad_data("E416", "executors have other versions", "install the same ones")
-
-    def records(self, splits: Sequence[Split] = ()) -> RecordStream:
-        """The records of splits, as the careful readers read them."""
-        request = self.request
-        if isinstance(self.layout, Layout):
-            return csv_stream(request.source, self.layout, request.inputs, splits)
-        return parquet_stream(self.layout, splits)
 
 
 # --- the tasks -----------------------------------------------------------------------------------
@@ -172,7 +159,7 @@ def _passed_on(
 
 def _read(work: Work, split: Split) -> Iterator[Message]:
     request = work.request
-    with _reader(work, work.records([split])) as reader:
+    with _reader(work, work.table.stream([split])) as reader:
         if request.bound is None:
             yield from _answers(work, reader)
             return
@@ -265,7 +252,7 @@ def _moved(work: Work, bodies: Sequence[bytes]) -> RecordStream:
     """Rows that came through Spark, of records of the same fields."""
     table = rows_in(bodies)
     return RecordStream(
-        work.records().fields,
+        work.table.stream().fields,
         lambda _count, _only: (table.schema, iter(table.to_batches())),
         lambda: len(table),
     )

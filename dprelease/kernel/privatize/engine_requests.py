@@ -187,8 +187,8 @@ def _read(release: Release, wanted: set[str]) -> tuple[InputColumn, ...]:
 def all_inputs(release: Release) -> tuple[InputColumn, ...]:
     """List every declared column and the unit's: the structure check wants them all."""
     declared = tuple(
-        InputColumn(column.name, column.type, column.expression)
-        for column in release.columns.values()
+        InputColumn(one.name, one.type, one.expression, False, one.format, one.zone)
+        for one in release.columns.values()
     )
     unit = release.privacy.unit_column
     if unit is None or unit in release.columns:

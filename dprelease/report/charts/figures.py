@@ -296,7 +296,8 @@ def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
     said = []
     if kind == "range":
         wanted = ", ".join(
-            f"{column.name.rpartition('_q')[2].replace('_', '.')}%" for column in figure.columns
+            say("{share}%", share=number_text(column.name.rpartition("_q")[2].replace("_", ".")))
+            for column in figure.columns
         )
         said.append(
             say(

@@ -48,7 +48,7 @@ MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked
 
 
 def estimates_across(
-    estimates: Sequence[Estimate], scale: Scale | None = None, unit: str = ""
+    estimates: Sequence[Estimate], scale: Scale | None = None, form: str = "{share}"
 ) -> Drawing:
     """Draw a line for each estimate: its label, its interval, and a dot; hollow where flagged."""
     x_start, x_end, top = 128.0, WIDTH - 20.0, 4.0
@@ -59,7 +59,7 @@ def estimates_across(
     for tick, label in across.ticks:
         x, style = across.at(tick), "zero" if tick == 0 else "grid"
         drawing.line((x, top), (x, bottom + 3), style)
-        drawing.text(x, bottom + 16, f"{label}{unit}", anchor="middle")
+        drawing.text(x, bottom + 16, say(form, share=label), anchor="middle")
     for place, estimate in enumerate(estimates):
         y = top + ROW * (place + 0.5)
         drawing.text(0, y + 4, cut(estimate.label, LETTERS))

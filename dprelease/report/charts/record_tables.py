@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.report.charts.forms import Estimate, estimates_across
 from dprelease.report.charts.svg import Chart, bars, cut, isolated
 from dprelease.report.facts.record_level.columns import expected_and_floor
@@ -74,7 +74,7 @@ def frequency_chart(
             )
             for cell in facts.labels
         ],
-        unit="%",
+        form=template("{share}%"),
     )
     description = say(
         "Share of the records with each label, estimated, with its {level}% interval, in the order "

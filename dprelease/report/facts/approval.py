@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from dprelease.language import ENGLISH, say, template
 from dprelease.model import AS_RELEASED, Expression, Plan, Release, Review
-from dprelease.report.facts.explanations import plan_warnings
+from dprelease.report.facts.explanations import told_warnings
 from dprelease.report.facts.model import (
     Approval,
     Cap,
@@ -70,6 +70,11 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         **({} if about.previous is None else {"release.previous": about.previous}),
         **_review_held(release),
         **_finishes(release),
+        **{
+            f"query.{query.name}.max_unreadable": text(query.max_unreadable)
+            for query in release.queries
+            if query.max_unreadable is not None
+        },
         **{stated.key: stated.name for stated in stated_names(release)},
         **{
             f"columns.{name}.source": column.source
@@ -105,7 +110,6 @@ def _finishes(release: Release) -> dict[str, Scalar]:
 def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:
     """State what the page of a plan has beside its facts."""
     release = plan.release
-    warnings = (*release.warnings, *plan_warnings(plan))
     return Approval(
         interval=text(release.output.interval),
         digest=digest,
@@ -119,5 +123,5 @@ def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) ->
             composed=ComposedTotals(before=ledger.composed.now, after=ledger.composed.after),
             cap=Cap(epsilon=ledger.epsilon_cap, delta=ledger.delta_cap),
         ),
-        notes=(*plan.notes, *(warning.message for warning in warnings)),
+        notes=(*plan.notes, *told_warnings(plan)),
     )

@@ -1,6 +1,7 @@
 """What a choice, a quantile or a private key promises, in sentences with their numbers.
 
-And the warning of minima and maxima that say nothing of the end of the values.
+And the warning of minima and maxima that say nothing of the end of the values, and all warnings
+in the language of the report.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.errors import Complaint
-from dprelease.language import say
+from dprelease.language import ENGLISH, say, spoken, template
 from dprelease.mechanisms.registry import law_of
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.number_text import number, percent
@@ -166,9 +167,9 @@ def _quantiles(step: Step, interval: Fraction) -> str:
     )
     if len(query.quantiles) > 1:
         said += say(" One is found after the other, between two found before, so that they rise.")
-    error = _error(step, interval).partition(";")[0]
+    error = statistic_of(query.statistic).expected_error(step, interval).partition(";")[0]
     said += say(
-        " The error is {error} with {interval} certainty, whatever the values are.",
+        " It is right {error} with {interval} certainty, whatever the values are.",
         error=error,
         interval=percent(interval),
     )
@@ -211,6 +212,39 @@ MANY = 10_000
 def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
     """Warn of what only the plan shows: a function of the spec, as the plan is."""
     return tuple(_warnings(plan))
+
+
+def told_warnings(plan: Plan) -> tuple[str, ...]:
+    """All warnings as a report says them: those of a spec, which are English, by what they are."""
+    return tuple(
+        say("{key}: {what} ({code})", key=warning.key, what=say(what), code=warning.code)
+        if spoken() != ENGLISH and (what := OF_SPEC.get(int(warning.code[1:])))
+        else warning.message
+        for warning in (*plan.release.warnings, *plan_warnings(plan))
+    )
+
+
+# by the number of the code: the codes themselves are the spec's
+OF_SPEC = {
+    201: template("no budget cap"),
+    202: template("the unit of privacy is not described"),
+    203: template("bounds or keys without a source"),
+    204: template("a period is given, but the spec has no {{period}}"),
+    205: template("a key that no record can match"),
+    206: template("a delta, but no cap on it"),
+    207: template("a large delta: with that probability nothing is promised"),
+    208: template("arithmetic with the column that tells units apart"),
+    209: template("more groups of a unit than it has rows"),
+    210: template("more rows of a unit in one group than in all"),
+    211: template("more rows of a unit than its groups can hold"),
+    212: template("more groups of a unit than any table has"),
+    213: template("a large bound on a unit, which needs much noise"),
+    214: template("bounds on a unit that no query is affected by"),
+    215: template("neighbours that a record-level table takes as replace-one"),
+    216: template("a bound on groups where there are none"),
+    217: template("a sector that the registry of deployments has no word for"),
+    220: template("tables that are to agree, but may not have the same records"),
+}
 
 
 def _warnings(plan: Plan) -> Iterator[Complaint]:

@@ -137,11 +137,14 @@ def _repeated(plan: Plan) -> Row:
     caps, hazard = plan.release.ledger, say("repeated releases")
     said = say("A ledger adds up all releases of the data set that are charged to it.")
     if caps.epsilon_cap is None:
-        return Row(hazard, ATTENTION, f"{said} {say('No cap stops them.')}")
+        return Row(hazard, ATTENTION, f"{said} {say('The spec has no cap that stops them.')}")
     if plan.loss.delta and caps.delta_cap is None:
-        return Row(hazard, ATTENTION, f"{said} {say('No cap stops them in delta.')}")
+        return Row(
+            hazard, ATTENTION, f"{said} {say('The spec has no cap that stops them in delta.')}"
+        )
     note = say(
-        "This release was held against the cap of its spec. A spec without a cap is not stopped."
+        "This release was held against the cap of its spec. A spec without a cap is "
+        "stopped by one of the ledger only."
     )
     return Row(hazard, STATED, f"{said} {note}")
 
@@ -154,6 +157,7 @@ def _declared(plan: Plan) -> Row:
         for column in release.columns.values()
         if (column.step_chosen or column.grid or column.keys or column.edges)
         and str(column.type) != "boolean"
+        and column.state_of is None
     ]
     sources = [column.source for column in declared if column.source is not None]
     silent = [column.name for column in declared if column.source is None]
@@ -324,11 +328,13 @@ def _bias(plan: Plan) -> Row:
         notes.append(say(sentence, columns=", ".join(columns)))
     if plan.release.privacy.bounding is not None:
         notes.append(say("People with many rows count in part."))
+    declared = plan.release.columns.values()
+    states = {column.name for column in declared if column.state_of is not None}
     groups = {
         group.column
         for step in views(plan)
         for group in statistic_of(step.query.statistic).published(step.query)
-        if not (group.total or group.private)
+        if not (group.total or group.private or group.column in states)
     }
     if groups:
         notes.append(

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 from dprelease.report.facts.model import ReportFacts
 
 SCHEMA = "dprelease/report/1"
+REHEARSED = "dprelease/rehearsed-report/1"
 T = TypeVar("T")
 
 
@@ -27,8 +28,8 @@ def render(_document: object, facts: ReportFacts) -> str:
 
 
 def report_json(facts: ReportFacts) -> dict[str, Any]:
-    """State a report as report.json holds it."""
-    return {"schema": SCHEMA, **to_json(facts)}
+    """State a report as report.json holds it; that of a rehearsal is nothing that reads one."""
+    return {"schema": REHEARSED if facts.rehearsal else SCHEMA, **to_json(facts)}
 
 
 def report_from_json(content: object) -> ReportFacts:

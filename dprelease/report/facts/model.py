@@ -230,6 +230,8 @@ class DataFile(Fact):
     null_values: tuple[str, ...] | None = None
     header: bool | None = None
     strip: bool | None = None
+    decimal: str | None = None
+    thousands: str | None = None
 
 
 class Column(Fact):
@@ -249,6 +251,7 @@ class Column(Fact):
     nulls: Scalar
     expression: str | None
     source: str | None
+    written: str | None = None  # format and zone
 
 
 class ListFile(Fact):
@@ -483,6 +486,7 @@ class ReportFacts(PlanFacts):
     provenance: Provenance
     language: str = "en"
     changes: Changes | None = None
+    rehearsal: bool = False
 
 
 class Approval(Fact):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
+from dprelease.engines.registry import SOURCES
 from dprelease.language import say, template
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
@@ -21,7 +22,7 @@ from dprelease.model import (
     StoredTable,
 )
 from dprelease.postprocess.number_text import listing
-from dprelease.report.facts.explanations import plan_warnings
+from dprelease.report.facts.explanations import told_warnings
 from dprelease.report.facts.finished import finishing_words
 from dprelease.report.facts.hazards import bounded_columns, hazards
 from dprelease.report.facts.meaning_model import Meaning
@@ -93,7 +94,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
         tables=tuple(outcome.tables),
         ledger=outcome.ledger,
         notes=(*plan.notes, *outcome.remarks),
-        warnings=tuple(warning.message for warning in (*release.warnings, *plan_warnings(plan))),
+        warnings=told_warnings(plan),
         provenance=Provenance(
             run_id=outcome.run_id,
             released_at=outcome.released_at,
@@ -105,6 +106,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
             plan=outcome.plan_digest,
         ),
         language=release.report_language,
+        rehearsal=release.rehearsal,
     )
 
 
@@ -334,7 +336,7 @@ def _data(release: Release) -> DataFile:
     Of its path the last part alone: a report is public, and folders are nobody's business.
     """
     source, path = release.data.source, os.path.basename(release.data.written_path.rstrip("/"))
-    if source.format != "csv":
+    if not SOURCES[source.format].options:
         return DataFile(format=source.format, path=path)
     dialect = source.dialect
     return DataFile(
@@ -346,6 +348,8 @@ def _data(release: Release) -> DataFile:
         null_values=dialect.null_values,
         header=dialect.header,
         strip=dialect.strip,
+        decimal=dialect.decimal if dialect.decimal != "." else None,
+        thousands=dialect.thousands or None,
     )
 
 
@@ -364,9 +368,17 @@ def _column(column: Column, private: bool) -> ColumnFacts:
         bins=column.edges,
         other=column.other,
         nulls="drop" if column.null_value is None else column.null_value,
-        expression=column.expression.text if column.expression else None,
+        expression=_computed(column),
         source=column.source,
+        written=" ".join(filter(None, (column.format, column.zone))) or None,
     )
+
+
+def _computed(column: Column) -> str | None:
+    """Say what a column is computed from, if it is computed."""
+    if column.state_of is not None:
+        return say("the state of the fields of {column}", column=column.state_of.name)
+    return column.expression.text if column.expression else None
 
 
 CSV_LINES = (

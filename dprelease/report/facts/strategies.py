@@ -126,9 +126,11 @@ def _words(
         steps=listing(list(_released(steps))),
     )
     yield say("The figures are the best linear unbiased estimates from all of these.")
-    percents = sorted(int(query.saved.removesuffix("%")) for query in queries)
+    percents = sorted(query.saved for query in queries)
     least, most = percents[0], percents[-1]
-    size = f"{least}%" if least == most else say("{least}% to {most}%", least=least, most=most)
+    size = say("{least}% to {most}%", least=least, most=most)
+    if least == most:
+        size = say("{share}%", share=most)
     yield say(
         "The standard deviation of their noise is {size} less than if each were planned alone.",
         size=size,

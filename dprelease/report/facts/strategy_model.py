@@ -62,9 +62,9 @@ class CombinedQuery(Fact):
     terms: tuple[StrategyTerm, ...]
 
     @property
-    def saved(self) -> str:
-        """How much less the deviation is than alone, in percent."""
-        return f"{saved(self.deviation, self.alone)}%"
+    def saved(self) -> int:
+        """How many percent less the deviation is than alone, rounded down."""
+        return saved(self.deviation, self.alone)
 
 
 class StrategyFacts(Fact):

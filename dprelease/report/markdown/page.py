@@ -41,6 +41,7 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
     """Render a document."""
     blocks = [
         f"# {cell(document.title)}",
+        *([f"**{cell(document.mark)}**"] if document.mark else []),
         f"{document.kind}.",
         _grid((say("about"), say("this release")), document.basics),
     ]

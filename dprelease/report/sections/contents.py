@@ -27,6 +27,11 @@ from dprelease.report.sections.use_figures import use_section
 
 ORIGIN = template("Written by dprelease from the spec, the ledger and released values only.")
 
+REHEARSAL = template(
+    "REHEARSAL: all records are made up, the noise is as it would be. No figure here is released, "
+    "and none says anything of the data."
+)
+
 
 def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Document:
     """Lay out the report of a release; ``tables`` are the published ones by file name.
@@ -41,11 +46,12 @@ def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Do
         (
             *_basics(facts),
             (say("Released at"), released_at),
-            (say("To be cited as"), citation(facts)),
+            *(() if facts.rehearsal else ((say("To be cited as"), citation(facts)),)),
         ),
         tuple(_report_sections(facts, tables)),
         say(ORIGIN),
-        json.dumps(dataset(facts)),
+        "" if facts.rehearsal else json.dumps(dataset(facts)),
+        say(REHEARSAL) if facts.rehearsal else "",
     )
 
 

@@ -66,7 +66,7 @@ def data_section(facts: PlanFacts) -> Section:
 def _column(column: Column) -> tuple[str | int | float | None, ...]:
     return (
         column.name,
-        column.type,
+        " ".join(filter(None, (column.type, column.written))),
         _bounds(column),
         _groups(column),
         column.nulls,

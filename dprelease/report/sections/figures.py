@@ -131,7 +131,11 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         return
     yield Heading(say("Who gets the worse figures"))
     rows = tuple(
-        (*group, say("{weak:,} of {judged:,}", weak=weak, judged=judged), f"{weak / judged:.0%}")
+        (
+            *group,
+            say("{weak:,} of {judged:,}", weak=weak, judged=judged),
+            say("{share}%", share=f"{100 * weak / judged:.0f}"),
+        )
         for group, (weak, judged) in ordered[:ROWS_SHOWN]
     )
     caption = say(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.language import number_text, say, template
+from dprelease.language import counted, number_text, say, template
 from dprelease.postprocess.number_text import listing
 from dprelease.report.charts.noises import dots_chart, error_chart
 from dprelease.report.document import (
@@ -48,12 +48,21 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
         if any(query.form != "numbers" for query in facts.queries)
         else ""
     )
+    ranks = (
+        say(
+            " Within 10 ranks: no more than 10 values, all being put in order, lie between the "
+            "figure and the true quantile."
+        )
+        if any(query.form == "quantiles" for query in facts.queries)
+        else ""
+    )
     parts: tuple[Part, ...] = (
         Paragraph(
             say(
                 "The expected error is the half-width of the {level:g}% noise interval.",
                 level=level,
             )
+            + ranks
         ),
         _queries(facts),
         *_together(facts.strategies),
@@ -91,7 +100,11 @@ def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
     for number, strategy in enumerate(strategies, start=1):
         yield Paragraph(" ".join(strategy.explained))
         rows = tuple(
-            (query.name, *(written(shortened(size)) for size in sizes), query.saved)
+            (
+                query.name,
+                *(written(shortened(size)) for size in sizes),
+                say("{share}%", share=query.saved),
+            )
             for query in strategy.queries
             for sizes in [(query.deviation, query.alone)]
         )
@@ -213,6 +226,8 @@ def _asked(target: Accuracy) -> str:
 
 def _sensitivity(sensitivity: Sensitivity) -> str:
     if sensitivity.l2 is None:
-        moved = {"score": say("by which a score moves"), "rows": say("values")}
-        return f"{written(sensitivity.l1)} {moved.get(sensitivity.of, '')}".strip()
+        if sensitivity.of == "rows":
+            return counted(int(sensitivity.l1), "{n:,} value", "{n:,} values")
+        size = written(sensitivity.l1)
+        return say("a score moves by {size}", size=size) if sensitivity.of == "score" else size
     return f"L1 {written(sensitivity.l1)}, L2 {written(sensitivity.l2)}"

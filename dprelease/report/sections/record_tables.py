@@ -266,18 +266,21 @@ def _mean(mean: MeanEstimate) -> Row:
 def _counted(cell: LabelEstimate | CrossCell) -> Row:
     shares = [100 * share for share in (cell.share, cell.share_lower, cell.share_upper)]
     numbers = (cell.number, cell.number_lower, cell.number_upper)
-    return *_figure(shares, "%"), *_figure(numbers)
+    return *_figure(shares, template("{share}%")), *_figure(numbers)
 
 
-def _figure(values: Sequence[Number], unit: str = "") -> Row:
+def _figure(values: Sequence[Number], form: str = "{share}") -> Row:
     """A figure and its interval, to two digits of the half-width; ends are rounded outward."""
     value, lower, upper = (Decimal(repr(float(end))) for end in values)
     wide = (upper - lower) / 2
     places = min(MOST_PLACES, max(0, 1 - wide.adjusted())) if wide > 0 else MOST_PLACES
     unit_of_last = Decimal(1).scaleb(-places)
     texts = [
-        number_text(
-            f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}{unit}"
+        say(
+            form,
+            share=number_text(
+                f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}"
+            ),
         )
         for end, rounding in (
             (value, ROUND_HALF_EVEN),

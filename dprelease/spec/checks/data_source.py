@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Literal
 
-from dprelease.engines.registry import ON_CLUSTERS
+from dprelease.engines.registry import ON_CLUSTERS, SOURCES, SUFFIXES
+from dprelease.files.packed import packing, suffix_of, unpacked_name
 from dprelease.model import Data, Dialect, Source
 from dprelease.spec.checks.columns.domains import UNPRINTABLE
 from dprelease.spec.checks.paths import PERIOD, absolute, fill_period, fixed_part, has_wildcards
@@ -17,18 +17,16 @@ from dprelease.spec.schema.sections import DataSection, OutputSection
 from dprelease.spec.schema.structure import Part, Parts
 
 USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
-FORMATS: dict[str, Literal["csv", "parquet"]] = {
-    ".csv": "csv", ".txt": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
 _LOCAL = ("file:", "local:")  # URIs of this machine's files, which have paths
 _CREDENTIALS = re.compile("@|[?&](client_secret|sig)=")  # Azure takes them as options
-_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip")
+_COMPRESSED = (".bz2", ".xz", ".zip")
 _ENCODINGS = {
     "utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1",
     "iso-8859-1": "latin-1", "iso8859-1": "latin-1", "iso_8859-1": "latin-1", "l1": "latin-1",
     "cp1252": "cp1252", "windows-1252": "cp1252", "1252": "cp1252",
 }  # fmt: skip
-_CSV_KEYS = ("delimiter", "quote", "encoding", "null_values", "header", "names", "strip")
+_OPTIONS = sorted({key for form in SOURCES.values() for key in form.options})
+_THOUSANDS = (".", ",", "_", "'", "\u2019", " ", "\u00a0", "\u2009", "\u202f")
 
 
 def check_period(period: str | None, parts: Parts) -> str | None:
@@ -104,23 +102,37 @@ def separates_periods(path: str) -> bool:
     return bool(whole) and ".." not in parts
 
 
-def _format(part: Part[DataSection], path: str) -> Literal["csv", "parquet"] | None:
+def _format(part: Part[DataSection], path: str) -> str | None:
     """Give the format that is declared, or else that of the suffix. Raises ``Refused``."""
-    suffix = os.path.splitext(path.rstrip("/"))[1].lower()
+    suffix = suffix_of(path.rstrip("/"))
     if suffix in _COMPRESSED:
         message = f"compressed files ({suffix}) are not read"
-        raise Refused(message, "unpack it, or convert it to Parquet", "E228")
+        raise Refused(message, "unpack it, or pack CSV as .csv.gz or .csv.zst", "E228")
     declared = part.model.format
     if declared is None and "format" not in part.bad:
-        declared = FORMATS.get(suffix)
+        declared = SUFFIXES.get(suffix)
         if declared is None or path.endswith("/"):
             what = f"the suffix {show(suffix)}" if suffix else "a path without suffix"
             message = f"{what} does not say which format the data has"
-            raise Refused(message, 'format = "csv" or format = "parquet"', "E228")
-    for key in part.given(*_CSV_KEYS) if declared == "parquet" else ():
-        message = f"{key} is an option of CSV, the data is Parquet"
-        part.complain("E111", message, "leave it out", key, at="key")
+            hint = " or ".join(f'format = "{name}"' for name in SOURCES)
+            raise Refused(message, hint, "E228")
+    packed = packing(path)
+    if declared is not None and packed and packed not in SOURCES[declared].packed:
+        message = f"compressed {SOURCES[declared].title} files ({packed}) are not read"
+        raise Refused(message, "unpack it", "E228")
+    if declared is not None:
+        _check_options(part, declared)
     return declared
+
+
+def _check_options(part: Part[DataSection], declared: str) -> None:
+    """Refuse keys that say nothing of the format."""
+    declared_form = SOURCES[declared]
+    for key in part.given(*_OPTIONS):
+        if key not in declared_form.options:
+            others = " and ".join(form.title for form in SOURCES.values() if key in form.options)
+            message = f"{key} is an option of {others}, the data is {declared_form.title}"
+            part.complain("E111", message, "leave it out", key, at="key")
 
 
 def _dialect(part: Part[DataSection]) -> Dialect:
@@ -129,7 +141,7 @@ def _dialect(part: Part[DataSection]) -> Dialect:
     names = _names(part, header)
     quote = part.attempt(lambda: _quote(model.quote), "quote")
     quotes: str = '"' if quote is None else quote
-    tabs = model.path is not None and model.path.lower().endswith(".tsv")
+    tabs = model.path is not None and unpacked_name(model.path).lower().endswith(".tsv")
     delimiter = part.attempt(lambda: _delimiter(model.delimiter, quotes, tabs), "delimiter")
     written = "utf-8" if model.encoding is None else model.encoding
     encoding = _ENCODINGS.get(written.strip().lower())
@@ -141,8 +153,37 @@ def _dialect(part: Part[DataSection]) -> Dialect:
         if UNPRINTABLE.search(text):
             message = f"{show(text)} holds a control character"
             part.complain("E229", message, "remove it", "null_values", number)
-    strip = bool(model.strip)
-    return Dialect(delimiter or ",", quotes, encoding or "utf-8", nulls, header, names, strip)
+    delimiter = delimiter or ","
+    thousands = part.attempt(lambda: _thousands(model), "thousands")
+    for key, mark in (("decimal", model.decimal), ("thousands", thousands)):
+        if mark and part.sound("delimiter", "quote"):
+            _check_mark(part, key, mark, delimiter, quotes)
+    return Dialect(
+        delimiter, quotes, encoding or "utf-8", nulls, header, names, bool(model.strip),
+        model.decimal or ".", thousands or "",
+    )  # fmt: skip
+
+
+def _thousands(model: DataSection) -> str | None:
+    given = model.thousands
+    if given and given not in _THOUSANDS:
+        hint = '".", ",", "_", an apostrophe, or a blank, which may be one that does not break'
+        raise Refused(f"thousands {show(given)} is no mark between digits", hint, "E229")
+    if given and given == (model.decimal or "."):
+        message = f"thousands {show(given)} is the decimal mark too"
+        other = "," if given == "." else "."
+        raise Refused(message, f"write decimal = {show(other)}, or leave thousands out", "E229")
+    return given
+
+
+def _check_mark(part: Part[DataSection], key: str, mark: str, delimiter: str, quote: str) -> None:
+    """Complain of a mark of numbers that is also what parts or quotes fields."""
+    if mark == quote:
+        part.complain("E229", f"{key} {show(mark)} is the quote too", "choose another", key)
+    elif mark == delimiter and not part.model.quote:
+        message = f"{key} {show(mark)} is the delimiter too, which parts numbers into two fields"
+        hint = 'delimiter = ";"; or state quote = \'"\', if each such number stands in quotes'
+        part.complain("E229", message, hint, key)
 
 
 def _delimiter(given: str | None, quote: str, tabs: bool) -> str:

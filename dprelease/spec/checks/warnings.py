@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from dprelease.engines.registry import SOURCES
 from dprelease.model import Data, Dialect, Query
 from dprelease.model.release import SECTORS
 from dprelease.spec.complaints.reporter import Spot
@@ -37,7 +38,7 @@ def check_usage(parts: Parts, data: Data | None) -> None:
     for part in parts.columns.values():
         _check_source(part)
     _check_deltas(parts)
-    if data is not None and data.source.format == "csv":
+    if data is not None and "null_values" in SOURCES[data.source.format].options:
         for part in parts.columns.values():
             _check_keys(part, data.source.dialect)
 

@@ -228,7 +228,7 @@ def _plain(text: str) -> str:
 
 
 _OF_ONE_TABLE = ("table", "partition_selection")
-_TOGETHER = (("columns", "ways"), ("ways", "columns"))
+_TOGETHER = {"columns": ["ways"], "ways": ["columns"]}
 
 
 def _takes(keys: SpecKeys) -> Fragment:
@@ -241,6 +241,8 @@ def _takes(keys: SpecKeys) -> Fragment:
         made["anyOf"] = [{"required": [name]} for name in either[0]]
     if keys.curve:
         made["oneOf"] = [{"required": [name]} for name in ("column", "columns")]
+    if set(_TOGETHER) <= set(keys.may):
+        made["dependentRequired"] = _TOGETHER
     refused = [key for key in OWN_KEYS if key not in keys.needs + keys.may]
     if not (keys.column or keys.curve):
         refused.append("column")
@@ -272,7 +274,6 @@ def _rules(section: type[Section]) -> list[Fragment]:
                 for name, statistic in STATISTICS.items()
             ),
             {"if": {"required": ["levels"]}, "then": of_several},
-            *({"if": {"required": [a]}, "then": {"required": [b]}} for a, b in _TOGETHER),
             {"if": {"required": ["attributes"]}, "then": {"properties": {"columns": _REFUSED}}},
         ]
     if section is sections.PerturbSection:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dprelease.engines.registry import ENGINES
+from dprelease.engines.registry import ENGINES, SOURCES
 from dprelease.language import ENGLISH, LANGUAGES
 from dprelease.report.formats import DEFAULT_FORMATS
 from dprelease.spec.schema.fields import (
@@ -59,6 +59,7 @@ from dprelease.spec.schema.section_reader import Choice, Key, Section, nested
 from dprelease.statistics.registry import STATISTICS
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]
+Decimal = Literal[".", ","]
 Format = Literal["csv", "parquet"]
 Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
 Neighbours = Literal["add-remove", "replace-one"]
@@ -99,8 +100,11 @@ class DataSection(Section, header="[data]"):
         "a file, a glob or a directory, relative to the spec; may hold `{period}`",
         remedy="say where the data is: a file, glob or directory, relative to the spec",
     )
-    format = Choice[Format | None](
-        Format, None, "`.csv`, `.tsv`, `.txt` are CSV; `.parquet`, `.pq` Parquet", "by suffix"
+    format = Choice[str | None](
+        SOURCES,
+        None,
+        "`.csv`, `.tsv`, `.txt` are CSV, also with `.gz` or `.zst`; `.parquet`, `.pq` Parquet",
+        "by suffix",
     )
     engine = Choice[str](ENGINES, "duckdb", "what reads the data")
     snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")
@@ -111,6 +115,12 @@ class DataSection(Section, header="[data]"):
     header = Key(flag, "whether the first line names the columns", "true")
     names = Key(texts, "the columns' names, all in order, when `header = false`")
     strip = Key(flag, "take blanks around fields off", "false")
+    decimal = Choice[Decimal | None](Decimal, None, "the decimal mark of all numbers", '"."')
+    thousands = Key(
+        option,
+        "the mark between groups of three digits: `.`, `,`, `_`, an apostrophe or a blank",
+        "none",
+    )
 
 
 class BoundingSection(Section, header="[privacy.bounding]"):
@@ -220,6 +230,17 @@ class ColumnSection(Section, header="[columns.NAME]"):
         '"drop"',
     )
     bins = Key(scalars, "edges of ranges to group by: half-open, the last one closed")
+    format = Key(
+        line,
+        "how texts of a CSV file write dates or timestamps: `%d.%m.%Y`, of the directives "
+        "`%Y %m %d %H %M %S %f %z`",
+        "ISO",
+    )
+    zone = Key(
+        line,
+        "time zone in whose days and hours moments with a zone are read, such as `Europe/Berlin`",
+        "`UTC`",
+    )
     expression = Key(text, "computes the column from others of the same record")
     source = Key(text, "which public rule the bounds or keys come from", "warned")
     label = Key(label, "what people read instead of the column's name", "the name")
@@ -294,7 +315,14 @@ class QuerySection(Section, header="[[query]]"):
     columns = Key(
         names,
         "of marginals instead of `attributes`: the columns to combine; of a density: the two "
-        "columns of a surface",
+        "columns of a surface; of a quality: the columns to look at, by default all that are "
+        "declared and not computed",
+    )
+    max_unreadable = Key(
+        display_step,
+        "of a quality: with `run --quality-first`, the share of a column's fields up to which the "
+        "rest is released; what counts are unreadable fields, and undeclared ones without `other`",
+        "0.05",
     )
     ways = Key(
         ways,
@@ -368,6 +396,7 @@ OWN_KEYS = {
     "levels": 'columns from coarse to fine, such as levels = ["state", "county"]',
     "attributes": 'sets of columns, such as attributes = [["sex", "age"], ["region"]]; or columns',
     "columns": 'the columns to combine, such as columns = ["sex", "age"], and ways',
+    "max_unreadable": "leave it out",
     "bandwidth": "leave it out",
     "points": "leave it out",
     "ways": "how many columns a table has, such as ways = 2",

@@ -19,7 +19,7 @@ from dprelease.spec.toml.tree import MAX_DEPTH
 MAX_BYTES = 4 * 1024 * 1024
 MAX_KEYS = 50_000  # each is checked and may be complained of: more would take too long
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-_DATA = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".zip", ".sqlite", ".db", ".xlsx")
+_DATA = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".zst", ".zip", ".sqlite", ".db", ".xlsx")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key", "Cannot mutate")
 _UNREAD: dict[type[Exception], tuple[str, str]] = {
     FileNotFoundError: ("there is no such file", "check the path of the spec"),

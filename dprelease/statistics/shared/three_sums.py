@@ -81,7 +81,7 @@ class ThreeSums(Statistic):
     what = ""
     keys = SpecKeys(column=True, numeric=True, squares=True)
     error_by_records = True
-    example_records = template("values evenly spread")
+    example_error = template("{error} at {n:,} values evenly spread")
     processing = template(
         "Variances and standard deviations are those of the population (divided by the number of "
         "values), read with the mean and that number from three noisy sums."

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
-from dprelease.language import say
+from dprelease.language import say, template
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, lanes, on_scale
@@ -30,6 +30,7 @@ from dprelease.statistics.base import (
     quantity,
 )
 
+BEHIND = template("number of values behind {name}, with noise")
 COUNT_SUFFIXES = ("_count", "_count_noise_moe")
 
 
@@ -66,6 +67,8 @@ class TwoSums(Statistic):
 
     suffixes = (*INTERVAL, *COUNT_SUFFIXES)
     error_by_records = True
+    behind = BEHIND
+    """What the number of records is, in words."""
 
     def scale(self, query: Query) -> Scale:
         """How the share is published."""
@@ -87,7 +90,7 @@ class TwoSums(Statistic):
         ends = clipped(values, halves, low, low + span)
         return [
             *estimate_columns(layout, values, halves, ends),
-            *count_columns(step, noisy, scale.width, interval, self.example_records),
+            *count_columns(step, noisy, scale.width, interval, self.behind),
         ]
 
     def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
@@ -107,7 +110,7 @@ class TwoSums(Statistic):
 
 
 def count_columns(
-    step: Step, noisy: Noisy, width: int, interval: Fraction, noun: str = "values"
+    step: Step, noisy: Noisy, width: int, interval: Fraction, meaning: str = BEHIND
 ) -> list[OutputColumn]:
     """Publish the number of values: each added ``width`` to the released integers together.
 
@@ -123,7 +126,7 @@ def count_columns(
             f"{name}_count",
             "integer",
             counts,
-            say("number of {noun} behind {name}, with noise", noun=say(noun), name=name),
+            say(meaning, name=name),
             0,
             name,
         ),

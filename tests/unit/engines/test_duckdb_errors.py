@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dprelease.engines import get
-from dprelease.engines.csv import reader as csv_records
-from dprelease.engines.parquet import reader as parquet_records
+from dprelease.engines.csv import reader as csv_reader
 from dprelease.engines.parquet import schema as parquet_files
+from dprelease.engines.parquet import source as parquet_source
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -256,7 +256,7 @@ def break_streams(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
         yield from ()
         raise type(raised)(*raised.args)  # one that is kept would keep the connection
 
-    for module in (csv_records, parquet_records):
+    for module in (csv_reader, parquet_source):
         honest = module.opened
         patch.setattr(module, "opened", lambda *given, honest=honest: (honest(*given)[0], broken()))
 

@@ -145,11 +145,13 @@ def test_faulty_parquet(tmp_path: Path, engine: str) -> None:
 
 
 @ENGINES
-def test_a_zoned_timestamp_is_no_timestamp(tmp_path: Path, engine: str) -> None:
+def test_a_timestamp_is_a_moment_or_a_day_and_no_number(tmp_path: Path, engine: str) -> None:
     path = tmp_path / "zone.parquet"
     pq.write_table(pa.table({"n": pa.array([0], pa.timestamp("us", "UTC"))}), path)
-    inputs = (InputColumn("n", ColumnType.TIMESTAMP),)
-    assert refused(engine, Source(str(path), "parquet"), inputs) == "E412"
+    source = Source(str(path), "parquet")
+    for kind in (ColumnType.TIMESTAMP, ColumnType.DATE):
+        get(engine).inspect(source, (InputColumn("n", kind),))
+    assert refused(engine, source, (InputColumn("n", ColumnType.INTEGER),)) == "E412"
 
 
 def test_twins_in_parquet(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -62,6 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [(f"u{n % 1000}", "ab"[n % 2], n % 10) for n in range(RECORDS)]
     text = "".join(f"{u},{g},{n}\n" for u, g, n in rows)
     (made / "t.csv").write_text("u,g,n\n" + text)
+    (made / "t.csv.gz").write_bytes(gzip.compress((made / "t.csv").read_bytes(), 0))
     columns = dict(zip("ugn", map(list, zip(*rows, strict=True)), strict=True))
     pq.write_table(pa.table(columns), made / "t.parquet", row_group_size=50_000)
     return made
@@ -70,6 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SOURCES: dict[str, Callable[[Path], Source]] = {
     "fast": lambda folder: Source(str(folder / "t.csv"), "csv"),
     "careful": lambda folder: Source(str(folder / "t.csv"), "csv", Dialect(encoding="latin-1")),
+    "packed": lambda folder: Source(str(folder / "t.csv.gz"), "csv"),
     "parquet": lambda folder: Source(str(folder / "t.parquet"), "parquet"),
 }
 
@@ -110,7 +113,7 @@ def test_the_share_rises_to_the_end(
 ) -> None:
     monkeypatch.setattr(execute, "first_parts", lambda *_: parts)
     if reader == "fast":
-        monkeypatch.setattr(engine, "csv_careful", None)
+        monkeypatch.setattr(engine, "careful", None)
     source = SOURCES[reader](folder)
     shares = aggregated(AggregateRequest(source, INPUTS, (G,), measures, bound=bound))
     statements = 1 if len(measures) == 2 else 3 if bound is None else 4
@@ -146,7 +149,7 @@ def test_the_share_of_records_rises_as_they_are_taken(
 ) -> None:
     monkeypatch.setattr(record_codes, "first_parts", lambda *_: parts)
     if reader == "fast":
-        monkeypatch.setattr(record_codes, "csv_careful", None)
+        monkeypatch.setattr(record_codes, "careful", None)
     shares: list[float] = []
     request = RecordRequest(SOURCES[reader](folder), INPUTS, (G, N), bound)
     batches = get("duckdb").records(request, shares.append).reveal()

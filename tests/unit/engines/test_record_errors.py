@@ -17,10 +17,11 @@ import pytest
 from oracle.engine import get
 
 from dprelease.engines.csv import line_check as csv_scan
-from dprelease.engines.csv import reader as csv_records
+from dprelease.engines.csv import reader as csv_reader
+from dprelease.engines.csv import source as csv_source
 from dprelease.engines.duckdb import hash_parts, record_codes
 from dprelease.engines.duckdb.typed_rows import Fields
-from dprelease.engines.parquet import reader as parquet_records
+from dprelease.engines.parquet import source as parquet_source
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.expressions.sqltext import Sql
 from dprelease.model import (
@@ -176,8 +177,8 @@ def test_an_error_within_the_stream(
         def whole(*_: object, broken: Any = Broken) -> Iterator[Any]:
             yield from record_codes.code_batches(broken(), Sql(""))
 
-        monkeypatch.setattr(record_codes, "from_stream", whole)
-        monkeypatch.setattr(record_codes, "from_csv", whole)
+        monkeypatch.setattr(record_codes, "fast", whole)
+        monkeypatch.setattr(record_codes, "careful", whole)
         assert outcome(asked) == expected
 
 
@@ -194,11 +195,11 @@ def careful_only(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
         yield from ()
         raise type(raised)(*raised.args)  # one that is kept would keep the connection
 
-    for module in (csv_records, parquet_records):
+    for module in (csv_reader, parquet_source):
         honest = module.opened
         patch.setattr(module, "opened", lambda *given, honest=honest: (honest(*given)[0], broken()))
     patch.setattr(csv_scan, "CSV_LINES", frozenset({"BinderException"}))
-    patch.setattr(record_codes, "csv_fields", unknown)
+    patch.setattr(csv_source.ByDuckDB, "fields", property(unknown))
 
 
 STREAMS = [

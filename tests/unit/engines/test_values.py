@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from dprelease.engines.common import text_values as values
-from dprelease.engines.duckdb import typed_rows as duckdb_values
+from dprelease.expressions import typed_texts as duckdb_values
 from dprelease.expressions.sqltext import col
 from dprelease.model import ColumnType as T
 
@@ -61,6 +61,10 @@ def test_both_engines_read_texts_alike(kind: T) -> None:
         ("2024-02-29", T.DATE, date(2024, 2, 29)),
         ("2023-02-29", T.DATE, None),
         ("2024-2-9", T.DATE, None),
+        ("2024-02-29 23:59:59", T.DATE, date(2024, 2, 29)),
+        ("2024-02-29T23:59:59.5", T.DATE, date(2024, 2, 29)),
+        ("2024-02-29 24:00:00", T.DATE, None),
+        ("2024-02-29 ", T.DATE, None),
         ("2024-02-29T01:02:03.5", T.TIMESTAMP, datetime(2024, 2, 29, 1, 2, 3, 500000)),
         ("2024-02-29 01:02:03Z", T.TIMESTAMP, None),
         ("", T.STRING, ""),

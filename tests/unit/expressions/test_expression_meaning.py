@@ -10,8 +10,9 @@ from oracle.expressions import evaluate
 
 from dprelease.expressions import tree
 from dprelease.expressions.nodes import Value
-from dprelease.expressions.sql import SQL_TYPES, compile_sql
+from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import col
+from dprelease.expressions.typed_texts import SQL_TYPES
 from dprelease.model import ColumnType as T
 
 TYPES = {"i": T.INTEGER, "x": T.FLOAT, "y": T.DECIMAL, "s": T.STRING, "t": T.STRING}
@@ -24,6 +25,14 @@ VALUES: dict[T, list[Value]] = {
     T.DATE: [None, date(1, 1, 1), date(9999, 12, 31), date(2020, 2, 29)],
     T.TIMESTAMP: [None, datetime(1, 1, 1), datetime(2020, 2, 29, 23, 59, 59, 999999)],
 }
+VALUES[T.STRING] += [
+    "12",
+    " 1e3 ",
+    "9007199254740993",
+    "nan",
+    "2020-02-29",
+    "2020-02-29 10:00:00.5",
+]
 VALUES[T.DECIMAL] = VALUES[T.FLOAT]
 
 # N number, S text, B condition, D date or timestamp; each is replaced by a smaller one
@@ -33,10 +42,11 @@ FORMS = {
         "CEIL(N)", "ROUND(N)", "ROUND(N, 2)", "GREATEST(N, N)", "LEAST(N, N)", "COALESCE(N, N)",
         "NULLIF(N, N)", "LENGTH(S)", "CASE WHEN B THEN N ELSE N END", "YEAR(D)", "MONTH(D)",
         "DAY(D)", "HOUR(u)", "EXTRACT(day FROM D)", "DATE_DIFF('day', D, D)", "CAST(B AS integer)",
-        "CAST(N AS integer)", "CAST(N AS float)",
+        "CAST(N AS integer)", "CAST(N AS float)", "CAST(S AS integer)", "CAST(S AS float)",
     ],
     "S": [
         "LOWER(S)", "UPPER(S)", "TRIM(S)", "(S || S)", "CONCAT(S, S)", "SUBSTRING(S, 2)",
+        "REPLACE(S, 'a', 'bb')", "REPLACE(S, '-02', '')", "REPLACE(S, 'é', 'e')",
         "SUBSTRING(S, 1, 1)", "NULLIF(S, S)", "CASE WHEN B THEN S END",
     ],
     "B": [
@@ -49,8 +59,11 @@ LEAVES = {
     "N": ["i", "x", "y", "0", "2", "2.5", "1e308", "-3", "9223372036854775807"],
     "S": ["s", "t", "'a'", "''"],
     "B": ["b", "c", "TRUE", "NULL"],
-    "D": ["d", "u", "DATE '2020-03-01'", "GREATEST(d, u)"],
-}
+    "D": [
+        "d", "u", "DATE '2020-03-01'", "GREATEST(d, u)", "CAST(s AS date)", "CAST(s AS timestamp)",
+        "CAST(u AS date)", "CAST(d AS timestamp)",
+    ],
+}  # fmt: skip
 
 
 def make(kind: str, depth: int, chance: random.Random) -> str:

@@ -24,7 +24,8 @@ REFUSED = """
 (SELECT 1)|age IN (SELECT 1)|SUM(age)|COUNT(*)|ROW_NUMBER() OVER ()|*|$1|?|random()|now()
 CURRENT_DATE|read_csv('x')|getenv('HOME')|age[1]|sex.x|t.age|{'a': 1}|[1, 2]|x -> x + 1
 age IS TRUE|uuid()|age; DROP TABLE x|age -- hidden|age /* hidden */|SELECT 1|age age
-sex LIKE 'a' ESCAPE 'x'|sex LIKE sex|TRY_CAST(sex AS integer)|CAST(sex AS integer)
+sex LIKE 'a' ESCAPE 'x'|sex LIKE sex|TRY_CAST(sex AS integer)|CAST(sex AS boolean)
+CAST(paid AS date)|CAST(day AS integer)|REPLACE(sex, sex, 'x')|REPLACE(sex, '', 'x')|REPLACE(sex)
 CAST(age AS varchar)|CAST(age AS decimal(3, 1))|E'a'|$$a$$|CASE age WHEN 1 THEN 2 END
 IF(paid, 1, 2)|age IN (age)|age IN (NULL)|SUBSTRING(sex, 0, 1)|SUBSTRING(sex, age)
 ROUND(cost, age)|ROUND(cost, 99)|DATE_DIFF('month', day, day)|EXTRACT(week FROM day)|HOUR(day)
@@ -161,6 +162,8 @@ REPEATED = "||".join(["sex"] * 30)
         "LENGTH(" + "||".join(["sex"] * 21) + ")",
         "||".join([f"CONCAT({', '.join(['sex'] * 20)})"] * 5),
         f"UPPER({REPEATED})",
+        f"REPLACE(sex, 'a', '{'b' * 201}')",
+        f"REPLACE(REPLACE(sex, 'aa', '{'b' * 40}'), 'b', '{'c' * 20}')",
         f"CASE WHEN paid THEN COALESCE({REPEATED}, 'x') ELSE sex END",
     ],
 )

@@ -14,9 +14,12 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
+import tomli
 
 import dprelease
 from dprelease import language
+from dprelease.errors import Complaint
+from dprelease.report.facts.explanations import OF_SPEC, told_warnings
 from dprelease.report.rerender import rendered_again
 
 ROOT = Path(__file__).parents[3]
@@ -25,6 +28,7 @@ WIDE = str.maketrans({chr(code): chr(code + 0xFEE0) for code in (*range(65, 91),
 OWN = re.compile(r"`[^`]*`|\w*[_.]\w+|[A-Za-z]+")
 """What of a sentence is no word: names of files, columns and commands."""
 
+LARGE_DELTA = "a large delta: with that probability nothing is promised"
 ENGLISH = re.compile(
     # behind a value that stands in a command
     r"^means and cross tables from"
@@ -131,6 +135,28 @@ def test_no_number_has_the_point_of_english(tmp_path, entropy):
     release_in("clinic_visits", "de", tmp_path, entropy)
     page = (tmp_path / "out" / "report.html").read_text()
     assert re.findall(r">[^<>.]*?\b[0-9]+\.[0-9]{1,2}%?<|>1,000<", page) == []
+
+
+def test_percentages_and_counts_are_those_of_german(tmp_path, entropy):
+    release_in("every_statistic_rows", "de", tmp_path, entropy)
+    page = unescape((tmp_path / "out" / "report.html").read_text())
+    page = re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL)
+    assert re.findall(r">[^<>]*[0-9]%", page) == []
+    assert ">1 Wert<" in page
+    assert "Es ist auf 75 Ränge genau" in page
+
+
+def test_warnings_of_a_spec_are_told_in_the_language():
+    release = dprelease.load(ROOT / "release_specs" / "clinic_visits.toml")
+    warning = Complaint("W207", "a large delta: and more", key="query[1].delta")
+    plan = dprelease.plan(replace(release, warnings=(warning,)))
+    assert told_warnings(plan) == ("a large delta: and more",)
+    with language.speaking("de"):
+        (told,) = told_warnings(plan)
+    assert told == f"query[1].delta: {language.catalogue('de')[LARGE_DELTA]} (W207)"
+    codes = tomli.loads((ROOT / "dprelease" / "cli" / "codes.toml").read_text())
+    of_specs = set(re.findall(r"\bW2\d\d\b", str(codes)))
+    assert {f"W{number}" for number in OF_SPEC} == of_specs
 
 
 def test_a_plan_has_reasons_in_the_language_and_refusals_in_english(tmp_path):

@@ -122,10 +122,10 @@ def test_a_changed_schema_is_refused(path: Path, statement: str) -> None:
 
 def test_other_versions_are_refused(path: Path) -> None:
     db = sqlite3.connect(path)
-    db.execute("PRAGMA user_version = 2")
+    db.execute("PRAGMA user_version = 3")
     db.close()
     assert "E604" in str(refusal(path))
-    assert "format 2" in str(refusal(path))
+    assert "format 3" in str(refusal(path))
 
 
 def test_databases_of_other_programs_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dprelease.errors import ExitCode, Failure, Place
-from dprelease.ledger.connection import APPLICATION_ID, VERSION, open_for_writing
+from dprelease.ledger.connection import APPLICATION_ID, FIRST, open_for_writing
 from dprelease.ledger.entries import State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
@@ -110,7 +110,8 @@ def test_the_message_over_the_cap(ledger: Ledger) -> None:
     assert refused.value.exit_code is ExitCode.BUDGET
     assert str(refused.value) == (
         'simple.toml:16:11  E301 epsilon 1.0 + 1.4 already spent on "payroll-2026" '
-        "exceeds the cap 2.0   hint: at most 0.6 is left"
+        "exceeds the cap 2.0   hint: at most 0.6 is left; what counts: pay (entry 1); "
+        "ask for less, or have the cap raised (dprelease explain E301)"
     )
     assert len(ledger.entries()) == 1
 
@@ -223,7 +224,7 @@ def test_the_file_is_private_and_marked(path: str, ledger: Ledger) -> None:
     assert sorted(os.listdir(os.path.dirname(path))) == ["ledger.sqlite", "ledger.sqlite.witness"]
     db = sqlite3.connect(path)
     assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
-    assert db.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    assert db.execute("PRAGMA user_version").fetchone() == (FIRST,)
     assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     db.close()
 

@@ -193,7 +193,12 @@ QUERIES = [
 FILES = [
     ('path = "staff.csv"', 'path = "s.csv"\nheader = false\nnames = ["region", "salry"]', "E216",
      25, 1, '"salary" is not among the names', '"salry"'),
-    ('path = "staff.csv"', 'path = "staff.csv.gz"', "E228", 7, 8, "compressed", "unpack"),
+    ('path = "staff.csv"', 'path = "staff.csv.bz2"', "E228", 7, 8, "compressed", "unpack"),
+    ('path = "staff.csv"', 'path = "staff.zip"', "E228", 7, 8, "compressed", "unpack"),
+    ('path = "staff.csv"', 'path = "s.gz"\nformat = "parquet"', "E228", 7, 8,
+     "compressed Parquet files (.gz)", "unpack"),
+    ('path = "staff.csv"', 'path = "staff.parquet.gz"', "E228", 7, 8, ".parquet.gz", "format ="),
+    ('path = "staff.csv"', 'path = "staff.gz"', "E228", 7, 8, '".gz"', "format ="),
     ('path = "staff.csv"', 'path = "staff"', "E228", 7, 8, "without suffix", "format ="),
     ('path = "staff.csv"', 'path = "staff.dat"', "E228", 7, 8, '".dat"', "format ="),
     ('path = "staff.csv"', 'path = "s3://b/staff.csv"', "E228", 7, 8, "not a local path", ""),

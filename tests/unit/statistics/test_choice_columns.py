@@ -111,7 +111,7 @@ def test_quantiles(planned: Planned, points: tuple[int, ...] | None) -> None:
     wanted = [rank_halfwidth(SCHEME, at, low, high, 1 - LEVEL) for at in (0, 1)]
     assert by_name["q_q10_rank_moe"].values == [wanted[0]] * 2
     assert by_name["q_q50_rank_moe"].values == [wanted[1]] * 2
-    assert STATISTICS["quantile"].expected_error(step, LEVEL) == f"± at most {max(wanted)} ranks"
+    assert STATISTICS["quantile"].expected_error(step, LEVEL) == f"within {max(wanted)} ranks"
 
 
 @pytest.mark.parametrize("name", ["min", "max"])

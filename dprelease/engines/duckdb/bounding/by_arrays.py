@@ -152,6 +152,14 @@ class Packing:
         return new
 
 
+def forget(connection: DuckDBPyConnection) -> None:
+    """Give back the memory of a part before, which may have run out of it at any place."""
+    for table in (UNITS, PACKED, SAMPLE):
+        connection.execute(str(drop(table)))
+    # Only now: a statement ends an answer that broke off, beside which nothing can be unregistered.
+    connection.unregister(SLICE)
+
+
 def packing_of(request: AggregateRequest, rows: Rows) -> Packing | None:
     """How the rows of a bounded request are packed, or None if they can't be."""
     if request.bound is None or request.private or rows.values:
@@ -207,7 +215,8 @@ class SortedBounding(NamedTuple):
         made |= {key: col(key).equals(1) for key in firsts.values()}
         if self.reader.everything:
             none = col("x0") < 0
-            made["c"] = case([(~none, made["c"])])
+            # null: the bits of what is none may be numbers beyond a grid, whose squares overflow
+            made = {key: case([(~none, value)]) for key, value in made.items()}
             made["n"] = case([(none, -col("x0"))], 0)
         weight = "n" if self.reader.everything else None
         relation = col(SAMPLE).layer(made, keep=False)

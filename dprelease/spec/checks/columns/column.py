@@ -82,6 +82,8 @@ def _column(
         expression=read_expression(model.expression, base_types, "value", part, "expression"),
         source=model.source,
         nulls_stated=model.nulls is not None,
+        format=model.format,
+        zone=model.zone,
     )
     half = model.lower is None or model.upper is None
     unbounded = column.grid is None and half and part.sound("lower", "upper")

@@ -16,7 +16,6 @@ from dprelease.spec.checks.queries.groups import (
 )
 from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import QueryContext, SpecQuery
-from dprelease.spec.checks.queries.several_tables import one_for_each, read_sets
 from dprelease.spec.complaints.wording import listed, meant, show
 from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, QuerySection
 from dprelease.spec.schema.structure import Part
@@ -54,6 +53,9 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     details = read_details(query, column)
     several = None
     if groups is not None and (takes.tables_of or model.levels is not None):
+        # Imported where it is needed, as above.
+        from dprelease.spec.checks.queries.several_tables import one_for_each, read_sets
+
         several = read_sets(query, groups)
         if several is None:
             return ()
@@ -84,6 +86,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         read_selection(query),
         read_target(query),
         tuple(part.axis for part in curve or ()),
+        max_unreadable=model.max_unreadable,
     )
     return (made,) if several is None else one_for_each(made, several)
 

@@ -1,4 +1,4 @@
-"""Queries that make several tables: marginals, and counts by levels.
+"""Queries that make several tables: marginals, counts by levels, and quality.
 
 Each becomes one count for each table. What the spec states of it holds for all tables together:
 its budget and its weight are divided evenly. An accuracy holds in every table.
@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from math import comb, prod
 from typing import NamedTuple
 
-from dprelease.model import Group, Query
+from dprelease.model import STATES, Column, ColumnType, Expression, Group, Query
 from dprelease.spec.checks.queries.groups import MAX_CELLS, make_group
 from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import SpecQuery
@@ -85,6 +85,8 @@ def one_for_each(query: Query, sets: Sequence[GroupSet]) -> tuple[Query, ...]:
 
 def _sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
     model, part = query.model, query.part
+    if query.statistic is not None and query.statistic.keys.states:
+        return _of_states(query)
     if model.levels is not None:
         rest = _groups(query, model.levels, ("levels",), [group.column for group in by])
         places = range(len(rest or ()))
@@ -98,6 +100,40 @@ def _sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
     made = [_groups(query, *one) for one in zip(model.attributes, paths, strict=True)]
     sets = [GroupSet(path, one) for path, one in zip(paths, made, strict=True) if one is not None]
     return sets if len(sets) == len(made) and not both else None
+
+
+def state_column(column: Column) -> Column:
+    """The column that says the state of another one's field, as ``STATES`` has it."""
+    state = Expression(f"the state of {column.name}", (column.name,), column)
+    return Column(f"{column.name}_state", ColumnType.STRING, keys=STATES, expression=state)
+
+
+def _of_states(query: SpecQuery) -> list[GroupSet] | None:
+    """Make a table of the states of each column that is named, or of all in the file."""
+    context, part = query.context, query.part
+    names = query.model.columns
+    if names is None:
+        names = tuple(name for name in context.base_types if name != context.unit_column)
+    sets = []
+    for at, name in enumerate(names):
+        path: Path = ("columns", at) if query.model.columns is not None else ("statistic",)
+        declared = query.find(name, *path) if query.check_shared(name, *path) else None
+        if declared is None:
+            continue
+        if name in names[:at]:
+            part.complain("E231", f"{show(name)} is named twice", "keep one", *path)
+        elif name not in context.base_types:
+            hint = "name the columns of the file that it is computed from"
+            part.complain("E217", f"{show(name)} is computed: it has no fields", hint, *path)
+        elif f"{name}_state" in context.columns:
+            message = (
+                f'"{name}_state" is declared, and the name of what quality says of {show(name)}'
+            )
+            part.complain("E231", message, "name that column otherwise", *path)
+        else:
+            group = make_group(state_column(declared.column))
+            sets += [] if group is None else [GroupSet(path, (group,))]
+    return sets if len(sets) == len(names) and sets else None
 
 
 def _of_ways(query: SpecQuery) -> list[GroupSet] | None:

@@ -1,0 +1,82 @@
+"""Texts of a column that the spec says are written in another way, as the default form writes them.
+
+Numbers with declared marks, and dates with a format, become texts as ``text_values`` has them; what
+is not written as declared becomes null. A moment with an offset keeps it, and becomes the wall
+clock of the column's zone when it is typed.
+"""
+
+from __future__ import annotations
+
+from dprelease.expressions.sqltext import Sql, call, literal
+from dprelease.expressions.typed_texts import in_calendar, when
+from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn
+from dprelease.model.date_formats import date_pattern
+
+_SPACES = "[[:space:]]*"
+_NAMED = "[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN]"
+_ONE_DIGIT = r"([- ])([0-9])\b"  # of a month, day or hour
+
+
+def is_default(declared: InputColumn, dialect: Dialect) -> bool:
+    """Whether texts of the column are in the default form, if they mean anything."""
+    return not (_has_format(declared) or _has_marks(declared, dialect))
+
+
+def default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> Sql:
+    """The text as the default form writes it, or null."""
+    if _has_format(declared):
+        pattern = date_pattern(declared.format or "")
+        iso = call("REGEXP_REPLACE", value, pattern.regex, pattern.iso)
+        padded = call("REGEXP_REPLACE", iso, _ONE_DIGIT, r"\10\2", "g")
+        return when(call("REGEXP_FULL_MATCH", value, pattern.regex), padded)
+    if _has_marks(declared, dialect):
+        plain = value
+        if dialect.thousands:
+            plain = call("REPLACE", plain, dialect.thousands, "")
+        plain = call("REPLACE", plain, dialect.decimal, ".")
+        return when(call("REGEXP_FULL_MATCH", value, _number_shape(dialect)), plain)
+    return value
+
+
+def reads_moments(declared: InputColumn) -> bool:
+    """Whether the texts of the column have a zone."""
+    return _has_format(declared) and date_pattern(declared.format or "").zoned
+
+
+def moment_of_text(value: Sql) -> Sql:
+    """The TIMESTAMPTZ of a text in ISO form with an offset."""
+    return value.try_cast("TIMESTAMPTZ")
+
+
+def wall_clock(moment: Sql, zone: str | None) -> Sql:
+    """The TIMESTAMP that clocks of a zone, or of UTC, show at a TIMESTAMPTZ.
+
+    It is null where that, or what UTC shows, is outside of the years 1 to 9999. The zone of the
+    machine has no say.
+    """
+    in_reach = moment.between(
+        literal("0001-01-01 00:00:00+00").cast("TIMESTAMPTZ"),
+        literal("9999-12-31 23:59:59.999999+00").cast("TIMESTAMPTZ"),
+    )
+    if zone is None or zone == "UTC":
+        return when(in_reach, call("MAKE_TIMESTAMP", call("EPOCH_US", moment)))
+    return in_calendar(when(in_reach, call("TIMEZONE", zone, moment)), ColumnType.TIMESTAMP)
+
+
+def _has_format(declared: InputColumn) -> bool:
+    return declared.format is not None and not declared.opaque
+
+
+def _has_marks(declared: InputColumn, dialect: Dialect) -> bool:
+    if declared.opaque or declared.type not in NUMERIC_TYPES - {ColumnType.BOOLEAN}:
+        return False
+    return (dialect.decimal, dialect.thousands) != (".", "")
+
+
+def _number_shape(dialect: Dialect) -> str:
+    """A regular expression of the numbers that are written with these marks."""
+    whole, mark = "[0-9]+", f"[{dialect.decimal}]"
+    if dialect.thousands:
+        whole = f"([0-9]+|[0-9]{{1,3}}([{dialect.thousands}][0-9]{{3}})+)"
+    digits = f"({whole}({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
+    return f"{_SPACES}[+]?-?({digits}|{_NAMED}){_SPACES}"

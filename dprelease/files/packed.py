@@ -1,0 +1,87 @@
+"""Files that are compressed by themselves, by the last part of their names: read as a stream."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+PACKED = {".gz": "gzip", ".zst": "zstd"}
+"""The last part of a name, and what packed the file."""
+
+BUFFER = 1 << 20  # unpacked bytes that are held
+
+
+def packing(name: str) -> str:
+    """The last part of a name, in lower case, if it says that the file is packed; else nothing."""
+    last = os.path.splitext(name)[1].lower()
+    return last if last in PACKED else ""
+
+
+def unpacked_name(name: str) -> str:
+    """The name without what says that the file is packed."""
+    return name[: len(name) - len(packing(name))]
+
+
+def suffix_of(name: str) -> str:
+    """The suffix in lower case, both parts of it where a file is packed: ``.csv.gz``."""
+    return os.path.splitext(unpacked_name(name))[1].lower() + packing(name)
+
+
+def unpacked(
+    file: BinaryIO, packed: str, count: Callable[[int], None] | None = None
+) -> io.BufferedReader:
+    """What a packed file holds, all its members one after another. Closing it closes the file.
+
+    Reading raises OSError for what is damaged, cut short or not packed so. ``count`` is told of
+    the bytes of the file that were read.
+    """
+    try:
+        return io.BufferedReader(_Unpacked(file, PACKED[packed], count), BUFFER)
+    except BaseException:
+        file.close()
+        raise
+
+
+class _Unpacked(io.RawIOBase):
+    """Goes forward only; its place is counted in unpacked bytes."""
+
+    def __init__(self, file: BinaryIO, kind: str, count: Callable[[int], None] | None) -> None:
+        import pyarrow as pa
+
+        super().__init__()
+        self._file = file
+        self._stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), kind)
+        self._count = count
+        self._at = self._told = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer)
+        try:
+            piece = self._stream.read(len(view))
+        except (OSError, ValueError):
+            raise OSError("a packed file is damaged or cut short") from None
+        read = self._file.tell()
+        if not read:
+            raise OSError("a packed file is empty")  # no program packs nothing into no bytes
+        if self._count is not None:
+            self._count(read - self._told)
+            self._told = read
+        view[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()

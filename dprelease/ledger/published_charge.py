@@ -1,0 +1,79 @@
+"""The charge that a published report names, and whether a ledger holds it.
+
+Whoever loses or replaces a ledger has its reports still: they tell that it is not the one that was
+charged. A run looks at the report that it is about to replace.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+
+from dprelease.ledger.entries import Run
+from dprelease.ledger.messages import lost_by_output, no_report, not_in_ledger, spoilt_in_output
+
+_LARGEST = 256 * 1024 * 1024  # bytes of a report
+_REPORT = "report.json"
+
+
+def check_report(report: str, ledger: str, runs: Iterable[Run]) -> None:
+    """Refuse (exit 6) a ledger that doesn't hold the charge that a report names.
+
+    Raises Failure (exit 2) if it is no report.
+    """
+    try:
+        named = _read(report)
+    except OSError as problem:
+        raise no_report(report, os.strerror(problem.errno or 0)) from None
+    except ValueError:
+        raise no_report(report, "it names no entry of a ledger") from None
+    if reason := _missing(named, runs):
+        raise not_in_ledger(ledger, report, reason)
+
+
+def check_output_charge(folder: str, ledger: str, runs: Iterable[Run]) -> None:
+    """Refuse (exit 6) to charge a ledger without the charge of the report in the output folder.
+
+    A lost ledger would else begin a new budget. Refuses too if the report can't be read.
+    """
+    report = os.path.join(folder, _REPORT)
+    if not os.path.lexists(report):
+        return
+    try:
+        named = _read(report)
+    except (OSError, ValueError):
+        raise spoilt_in_output(ledger, report) from None
+    if reason := _missing(named, runs):
+        raise lost_by_output(ledger, report, reason)
+
+
+def _missing(named: Mapping[str, Any], runs: Iterable[Run]) -> str | None:
+    entry = named["entry"]
+    run = next((run for run in runs if run.seq == entry), None)
+    if run is None:
+        return f"entry {entry} is no charge, or is not there"
+    for what, held in (("hash", run.hash), ("dataset", run.dataset), ("run", run.run_id)):
+        if named[what] != held:
+            return f"entry {entry} has another {what}"
+    return None
+
+
+def _read(report: str) -> Mapping[str, Any]:
+    """Raise OSError or ValueError where there is no report that names a charge."""
+    path = Path(report)
+    status = path.stat()
+    if not S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        raise ValueError("no file, or too large for a report")
+    try:
+        content = json.loads(path.read_bytes())
+        named = {name: content["ledger"][name] for name in ("entry", "hash", "dataset")}
+        named["run"] = content["provenance"]["run_id"]
+        if type(named["entry"]) is not int or content["schema"] != "dprelease/report/1":
+            raise ValueError("not a report")
+    except (KeyError, TypeError, RecursionError):
+        raise ValueError("not a report") from None
+    return named

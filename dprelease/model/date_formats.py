@@ -1,0 +1,128 @@
+"""Formats of dates and moments in texts, such as ``%d.%m.%Y``: a short list of directives.
+
+``%d``, ``%m`` and ``%H`` are one or two digits, but two where they touch another digit. ``%Y`` is
+four digits, ``%M`` and ``%S`` two, ``%f`` one to nine, ``%z`` is ``Z`` or an offset such as
+``+01:00`` or ``+0100``. All else stands for itself. A text has a meaning if the whole of it has the
+format, and what it says is in the calendar and on the clock.
+
+A format becomes one regular expression, so that nobody's strptime decides what is read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+_DIRECTIVES = {
+    "Y": "[0-9]{4}",
+    "m": "[0-9]{1,2}",
+    "d": "[0-9]{1,2}",
+    "H": "[01]?[0-9]|2[0-3]",
+    "M": "[0-5][0-9]",
+    "S": "[0-5][0-9]",
+    "f": "[0-9]{1,9}",
+    "z": "Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9]",
+}
+_TWO_DIGITS = {"[0-9]{1,2}": "[0-9]{2}", "[01]?[0-9]|2[0-3]": "[01][0-9]|2[0-3]"}
+_NEEDED = {"M": "H", "S": "M", "f": "S", "z": "H"}  # what stands beside it in every format
+_PART = re.compile(r"%(-?.?)|([^%])", re.DOTALL)
+_SPECIAL = frozenset("\\.+*?()|[]{}^$")
+_MEANT = {
+    "y": "%Y: two digits don't say which century",
+    "b": "%m: names of months are not read",
+    "B": "%m: names of months are not read",
+    "-d": "%d, which takes one digit too",
+    "-m": "%m, which takes one digit too",
+    "-H": "%H, which takes one digit too",
+    "e": "%d",
+    "D": "%m/%d/%Y",
+    "F": "%Y-%m-%d",
+    "T": "%H:%M:%S",
+    "R": "%H:%M",
+    "h": "%H",
+    "k": "%H",
+    "I": "%H: hours are read from 0 to 23",
+    "p": "%H: hours are read from 0 to 23",
+    "i": "%M",
+    "s": "%S",
+    "L": "%f",
+    "Z": "%z",
+}
+
+
+class DateFormatError(ValueError):
+    """A format is refused: what is wrong, and what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class DatePattern:
+    """What a format reads: a regular expression of whole texts, and their ISO form by its groups.
+
+    In the ISO form a month, day or hour of one digit still has one. With ``zoned`` it ends with
+    the offset. Without ``clock`` it is a date.
+    """
+
+    regex: str
+    iso: str
+    clock: bool
+    zoned: bool
+
+
+def date_pattern(text: str) -> DatePattern:
+    """What a format reads; raises DateFormatError."""
+    parts = _parts(text)
+    used = [name for name, _ in parts if name]
+    missing = [f"%{name}" for name in "dmY" if name not in used]
+    missing += [f"%{_NEEDED[name]}" for name in used if _NEEDED.get(name, name) not in used]
+    if missing:
+        hint = 'such as "%d.%m.%Y" or "%Y-%m-%d %H:%M:%S"'
+        raise DateFormatError(f"the format has no {missing[0]}", hint)
+    shapes = [_DIRECTIVES[name] if name else _literal(char) for name, char in parts]
+    for place, (first, second) in enumerate(pairwise(parts)):
+        if _is_digits(first) and _is_digits(second):
+            for touched in (place, place + 1):
+                shapes[touched] = _TWO_DIGITS.get(shapes[touched], shapes[touched])
+    regex = "".join(
+        f"({shape})" if name else shape for shape, (name, _) in zip(shapes, parts, strict=True)
+    )
+    at = {name: f"\\{used.index(name) + 1}" for name in used}
+    clock = "H" in used
+    iso = f"{at['Y']}-{at['m']}-{at['d']}"
+    if clock:
+        iso += f" {at['H']}:{at.get('M', '00')}:{at.get('S', '00')}"
+        iso += f".{at['f']}" if "f" in at else ""
+        iso += at.get("z", "")
+    return DatePattern(regex, iso, clock, "z" in used)
+
+
+def _parts(text: str) -> list[tuple[str, str]]:
+    """The directives by their letters, and between them characters that stand for themselves."""
+    parts: list[tuple[str, str]] = []
+    for match in _PART.finditer(text):
+        directive, char = match.groups()
+        if directive is None or directive == "%":
+            parts.append(("", char or "%"))
+        elif directive not in _DIRECTIVES:
+            meant = _MEANT.get(directive)
+            hint = f"write {meant}" if meant else f"known are %{', %'.join(_DIRECTIVES)} and %%"
+            raise DateFormatError(f"%{directive} is not read in a format", hint)
+        elif (directive, "") in parts:
+            raise DateFormatError(f"%{directive} stands twice in the format", "write it once")
+        else:
+            parts.append((directive, ""))
+    return parts
+
+
+def _is_digits(part: tuple[str, str]) -> bool:
+    name, char = part
+    return name not in ("", "z") or char.isdigit()
+
+
+def _literal(char: str) -> str:
+    return f"\\{char}" if char in _SPECIAL else char

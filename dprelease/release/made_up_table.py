@@ -1,0 +1,185 @@
+"""A made-up table of a release: records that are drawn from what the spec declares, and no data.
+
+Each column is filled for itself, from the texts and numbers that the spec names in public: keys,
+bins, bounds, and what conditions compare it with. The same release and number of rows give the same
+table: places are read from a hash of the column's name. It is no noise, and nothing private.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from dprelease.expressions import tree
+from dprelease.kernel.privatize.engine_requests import all_inputs
+from dprelease.model import Column, ColumnType, Expression, InputColumn, Release
+
+if TYPE_CHECKING:
+    from dprelease.expressions import Node
+
+DISTRIBUTIONS = ("uniform", "skewed")
+POINTS = 1000  # of a column with bounds, so many values occur at most, both ends among them
+LABELS = 20  # of a text that the spec names no values of
+LARGEST = 1 << 62  # numbers beyond are not tried
+NULLS = 50  # one value in so many is a null
+_BITS = 31
+_TYPES: Mapping[ColumnType, Any] = {
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.FLOAT: pa.float64(),
+    ColumnType.DECIMAL: pa.float64(),
+    ColumnType.STRING: pa.string(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.TIMESTAMP: pa.timestamp("us"),
+}
+_NUMBERS = (ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.DECIMAL)
+_FIRST_DAY = date(2020, 7, 1).toordinal()
+HALF_A_YEAR = 182
+
+
+def made_up_table(release: Release, rows: int, distribution: str) -> pa.Table:
+    """Make up a table with every column that the release reads, of the declared types.
+
+    ``distribution`` is one of ``DISTRIBUTIONS``: "uniform", or "skewed" to the first keys and the
+    lowest values.
+    """
+    unit = release.privacy.unit_column
+    named = _compared(release)
+    columns = {}
+    for column in all_inputs(release):
+        if column.expression is not None:
+            continue
+        declared = release.columns.get(column.name)
+        if column.name == unit and (declared is None or declared.keys is None):
+            columns[column.name] = _units(release, column, rows)
+            continue
+        values = _domain(column, declared, named.get(column.name, ()))
+        places = _places(column.name, len(values), rows, distribution)
+        columns[column.name] = values.take(places)
+    return pa.table(columns)
+
+
+def _domain(column: InputColumn, declared: Column | None, named: Iterable[object]) -> pa.Array:
+    """The values that a column may take, in order."""
+    kind = _TYPES[column.type]
+    if declared is not None and declared.keys is not None:
+        return pa.array(declared.keys).cast(kind)
+    if column.type is ColumnType.BOOLEAN:  # which has bounds
+        return pa.array([False, True])
+    if declared is not None and declared.grid is not None:
+        grid = declared.grid
+        parts = min(grid.width, POINTS - 1)
+        steps = {grid.lower + grid.width * part // parts for part in range(parts + 1)}
+        return _numbers((step * grid.step for step in sorted(steps)), column.type)
+    if declared is not None and declared.edges is not None:
+        if column.type not in _NUMBERS:
+            return pa.array(declared.edges[:-1]).cast(kind)
+        return _numbers(_inside([Fraction(edge) for edge in declared.edges]), column.type)
+    return _unbounded(column, [value for value in named if value is not None])
+
+
+def _inside(edges: Sequence[Fraction]) -> Iterator[Fraction]:
+    """Ten values of each bin, its lower edge among them."""
+    for lower, upper in pairwise(edges):
+        for part in range(10):
+            yield lower + (upper - lower) * part / 10
+
+
+def _unbounded(column: InputColumn, named: Sequence[object]) -> pa.Array:
+    """The values of a column that the spec gives no domain: what it is compared with, and more."""
+    kind = _TYPES[column.type]
+    match column.type:
+        case ColumnType.STRING:
+            texts = [str(value) for value in named]
+            return pa.array([*texts, *(f"group {number + 1}" for number in range(LABELS))])
+        case ColumnType.DATE | ColumnType.TIMESTAMP:
+            days = [value.toordinal() for value in named if isinstance(value, date)]
+            first = max(min(days, default=_FIRST_DAY) - HALF_A_YEAR, date.min.toordinal())
+            last = min(max(days, default=_FIRST_DAY) + HALF_A_YEAR, date.max.toordinal())
+            dates = [date.fromordinal(day) for day in range(first, last + 1)]
+            return pa.array(dates, pa.date32()).cast(kind)
+        case _:
+            numbers = (value for value in named if isinstance(value, int | float))
+            stated = [Fraction(value) for value in numbers if abs(value) < LARGEST]
+            around = {value + more for value in stated for more in (-1, 0, 1)}
+            return _numbers(
+                sorted({Fraction(number) for number in range(101)} | around), column.type
+            )
+
+
+def _numbers(values: Iterable[Fraction], kind: ColumnType) -> pa.Array:
+    whole = kind is ColumnType.INTEGER
+    numbers = [int(value) if whole else value.numerator / value.denominator for value in values]
+    return pa.array(numbers, _TYPES[kind])
+
+
+def _places(column: str, values: int, rows: int, distribution: str) -> pa.Array:
+    """A place among the values for each row, and none for a null."""
+    chances = even = _hashed(column, rows)
+    if distribution == "skewed":  # the third power
+        chances = (even * even >> _BITS) * even >> _BITS
+    nulls = _hashed(f"nulls of {column}", rows) % NULLS == 0
+    return pa.array(chances * values >> _BITS, mask=nulls)
+
+
+def _units(release: Release, column: InputColumn, rows: int) -> pa.Array:
+    """A unit for each row: each has at least one row, and at most as many as count of it."""
+    bounding = release.privacy.bounding
+    most = 1 if bounding is None else bounding.rows
+    sizes = 1 + _hashed(column.name, rows) % most
+    numbers = np.repeat(np.arange(rows), sizes)[:rows]
+    if column.type in _NUMBERS:
+        return pa.array(numbers).cast(_TYPES[column.type])
+    if column.type is ColumnType.STRING:
+        return pa.array([f"unit {number + 1}" for number in numbers.tolist()])
+    values = _unbounded(column, ())
+    return values.take(pa.array(numbers % len(values)))
+
+
+def _hashed(name: str, rows: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Numbers of 31 bits, one for each row: products of two fit in 64."""
+    stream = hashlib.shake_256(name.encode()).digest(4 * rows)
+    return np.frombuffer(stream, dtype="<u4").astype(np.int64) >> 1
+
+
+def _compared(release: Release) -> dict[str, tuple[object, ...]]:
+    """The constants that stand beside a column in the expressions of the spec."""
+    types = {column.name: column.type for column in all_inputs(release)}
+    named: dict[str, dict[object, None]] = {}
+    for expression, more in _expressions(release):
+        waiting = [tree(expression.text, types | more)]
+        while waiting:
+            node = waiting.pop()
+            waiting.extend(node.args)
+            constants = [inner.value for inner in node.args if inner.op == "literal"]
+            for column in filter(None, map(_column_of, node.args)):
+                named.setdefault(column, {}).update(dict.fromkeys(constants))
+    return {name: tuple(constants) for name, constants in named.items()}
+
+
+def _column_of(node: Node) -> str | None:
+    """The column that a node is, as it is or widened."""
+    while node.op in ("to_float", "to_timestamp"):
+        (node,) = node.args
+    return str(node.value) if node.op == "column" else None
+
+
+def _expressions(release: Release) -> Iterator[tuple[Expression, dict[str, ColumnType]]]:
+    """Every expression over records, with the types of names that are no columns."""
+    for column in release.columns.values():
+        if column.expression is not None and column.expression.state_of is None:
+            yield column.expression, {}
+    for query in release.queries:
+        parts = [query.numerator, query.denominator]
+        for where in (query.where, *(part.where for part in parts if part is not None)):
+            if where is not None:
+                yield where, {}
+        if query.candidates is not None:
+            yield query.candidates.score, {"candidate": query.candidates.type}

@@ -1,0 +1,122 @@
+"""A run in two releases: first how the fields of the data read, then the rest if they read well.
+
+Both are releases of their own, each with its charge, its seal and its files. Whether the second is
+made is decided by published noisy figures of the first alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import Column, OutputTable, Query, Release
+from dprelease.release.progress import Stage
+from dprelease.release.result import Result
+from dprelease.release.run import run
+from dprelease.spec.checks.paths import relocated
+
+MOST_UNREADABLE = Fraction(1, 20)
+SUFFIX = "-quality"
+
+
+def run_quality_first(  # noqa: PLR0913 - what `run` takes, and named
+    release: Release,
+    *,
+    output: str | None = None,
+    wait: float = 10.0,
+    new_noise: bool = False,
+    fresh_ledger: bool = False,
+    watcher: Callable[[Stage], None] | None = None,
+) -> tuple[Result, Result]:
+    """Release the quality queries, then all others: both results.
+
+    The first release is charged and published even if the second is not made. Running both again
+    is free, as far as they are charged. ``output``, ``wait``, ``new_noise``, ``fresh_ledger`` and
+    ``watcher`` are those of ``run``; the first release is written beside it, with ``-quality`` at
+    its end.
+    Raises Failure with every complaint: with exit code 1 where too many fields are unreadable.
+    """
+    first, rest = split(relocated(release, None, output))
+    again = partial(run, wait=wait, new_noise=new_noise, fresh_ledger=fresh_ledger, watcher=watcher)
+    checked = again(first)
+    complaints = list(_complaints(checked))
+    if complaints:
+        raise Failure(ExitCode.FINDINGS, complaints)
+    return checked, again(rest)
+
+
+def split(release: Release) -> tuple[Release, Release]:
+    """The release of the quality queries, and that of all others with what is left of the total.
+
+    Raises Failure (exit 2) where there is nothing to split, or the budget can't be.
+    """
+    looks = tuple(query for query in release.queries if _looked_at(release, query) is not None)
+    others = tuple(query for query in release.queries if query not in looks)
+    if not looks or not (others or release.perturbs):
+        problem = "quality queries and others are needed"
+        raise _refused(release, problem, 'add a [[query]] with statistic = "quality"')
+    stated = [query.epsilon for query in looks if query.epsilon is not None and not query.delta]
+    privacy = release.privacy
+    if len(stated) < len(looks) or any(query.mechanism == "gaussian" for query in looks):
+        problem = "a quality query has no epsilon of its own alone"
+        raise _refused(release, problem, "give it an epsilon, no delta, and Laplace noise")
+    total = None if privacy.epsilon is None else privacy.epsilon - sum(stated)
+    if privacy.rho is not None or (total is not None and total <= 0):
+        problem = "nothing is left of the total for the other queries"
+        raise _refused(release, problem, "state a total epsilon above that of the quality queries")
+    about = replace(release.about, name=f"{release.about.name}{SUFFIX}", previous=None)
+    pure = replace(privacy, epsilon=None, delta=Fraction(0), accounting="auto")
+    first = replace(release, about=about, queries=looks, perturbs=(), privacy=pure)
+    rest = replace(release, queries=others, privacy=replace(privacy, epsilon=total))
+    return relocated(first, None, f"{release.output.path}{SUFFIX}"), rest
+
+
+def _looked_at(release: Release, query: Query) -> Column | None:
+    """The column whose fields' states a query counts; None for all other queries."""
+    for group in query.groups:
+        column = release.columns.get(group.column)
+        if column is not None and column.state_of is not None:
+            return column.state_of
+    return None
+
+
+def _complaints(result: Result) -> Iterator[Complaint]:
+    """Name the columns of whose fields too many are unreadable or undeclared, beyond the noise."""
+    release = result.plan.release
+    tables = {table.name: table for table in result.output_tables}
+    for query in release.queries:
+        column, share = _looked_at(release, query), query.max_unreadable
+        most = MOST_UNREADABLE if share is None else share
+        if column is None:
+            continue
+        counts = _figures(tables[query.table], query.column_name)
+        noise = _figures(tables[query.table], f"{query.column_name}_noise_moe")
+        total = sum(counts.values(), Fraction(0))
+        states = ("unreadable",) if column.other is not None else ("unreadable", "undeclared")
+        for state in states:
+            if counts.get(state, 0) - noise.get(state, 0) > most * total:
+                yield Complaint(
+                    "E870",
+                    f'more than {float(most):.3g} of the fields of "{column.name}" are {state}, by '
+                    f"the noisy counts in {result.output}",
+                    "correct the spec, or the data under a new snapshot, or raise max_unreadable; "
+                    "only the quality was charged",
+                    release.place(f"columns.{column.name}"),
+                    f"columns.{column.name}",
+                )
+
+
+def _figures(table: OutputTable, name: str) -> dict[str, Fraction]:
+    """The published figures of a column by state; those that are hidden are left out."""
+    (column,) = (one for one in table.columns if one.name == name)
+    scale: int = 10**column.decimals
+    rows = zip(table.columns[0].values, column.values, strict=True)
+    return {str(key): Fraction(value, scale) for key, value in rows if isinstance(value, int)}
+
+
+def _refused(release: Release, problem: str, hint: str) -> Failure:
+    complaint = Complaint("E871", f"--quality-first: {problem}", hint, release.place("query"))
+    return Failure(ExitCode.SPEC, complaint)

@@ -1,0 +1,147 @@
+"""A rehearsal: the whole release of a spec on a made-up table. No data is opened, nothing charged.
+
+Everything is as in a run, with the noise that it would have. The table, the ledger and the engine
+that reads no other file are of the rehearsal alone, and what is written is marked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from dprelease.engines import get
+from dprelease.engines.base import Share
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.language import say, speaking
+from dprelease.model import (
+    AggregateRequest,
+    ExactRecords,
+    ExactTable,
+    InputColumn,
+    RecordRequest,
+    Release,
+    Source,
+)
+from dprelease.output.released_tables import holds_rehearsal
+from dprelease.release.made_up_table import DISTRIBUTIONS, made_up_table
+from dprelease.release.plan import certified_plan
+from dprelease.release.progress import Stage, Stages
+from dprelease.release.result import Result
+from dprelease.release.run import released
+from dprelease.spec import load
+from dprelease.spec.checks.paths import relocated, same
+
+ROWS = 10_000
+MOST_ROWS = 10_000_000
+SUFFIX = "-rehearsal"
+
+
+class MadeUpEngine:
+    """DuckDB, for one made-up table: no request leads it to any other file."""
+
+    name = "rehearsal"
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._engine = get("duckdb")
+
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+        """Check names and types of the made-up table."""
+        self._engine.inspect(self._source, _without_zones(inputs))
+
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
+        """The exact integers of every cell."""
+        inputs = _without_zones(request.inputs)
+        return self._engine.aggregate(replace(request, source=self._source, inputs=inputs), share)
+
+    def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
+        """The codes of every made-up record."""
+        inputs = _without_zones(request.inputs)
+        return self._engine.records(replace(request, source=self._source, inputs=inputs), share)
+
+
+def _without_zones(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
+    """The columns of the made-up table: its moments are on the clock of their zone already."""
+    return tuple(replace(column, zone=None) for column in inputs)
+
+
+def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Release,
+    *,
+    rows: int = ROWS,
+    distribution: str = "uniform",
+    output: str | os.PathLike[str] | None = None,
+    allow_outside_lists: bool = False,
+    watcher: Callable[[Stage], None] | None = None,
+) -> Result:
+    """Run a release on a made-up table of so many ``rows``: no data is opened, nothing charged.
+
+    The table has the values that the spec declares in public, by a ``distribution``: "uniform", or
+    "skewed" to the first keys and the lowest values. The noise is drawn as in a run. What is
+    written is marked as a rehearsal, to ``output`` or beside the spec's with ``-rehearsal`` at its
+    end: never where the spec's release goes, nor where a release is.
+    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``watcher`` is that of
+    ``run``.
+    Raises Failure with every complaint and an exit code; ValueError for other rows or
+    distributions.
+    """
+    if distribution not in DISTRIBUTIONS or not 1 <= rows <= MOST_ROWS:
+        raise ValueError(f"rows are 1 to {MOST_ROWS}, distributions {DISTRIBUTIONS}")
+    stages = Stages(None, watcher)
+    if not isinstance(spec, Release):
+        spec = load(spec, allow_outside_lists=allow_outside_lists)
+    target = os.path.abspath(output or f"{spec.output.path}{SUFFIX}")
+    _check_place(spec, target)
+    with TemporaryDirectory(prefix="dprelease-rehearsal-") as scratch:
+        release = _marked(relocated(spec, os.path.join(scratch, "ledger.sqlite"), target))
+        stages.begin("plan")
+        certified = certified_plan(release)
+        engine = MadeUpEngine(_made_up(release, rows, distribution, scratch))
+        entropy = SystemEntropy()
+        result = released(
+            certified, engine, stages, wait=0, new_noise=False, fresh_ledger=True, entropy=entropy
+        )
+    records = [  # what they were copied from is gone
+        replace(table, stored=replace(table.stored, path=os.path.join(target, table.file)))
+        for table in result.records
+    ]
+    return replace(result, records=tuple(records))
+
+
+def _made_up(release: Release, rows: int, distribution: str, scratch: str) -> Source:
+    """Write the made-up table."""
+    from pyarrow import parquet
+
+    path = os.path.join(scratch, "made-up.parquet")
+    parquet.write_table(made_up_table(release, rows, distribution), path)
+    return Source(path, "parquet")
+
+
+def _marked(release: Release) -> Release:
+    """The release as a rehearsal: its titles say so wherever they stand."""
+    with speaking(release.report_language):
+
+        def marked(title: str) -> str:
+            return say("REHEARSAL: {title}", title=title)
+
+        about = replace(release.about, title=marked(release.about.title or release.about.name))
+        tables = {name: marked(title) for name, title in release.names.tables.items()}
+    names = replace(release.names, tables=tables)
+    return replace(release, about=about, names=names, rehearsal=True)
+
+
+def _check_place(release: Release, target: str) -> None:
+    """Raise Failure (exit 2) where the target is for a release, or holds one."""
+    problem = None
+    if same(target, release.output.path):
+        problem = "is where the release itself is to be written"
+    elif holds_rehearsal(target) is False:
+        problem = "holds a release"
+    if problem is not None:
+        message = f"a rehearsal can't be written to {target}: it {problem}"
+        hint = "name another folder with --output"
+        raise Failure(ExitCode.SPEC, Complaint("E860", message, hint, key="output.path"))

@@ -1,0 +1,228 @@
+"""Caps that are set in the ledger, and a ledger that is not the one of the output folder."""
+
+import csv
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import dprelease
+
+LEDGER = "dprelease-ledger.sqlite"
+CAP = ("budget", "cap", "small.csv", "--reason", "board of 3 March")
+
+
+@pytest.fixture
+def uncapped(folder: Path, spec) -> Path:
+    spec(("epsilon_cap = 2.5", ""))
+    return folder
+
+
+MONTHLY = (
+    ('path = "small.csv"', 'path = "small-{period}.csv"\nsnapshot = "of {period}"'),
+    ('path = "out"', 'path = "out/{period}"'),
+)
+
+
+@pytest.fixture
+def monthly(folder: Path, spec) -> Path:
+    """A spec with a period, and two months of data."""
+    spec(*MONTHLY, ("epsilon_cap = 2.5", 'dataset = "small"\nepsilon_cap = 2.5'))
+    for month in ("2026-01", "2026-02"):
+        shutil.copy(folder / "small.csv", folder / f"small-{month}.csv")
+    return folder
+
+
+def test_a_cap_of_the_ledger_holds_a_spec_without_one(cli, spec, uncapped):
+    told = cli(*CAP, "--epsilon", "1.5")
+    assert (told.code, told.err) == (0, "")
+    assert told.out == f'{LEDGER}: cap of "small.csv": epsilon 1.5, left 1.5\n'
+    assert "0.5 left of the cap 1.5" in cli("plan", "small.toml").out
+    assert 'epsilon 0.5 of 1.5 for "small.csv"' in cli("run", "small.toml").out
+    report = json.loads((uncapped / "out" / "report.json").read_text(encoding="utf-8"))
+    assert report["ledger"]["cap"] == {"epsilon": 1.5, "delta": None}
+    spec(("epsilon_cap = 2.5", ""), ('name = "small"', 'name = "second"'))
+    for command in ("plan", "run"):
+        answer = cli(command, "-q", "small.toml")
+        assert answer.code == 3
+        assert "E301" in answer.err
+        assert "what counts: small (entry 2)" in answer.err
+    shown = cli("budget", "show").out
+    assert "sets the ledger's cap: epsilon 1.5 (board of 3 March)" in shown
+    assert "cap      epsilon 1.5, left 0.5" in shown
+
+
+def test_a_spec_with_a_higher_cap_is_refused_where_it_states_it(cli, folder):
+    assert cli(*CAP, "--epsilon", "2").code == 0
+    for command in ("plan", "run"):
+        answer = cli(command, "-q", "small.toml")
+        assert answer.code == 3
+        assert "small.toml:16:15  E305 epsilon_cap 2.5 is above" in answer.err
+    assert not (folder / "out").exists()
+    assert cli(*CAP, "--epsilon", "2.5").code == 0
+    assert cli("run", "-q", "small.toml").code == 0
+    assert cli(*CAP, "--epsilon", "1").code == 0
+    assert cli("run", "-q", "small.toml").code == 0  # it was charged before, and is free
+
+
+def test_a_cap_below_what_was_spent_is_taken_and_said(cli, uncapped):
+    dprelease.run(uncapped / "small.toml")
+    answer = cli(*CAP, "--epsilon", "0.25", "--json")
+    assert answer.code == 0
+    assert answer.err == ("note: the cap is not above what was spent: nothing is left under it\n")
+    assert answer.json["left"]["epsilon"] == 0
+    (dataset,) = cli("budget", "show", "--json").json["datasets"]
+    assert [(cap["entry"], cap["epsilon"], cap["reason"]) for cap in dataset["caps"]] == [
+        (4, 0.25, "board of 3 March")
+    ]
+    (change,) = dataset["cap_changes"]
+    assert (change["entry"], change["cap"], change["from"], change["to"], change["raised"]) == (
+        4, "epsilon", None, 0.25, False
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [((*CAP,), "no cap is given"),
+     ((*CAP, "--epsilon", "0"), "not above 0"),
+     ((*CAP, "--epsilon", "nan"), "--epsilon"),
+     ((*CAP, "--epsilon", "ten"), "no number"),
+     ((*CAP, "--delta", "1"), "--delta"),
+     (("budget", "cap", "small.csv", "--epsilon", "1"), "--reason"),
+     (("budget", "cap", "small.csv", "--epsilon", "1", "--reason", " "), "a line of text"),
+     (("budget", "cap", "a\nb", "--epsilon", "1", "--reason", "x"), "a line of text")],
+)  # fmt: skip
+def test_a_cap_that_makes_no_sense_is_refused_and_makes_no_ledger(cli, folder, arguments, why):
+    answer = cli(*arguments)
+    assert answer.code == 2
+    assert why in answer.err
+    assert not (folder / LEDGER).exists()
+
+
+def test_a_new_name_beside_others_is_told(cli, spec, folder):
+    assert cli("run", "-q", "small.toml").err == ""
+    spec(("epsilon_cap = 2.5", 'dataset = "smal.csv"\nepsilon_cap = 2.5'), ('"out"', '"out2"'))
+    planned = cli("plan", "--json", "small.toml")
+    released = cli("run", "--json", "small.toml")
+    for answer in (planned, released):
+        assert [warning["code"] for warning in answer.json["warnings"]] == ["W601"]
+        assert 'W601 the dataset "smal.csv" is new' in answer.err
+        assert 'did you mean "small.csv"?' in answer.err
+    assert cli("run", "--json", "small.toml").json["warnings"] == []
+    assert 'did you mean "small.csv", "smal.csv"?' in cli(
+        "budget", "cap", "small,csv", "--epsilon", "1", "--reason", "typo"
+    ).err  # fmt: skip
+
+
+def test_a_lost_ledger_does_not_open_a_new_budget(cli, spec, folder):
+    assert cli("run", "-q", "small.toml").code == 0
+    released = (folder / "out" / "report.json").read_bytes()
+    for file in (LEDGER, f"{LEDGER}.witness"):
+        os.rename(folder / file, folder / f"lost{file}")
+    answer = cli("run", "-q", "small.toml")
+    assert (answer.code, answer.out) == (6, "")
+    assert "E618" in answer.err
+    assert "--fresh-ledger" in answer.err
+    assert (folder / "out" / "report.json").read_bytes() == released
+    assert "0 entries" in cli("budget", "show").out  # nothing was charged
+    other = (folder / "small.toml").read_text(encoding="utf-8").replace('"small"', '"other"')
+    (folder / "other.toml").write_text(other, encoding="utf-8")
+    # Charged first: two ledgers that charge the same within a second hold the same entry.
+    assert cli("run", "-q", "--output", "elsewhere", "other.toml").code == 0
+    assert cli("run", "-q", "--fresh-ledger", "small.toml").code == 0
+    assert (folder / "out" / "report.json").read_bytes() != released
+    assert cli("run", "-q", "small.toml").code == 0
+    assert cli("budget", "verify", f"lost{LEDGER}", "--against", "out/report.json").code == 6
+
+
+def test_a_moved_ledger_is_the_same_and_two_for_one_folder_are_not(cli, spec, folder):
+    assert cli("run", "-q", "small.toml").code == 0
+    (folder / "there").mkdir()
+    for file in (LEDGER, f"{LEDGER}.witness"):
+        os.rename(folder / file, folder / "there" / file)
+    spec(("epsilon_cap = 2.5", f'path = "there/{LEDGER}"\nepsilon_cap = 2.5'),
+         ('name = "small"', 'name = "second"'))  # fmt: skip
+    assert cli("run", "-q", "small.toml").code == 0  # charged anew, in the ledger that it has
+    spec(("epsilon_cap = 2.5", 'path = "another.sqlite"\nepsilon_cap = 2.5'))
+    answer = cli("run", "-q", "small.toml")
+    assert answer.code == 6
+    assert "another.sqlite does not hold the charge of" in answer.err
+    assert cli("run", "-q", "--output", "elsewhere", "small.toml").code == 0
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[", '{"ledger": {"entry": "1"}}'])
+def test_a_spoilt_report_stops_a_charge_and_no_repetition(cli, spec, folder, content):
+    assert cli("run", "-q", "small.toml").code == 0
+    report = folder / "out" / "report.json"
+    report.write_text(content, encoding="utf-8")
+    original = (folder / "small.toml").read_text(encoding="utf-8")
+    spec(('name = "small"', 'name = "second"'))
+    answer = cli("run", "-q", "small.toml")
+    assert answer.code == 6
+    assert "E618" in answer.err
+    assert "can't be read" in answer.err
+    assert len(cli("budget", "show", "--json").json["datasets"][0]["runs"]) == 1
+    (folder / "small.toml").write_text(original, encoding="utf-8")
+    assert cli("run", "-q", "small.toml").code == 0  # free, and writes the report again
+    assert json.loads(report.read_text(encoding="utf-8"))["schema"] == "dprelease/report/1"
+
+
+def test_show_groups_and_cuts_and_writes_csv(cli, monthly):
+    for month in ("2026-01", "2026-02"):
+        assert cli("run", "-q", "--period", month, "small.toml").code == 0
+    told = cli("budget", "show", "small.toml", "--json", "--by", "period", "--last", "1").json
+    (dataset,) = told["datasets"]
+    assert [group["period"] for group in dataset["groups"]] == ["2026-02"]
+    assert [run["period"] for run in dataset["runs"]] == ["2026-02"]
+    assert (dataset["spent"]["epsilon"], dataset["left"]["epsilon"]) == (2, 0.5)
+    lines = list(csv.DictReader(io.StringIO(cli("budget", "show", "--csv").out)))
+    assert [
+        (line["dataset"], line["period"], line["epsilon"], line["state"]) for line in lines
+    ] == [
+        ("small", "2026-01", "1", "published"),
+        ("small", "2026-02", "1", "published"),
+    ]
+    (year,) = csv.DictReader(io.StringIO(cli("budget", "show", "--csv", "--by", "year").out))
+    assert (year["releases"], year["epsilon"]) == ("2", "2")
+    snapshots = cli("budget", "show", "--by", "snapshot").out
+    assert "of 2026-01" in snapshots
+    assert "of 2026-02" in snapshots
+    assert cli("budget", "show", "--csv", "--json").code == 2
+
+
+def test_show_of_a_spec_with_a_period_needs_none(cli, monthly):
+    assert cli("run", "-q", "--period", "2026-01", "small.toml").code == 0
+    answer = cli("budget", "show", "small.toml")
+    assert (answer.code, answer.err) == (0, "")
+    assert "cap      epsilon 2.5, left 1.5" in answer.out
+
+
+def test_what_is_left_is_that_of_the_period(cli, spec, monthly):
+    disjoint = ("epsilon_cap = 2.5", "disjoint_periods = true\nepsilon_cap = 2.5")
+    spec(*MONTHLY, disjoint)
+    assert cli("run", "-q", "--period", "2026-01", "small.toml").code == 0
+    (monthly / "small.toml").write_text(
+        (monthly / "small.toml").read_text().replace("epsilon = 0.5", "epsilon = 0.25")
+        .replace("epsilon = 1.0", "epsilon = 0.5")
+    )  # fmt: skip
+    assert ", 2 left of the cap 2.5" in cli("plan", "--period", "2026-02", "small.toml").out
+    assert ", 1 left of the cap 2.5" in cli("plan", "--period", "2026-01", "small.toml").out
+
+
+def test_verify_against_a_report_or_a_copy_needs_no_witness(cli, spec, folder):
+    assert cli("run", "-q", "small.toml").code == 0
+    shutil.copy(folder / LEDGER, folder / "copy.sqlite")
+    assert cli("budget", "verify", "copy.sqlite").code == 6
+    answer = cli("budget", "verify", "copy.sqlite", "--against", "out/report.json")
+    assert answer.code == 0
+    assert "no witness" in answer.err
+    spec(('name = "small"', 'name = "second"'))
+    assert cli("run", "-q", "small.toml").code == 0
+    assert cli("budget", "verify", "--against", "copy.sqlite").code == 0
+    behind = cli("budget", "verify", "copy.sqlite", "--against", LEDGER)
+    assert behind.code == 6
+    assert "E613" in behind.err
+    assert cli("budget", "verify", "copy.sqlite", "--against", "out/report.json").code == 6

@@ -1,0 +1,209 @@
+"""``statistic = "quality"``, and ``run --quality-first``."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+QUALITY = '[[query]]\nname = "checks"\nstatistic = "quality"\nepsilon = 0.5\n\n'
+VISITS = '[[query]]\nname = "visits"'
+MORE = (("epsilon = 1.0", "epsilon = 1.5"), (VISITS, QUALITY + VISITS))
+GOOD = "region,days\n" + "north,3\nsouth,40\n" * 400
+BAD_KEYS = "region,days\n" + "North,3\nsouth,40\n" * 400
+BAD_NUMBERS = "region,days\n" + 'north,"3,5"\nsouth,40\n' * 400
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def charges(cli, folder: Path) -> list[tuple[str, float]]:
+    shown = cli("budget", "show", "--json", "dprelease-ledger.sqlite").json
+    (dataset,) = shown["datasets"]
+    return [(run["release"], float(run["epsilon"])) for run in dataset["runs"]]
+
+
+def test_a_table_for_each_column(cli, spec, folder):
+    answer = cli("run", spec(*MORE))
+    assert (answer.code, answer.err) == (0, "")
+    states = rows(folder / "out" / "by_region_state.csv")
+    assert [row["region_state"] for row in states] == [
+        "ok", "null", "unreadable", "undeclared", "clamped",
+    ]  # fmt: skip
+    found = {row["region_state"]: float(row["checks"]) for row in states}
+    assert abs(found["ok"] - 150) < 90
+    assert abs(found["undeclared"] - 50) < 90
+    numbers = {row["days_state"]: row for row in rows(folder / "out" / "by_days_state.csv")}
+    assert abs(float(numbers["unreadable"]["checks"]) - 50) < 90
+    assert "by_region_state" in (folder / "out" / "report.md").read_text(encoding="utf-8")
+
+
+def test_quality_can_be_of_some_columns_and_rehearsed(cli, spec, folder):
+    some = QUALITY.replace("epsilon = 0.5", 'columns = ["days"]\nepsilon = 0.5')
+    name = spec(MORE[0], (VISITS, some + VISITS))
+    assert cli("rehearse", "--rows", "400", name).code == 0
+    tables = {path.name for path in (folder / "out-rehearsal").glob("*.csv")}
+    assert tables == {"by_days_state.csv", "by_region.csv"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "code"),
+    [
+        ('columns = ["dayz"]', "E216"),
+        ('columns = ["days", "days"]', "E231"),
+        ("columns = []", ""),
+        ('by = ["region"]', "E111"),
+        ('table = "checks"', "E111"),
+        ('columns = ["weeks"]', "E217"),
+        ("max_unreadable = 0", "E205"),
+        ('max_unreadable = "all"', ""),
+    ],
+)
+def test_what_is_no_quality_is_refused(cli, spec, columns, code):
+    query = QUALITY.replace("epsilon = 0.5", f"epsilon = 0.5\n{columns}")
+    weeks = (
+        '[columns.weeks]\ntype = "decimal"\nexpression = "days / 7"\nlower = 0\nupper = 9\n'
+        'step = 0.1\nsource = "public: rule"\n\n'
+    )
+    answer = cli("check", spec(MORE[0], (VISITS, weeks + query + VISITS)))
+    assert answer.code == 2
+    assert code in answer.err + answer.out
+
+
+def test_names_of_states_are_not_declared(cli, spec):
+    column = '[columns.days_state]\ntype = "string"\n\n'
+    answer = cli("check", spec(MORE[0], (VISITS, column + QUALITY + VISITS)))
+    assert answer.code == 2
+    assert "E231" in answer.err + answer.out
+
+
+def test_max_unreadable_is_for_quality_alone(cli, spec):
+    answer = cli("check", spec(('name = "visits"', 'name = "visits"\nmax_unreadable = 0.1')))
+    assert answer.code == 2
+    assert 'it is for "quality"' in answer.err + answer.out
+
+
+def test_quality_first_then_the_rest(cli, spec, folder):
+    name = spec(*MORE)
+    (folder / "small.csv").write_text(GOOD, encoding="utf-8")
+    answer = cli("run", "--quality-first", name)
+    assert answer.code == 0
+    assert "out-quality: released first" in answer.err
+    assert answer.out.startswith("small: released")
+    assert sorted(path.name for path in (folder / "out-quality").glob("*.csv")) == [
+        "by_days_state.csv",
+        "by_region_state.csv",
+    ]
+    assert [path.name for path in (folder / "out").glob("*.csv")] == ["by_region.csv"]
+    assert charges(cli, folder) == [("small-quality", 0.5), ("small", 1)]
+    before = (folder / "out-quality" / "by_days_state.csv").read_bytes()
+    again = cli("run", "--quality-first", name)
+    assert "already released" in again.out
+    assert (folder / "out-quality" / "by_days_state.csv").read_bytes() == before
+    assert len(charges(cli, folder)) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(BAD_KEYS, '"region" are undeclared'), (BAD_NUMBERS, '"days" are unreadable')],
+)
+def test_too_much_that_is_unreadable_stops_before_the_rest_is_charged(
+    cli, spec, folder, data, said
+):
+    name = spec(*MORE)
+    (folder / "small.csv").write_text(data, encoding="utf-8")
+    for _ in range(2):  # a retry is free, and decides by the same figures
+        answer = cli("run", "--quality-first", name)
+        assert answer.code == 1
+        assert "E870" in answer.err
+        assert said in answer.err
+        assert not (folder / "out").exists()
+        assert charges(cli, folder) == [("small-quality", 0.5)]
+    assert cli("show", "out-quality").code == 0
+
+
+def test_what_is_declared_as_other_or_bearable_stops_nothing(cli, spec, folder):
+    (folder / "small.csv").write_text(BAD_KEYS, encoding="utf-8")
+    other = ('keys = ["north", "south"]', 'keys = ["north", "south"]\nother = "elsewhere"')
+    assert cli("run", "--quality-first", spec(*MORE, other)).code == 0
+    (folder / "small.csv").write_text(BAD_NUMBERS, encoding="utf-8")
+    loose = QUALITY.replace("epsilon = 0.5", "epsilon = 0.5\nmax_unreadable = 0.9")
+    changes = (MORE[0], (VISITS, loose + VISITS), ('name = "small"', 'name = "loose"'))
+    caps = ("epsilon_cap = 2.5", "epsilon_cap = 25")
+    assert cli("run", "--quality-first", spec(*changes, caps)).code == 0
+
+
+def test_a_decision_is_no_part_of_the_identity(cli, spec, folder):
+    (folder / "small.csv").write_text(GOOD, encoding="utf-8")
+    assert cli("run", "--quality-first", spec(*MORE)).code == 0
+    loose = QUALITY.replace("epsilon = 0.5", "epsilon = 0.5\nmax_unreadable = 0.9")
+    assert cli("run", "--quality-first", spec(MORE[0], (VISITS, loose + VISITS))).code == 0
+    assert len(charges(cli, folder)) == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (),
+        (
+            ("epsilon = 1.0", "epsilon = 1.5"),
+            (VISITS, QUALITY.replace("epsilon = 0.5", "") + VISITS),
+        ),
+        (
+            ("epsilon = 1.0", "epsilon = 1.5\ndelta = 1e-8"),
+            (VISITS, QUALITY.replace("0.5", '0.5\nmechanism = "gaussian"') + VISITS),
+            ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndelta_cap = 1e-6"),
+        ),
+    ],
+    ids=["no quality", "no epsilon", "gaussian"],
+)
+def test_what_can_not_be_split_is_refused_before_any_charge(cli, spec, folder, changes):
+    answer = cli("run", "--quality-first", spec(*changes))
+    assert answer.code == 2
+    assert "E871" in answer.err
+    assert not (folder / "dprelease-ledger.sqlite").exists()
+
+
+def test_a_cap_and_a_saved_plan_hold_for_both(cli, spec, folder):
+    name = spec(*MORE, ("epsilon_cap = 2.5", "epsilon_cap = 1"))
+    (folder / "small.csv").write_text(GOOD, encoding="utf-8")
+    assert cli("run", "--quality-first", name).code == 3
+    assert charges(cli, folder) == [("small-quality", 0.5)]
+    assert cli("run", "--quality-first", "--plan", "x.json", name).code == 2
+
+
+def test_errors_as_json_name_the_columns(cli, spec, folder):
+    (folder / "small.csv").write_text(BAD_KEYS, encoding="utf-8")
+    answer = cli("run", "--quality-first", "--json", spec(*MORE))
+    told = json.loads(answer.out)
+    assert told["exit_code"] == 1
+    assert told["complaints"][0]["key"] == "columns.region"
+
+
+def test_states_are_of_the_tool_and_need_no_source(cli, spec, folder):
+    assert cli("run", spec(*MORE)).code == 0
+    report = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))
+    notes = " ".join(hazard["note"] for hazard in report["hazards"])
+    assert "_state" not in notes
+    assert "left out of tables by region." in notes
+
+
+def test_quality_of_people_under_a_saved_plan(cli, spec, folder):
+    people = (
+        'unit = "column"\nunit_column = "who"\n'
+        "bounding = { max_rows_per_unit = 2, max_groups_per_unit = 1 }"
+    )
+    name = spec(*MORE, ('unit = "row"', people), ("one visit", "one person"))
+    lines = [f"{row % 200},North,x" for row in range(600)]
+    (folder / "small.csv").write_text("\n".join(["who,region,days", *lines]), encoding="utf-8")
+    assert cli("plan", "-o", "plan.json", name).code == 0
+    assert cli("run", "--plan", "plan.json", name).code == 0
+    states = {row["region_state"]: row for row in rows(folder / "out" / "by_region_state.csv")}
+    assert abs(float(states["undeclared"]["checks"]) - 400) < 150
+    assert states["undeclared"]["checks_flag"] == "bounded"
+    tables = {path.name for path in (folder / "out").glob("*.csv")}
+    assert "by_who_state.csv" not in tables

@@ -1,0 +1,216 @@
+"""``dprelease rehearse``: a release on made-up records, which nothing takes for a release."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import dprelease
+
+MARK = "REHEARSAL"
+FILES = ["by_region.csv", "datapackage.json", "figures", "report.html", "report.json", "report.md"]
+
+
+@pytest.fixture
+def rehearsed(cli, folder: Path) -> Path:
+    os.unlink(folder / "small.csv")
+    answer = cli("rehearse", "--rows", "500", "small.toml")
+    assert (answer.code, answer.err) == (0, "")
+    return folder / "out-rehearsal"
+
+
+def test_it_needs_no_data_charges_nothing_and_says_so(cli, folder):
+    os.unlink(folder / "small.csv")
+    answer = cli("rehearse", "small.toml")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("REHEARSAL of small on 10,000 made-up records\n")
+    assert "output   out-rehearsal\n" in answer.out
+    assert "a run would spend epsilon 1 (" in answer.out
+    assert "no data was opened, nothing was charged" in answer.out
+    assert {path.name for path in folder.iterdir()} == {"small.toml", "out-rehearsal"}
+
+
+def test_all_that_it_writes_is_marked(rehearsed):
+    assert sorted(path.name for path in rehearsed.iterdir()) == FILES
+    for name in ("report.html", "report.md", "report.json", "datapackage.json"):
+        assert MARK in (rehearsed / name).read_text(encoding="utf-8"), name
+    html = (rehearsed / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"<title>REHEARSAL: small", html)
+    assert '<p class="mark" role="note">REHEARSAL' in html
+    assert "application/ld+json" not in html
+    assert (rehearsed / "report.md").read_text(encoding="utf-8").startswith("# REHEARSAL: small")
+    report = json.loads((rehearsed / "report.json").read_text(encoding="utf-8"))
+    assert report["rehearsal"] is True
+    assert report["schema"] == "dprelease/rehearsed-report/1"
+    assert "plan" not in report["provenance"]
+    assert report["tables"][0]["title"].startswith(MARK)
+    package = json.loads((rehearsed / "datapackage.json").read_text(encoding="utf-8"))
+    assert package["rehearsal"] is True
+    assert package["title"].startswith(MARK)
+    assert all(MARK in one["title"] for one in package["resources"] if one["type"] == "table")
+
+
+def test_counts_are_those_of_the_made_up_records_with_the_noise_of_a_run(rehearsed):
+    lines = (rehearsed / "by_region.csv").read_text(encoding="utf-8").splitlines()
+    head = lines[0].split(",")
+    rows = [dict(zip(head, line.split(","), strict=True)) for line in lines[1:]]
+    assert [row["region"] for row in rows] == ["north", "south"]
+    assert all(abs(int(row["visits"]) - 245) < 80 for row in rows)  # 500, less nulls
+    assert all(abs(float(row["mean_days"]) - 50) < 15 for row in rows)
+    assert {row["visits_noise_moe"] for row in rows} == {"5"}
+
+
+def test_noise_is_drawn_anew(cli, rehearsed):
+    tables = {(rehearsed / "by_region.csv").read_bytes()}
+    for _ in range(3):
+        assert cli("rehearse", "--rows", "500", "small.toml").code == 0
+        tables.add((rehearsed / "by_region.csv").read_bytes())
+    assert len(tables) > 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("report", "out-rehearsal"),
+        ("report", "out-rehearsal", "--format", "json"),
+        ("combine", "out-rehearsal", "sum(visits)"),
+    ],
+)
+def test_what_reads_a_release_refuses_a_rehearsal(cli, rehearsed, command):
+    answer = cli(*command)
+    assert answer.code == 2
+    assert "E821" in answer.err
+    assert "is of a rehearsal" in answer.err
+    assert "by_region" not in answer.out
+
+
+def test_no_release_follows_a_rehearsal(cli, spec, rehearsed, folder):
+    (folder / "small.csv").write_text("region,days\nnorth,3\n", encoding="utf-8")
+    named = 'name = "small"\nprevious = "out-rehearsal/report.json"'
+    answer = cli("run", spec(('name = "small"', named)))
+    assert answer.code == 2
+    assert "is of a rehearsal" in answer.err
+    assert not (folder / "out").exists()
+
+
+def test_a_ledger_holds_no_rehearsal(cli, folder):
+    assert cli("run", "small.toml").code == 0
+    assert cli("rehearse", "small.toml").code == 0
+    ledger = "dprelease-ledger.sqlite"
+    assert cli("budget", "verify", ledger, "--against", "out/report.json").code == 0
+    answer = cli("budget", "verify", ledger, "--against", "out-rehearsal/report.json")
+    assert answer.code == 2
+    assert cli("budget", "show", "--json", ledger).json["datasets"][0]["runs"][1:] == []
+
+
+def test_tables_are_shown_with_the_mark(cli, rehearsed):
+    answer = cli("show", "out-rehearsal")
+    assert answer.code == 0
+    assert answer.err.startswith(MARK)
+    assert "by_region: REHEARSAL" in answer.out
+    assert cli("show", "--json", "out-rehearsal").json["rehearsal"] is True
+
+
+def test_a_run_is_not_disturbed_before_or_after(cli, folder):
+    assert cli("rehearse", "small.toml").code == 0
+    answer = cli("run", "small.toml")
+    assert answer.code == 0
+    assert answer.out.startswith("small: released")
+    before = {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()}
+    assert cli("rehearse", "small.toml").code == 0
+    again = cli("run", "small.toml")
+    assert "already released" in again.out
+    assert {path: path.read_bytes() for path in before} == before
+    assert MARK not in (folder / "out" / "report.md").read_text(encoding="utf-8")
+    assert "rehearsal" not in cli("show", "--json", "out").json
+
+
+@pytest.mark.parametrize("place", ["out", "./out/../out", "linked"])
+def test_it_never_goes_where_the_release_goes(cli, folder, place):
+    (folder / "linked").symlink_to(folder / "out")
+    answer = cli("rehearse", "--output", place, "small.toml")
+    assert answer.code == 2
+    assert "E860" in answer.err
+    assert not (folder / "out").exists()
+
+
+def test_it_overwrites_no_release(cli, folder):
+    assert cli("run", "--output", "other", "small.toml").code == 0
+    before = (folder / "other" / "report.json").read_bytes()
+    answer = cli("rehearse", "--output", "other", "small.toml")
+    assert answer.code == 2
+    assert "it holds a release" in answer.err
+    assert (folder / "other" / "report.json").read_bytes() == before
+
+
+def test_a_folder_of_others_is_left_alone(cli, folder):
+    (folder / "other").mkdir()
+    (folder / "other" / "report.html").write_text("mine")
+    answer = cli("rehearse", "--output", "other", "small.toml")
+    assert answer.code == 2
+    assert "E805" in answer.err
+
+
+def test_the_whole_as_json(cli, folder):
+    answer = cli("rehearse", "--json", "--rows", "7", "--distribution", "skewed", "small.toml")
+    told = answer.json
+    assert told["schema"] == "dprelease/rehearse/1"
+    assert (told["rehearsal"], told["rows"], told["distribution"]) == (True, 7, "skewed")
+    assert told["output"] == str(folder / "out-rehearsal")
+    assert told["loss"]["epsilon"] == 1
+
+
+@pytest.mark.parametrize(
+    "option", [("--rows", "0"), ("--rows", "many"), ("--rows", "10000001"), ("--distribution", "x")]
+)
+def test_a_bad_option_is_named(cli, option):
+    answer = cli("rehearse", *option, "small.toml")
+    assert answer.code == 2
+    assert option[0] in answer.err
+
+
+def test_a_bad_spec_and_a_cap_refuse_as_in_a_run(cli, spec, folder):
+    assert cli("rehearse", spec(('statistic = "mean"', 'statistic = "meen"'))).code == 2
+    answer = cli("rehearse", spec(("epsilon_cap = 2.5", "epsilon_cap = 0.5")))
+    assert answer.code == 3
+    assert not (folder / "out-rehearsal").exists()
+
+
+def test_a_period_is_filled_in(cli, spec, folder):
+    name = spec(('path = "small.csv"', 'path = "small-{period}.csv"'))
+    assert cli("rehearse", name).code == 2
+    assert cli("rehearse", "--period", "2026-q1", name).code == 0
+
+
+def test_a_refused_review_and_a_remote_path_of_spark_stop_no_rehearsal(cli, spec, folder):
+    review = '[review]\nreviewer = "A"\ndecision = "refused"\n\n[output]'
+    data = 'path = "s3://nowhere/small.parquet"\nengine = "spark"'
+    name = spec(("[output]", review), ('path = "small.csv"', data))
+    answer = cli("rehearse", "--rows", "50", name)
+    assert (answer.code, answer.out[:9]) == (0, MARK), answer.err
+
+
+def test_a_report_in_german_keeps_the_word(cli, spec, folder):
+    name = spec(("[output]", '[report]\nlanguage = "de"\n\n[output]'))
+    assert cli("rehearse", "--rows", "50", name).code == 0
+    page = (folder / "out-rehearsal" / "report.html").read_text(encoding="utf-8")
+    assert "<title>REHEARSAL (Probelauf): small" in page
+    assert "erfunden" in page
+
+
+def test_from_python_with_tables_and_records(folder, tmp_path):
+    text = (folder / "small.toml").read_text(encoding="utf-8")
+    records = '[[perturb]]\nname = "answers"\ncolumns = ["region", "days"]\nepsilon = 0.5\n'
+    text = text.replace("add-remove", "replace-one").replace("epsilon = 1.0", "epsilon = 1.5")
+    (folder / "records.toml").write_text(f"{text}\n{records}", encoding="utf-8")
+    result = dprelease.rehearse(folder / "records.toml", rows=40, output=tmp_path / "tried")
+    assert result.tables["answers"].num_rows == 40
+    assert result.tables["by_region"].num_rows == 2
+    assert result.report["rehearsal"] is True
+    assert result.records[0].stored.path == str(tmp_path / "tried" / "answers.csv")
+    with pytest.raises(ValueError, match="distributions"):
+        dprelease.rehearse(folder / "records.toml", distribution="odd")

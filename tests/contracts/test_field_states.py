@@ -1,0 +1,200 @@
+"""States of fields: what each field counts as, in every engine, and how far a record moves them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from oracle.engine import get
+from tables import ENGINES, PHYSICAL, T
+
+import dprelease
+from dprelease.model import (
+    STATES,
+    AggregateRequest,
+    Column,
+    Dialect,
+    Expression,
+    Grid,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Source,
+)
+
+HALVES = Grid(Fraction(1, 2), -2, 20)  # from -1 to 10
+COLUMNS = {
+    "region": Column("region", T.STRING, keys=("north", "sud\u00e9")),
+    "free": Column("free", T.STRING),
+    "size": Column("size", T.INTEGER, keys=("1", "-2")),
+    "rate": Column("rate", T.FLOAT, keys=("0.25", "1")),
+    "yes": Column("yes", T.BOOLEAN, grid=Grid(Fraction(1), 0, 1)),
+    "no": Column("no", T.BOOLEAN, keys=("false",), grid=Grid(Fraction(1), 0, 1)),
+    "paid": Column("paid", T.DECIMAL, grid=HALVES),
+    "days": Column("days", T.INTEGER, grid=Grid(Fraction(1), 0, 10)),
+    "both": Column("both", T.INTEGER, keys=("5", "50"), grid=Grid(Fraction(1), 0, 10)),
+    "age": Column("age", T.INTEGER, edges=("0", "18", "65")),
+    "week": Column("week", T.DATE, edges=("2026-01-05", "2026-01-12")),
+    "day": Column("day", T.DATE),
+    "seen": Column("seen", T.TIMESTAMP),
+}
+# column -> field of a CSV file -> its state
+TEXTS = {
+    "region": {
+        "north": "ok", "sude\u0301": "ok", "North": "undeclared", "": "null", "n/a": "null",
+        " north": "undeclared", "1": "undeclared",
+    },
+    "free": {"anything": "ok", "": "null", "n/a": "null", "?": "ok"},
+    "size": {"1": "ok", "1.0": "ok", " -2 ": "ok", "2": "undeclared", "1.5": "undeclared",
+             "one": "unreadable", "": "null", "n/a": "null", "99": "null", "inf": "undeclared",
+             "nan": "unreadable"},
+    "rate": {"0.25": "ok", "2.5e-1": "ok", "0.26": "undeclared", "0,25": "unreadable"},
+    "yes": {"true": "ok", "NO": "ok", "maybe": "unreadable", "": "null"},
+    "no": {"0": "ok", "1": "undeclared", "2": "unreadable"},
+    "paid": {"10": "ok", "10.1": "clamped", "-1": "ok", "-1.2": "clamped", "-inf": "clamped",
+             "1 000": "unreadable", "1,5": "unreadable", "n/a": "null", "99": "null"},
+    "days": {"3": "ok", "3.5": "ok", "11": "clamped", "-0": "ok", "3 days": "unreadable"},
+    "both": {"5": "ok", "50": "clamped", "500": "undeclared", "x": "unreadable"},
+    "age": {"0": "ok", "65": "ok", "65.5": "undeclared", "-1": "undeclared", "old": "unreadable"},
+    "week": {"2026-01-05": "ok", "2026-01-12": "ok", "2026-01-13": "undeclared",
+             "05.01.2026": "unreadable", "": "null"},
+    "day": {"2026-02-28": "ok", "2026-02-30": "unreadable", "2026-2-1": "unreadable"},
+    "seen": {"2026-02-28 10:00:00": "ok", "2026-02-28": "unreadable", "n/a": "null"},
+}  # fmt: skip
+NAN, INFINITY = float("nan"), float("inf")
+VALUES: dict[str, dict[Any, str]] = {
+    "region": {"north": "ok", "North": "undeclared", None: "null", "": "undeclared"},
+    "size": {1: "ok", 2: "undeclared", None: "null"},
+    "rate": {0.25: "ok", NAN: "unreadable", None: "null", INFINITY: "undeclared"},
+    "yes": {True: "ok", None: "null"},
+    "both": {5: "ok", 50: "clamped", 500: "undeclared"},
+    "age": {0: "ok", 66: "undeclared"},
+    "week": {date(2026, 1, 6): "ok", date(2026, 2, 1): "undeclared", None: "null"},
+}
+CSV = Dialect(null_values=("", "n/a", "99"))
+
+
+def group_of(column: Column) -> tuple[Group, InputColumn]:
+    name = f"{column.name}_state"
+    state = Expression(f"the state of {column.name}", (column.name,), column)
+    return Group(name, T.STRING, STATES, STATES), InputColumn(name, T.STRING, state)
+
+
+def states_of(engine: str, source: Source, *columns: Column) -> dict[tuple[str, ...], int]:
+    """How many records have which states."""
+    made = [group_of(column) for column in columns]
+    inputs = [InputColumn(column.name, column.type) for column in columns]
+    request = AggregateRequest(
+        source,
+        (*inputs, *(one for _, one in made)),
+        tuple(group for group, _ in made),
+        (Measure(MeasureKind.RECORDS),),
+    )
+    get(engine).inspect(source, request.inputs)
+    (counts,) = get(engine).aggregate(request).reveal()
+    cells = product(STATES, repeat=len(columns))
+    return {cell: count for cell, count in zip(cells, counts, strict=True) if count}
+
+
+def csv_source(folder: Path, head: list[str], rows: list[list[str]], dialect: Dialect) -> Source:
+    lines = [";".join(row) for row in (head, *rows)]
+    path = folder / "table.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return Source(str(path), "csv", replace(dialect, delimiter=";"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_field_of_text_has_its_state(name: str, engine: str, tmp_path: Path) -> None:
+    for text, state in TEXTS[name].items():
+        source = csv_source(tmp_path, ["other", name], [["x", text]], CSV)
+        assert states_of(engine, source, COLUMNS[name]) == {(state,): 1}, text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", VALUES)
+def test_a_typed_value_has_its_state(name: str, engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    kind = pa.float64() if COLUMNS[name].type is T.DECIMAL else PHYSICAL[COLUMNS[name].type]
+    for value, state in VALUES[name].items():
+        pq.write_table(pa.table({name: pa.array([value] * 3, kind)}), path)
+        source = Source(str(path), "parquet")
+        assert states_of(engine, source, COLUMNS[name]) == {(state,): 3}, value
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_columns_at_once_and_stripped_blanks(engine: str, tmp_path: Path) -> None:
+    rows = [["  north ", "3"], [" n/a ", "x"], ["North", "30"], ["north", " "]]
+    source = csv_source(tmp_path, ["region", "days"], rows, replace(CSV, strip=True))
+    assert states_of(engine, source, COLUMNS["region"], COLUMNS["days"]) == {
+        ("ok", "ok"): 1,
+        ("null", "unreadable"): 1,
+        ("undeclared", "clamped"): 1,
+        ("ok", "null"): 1,
+    }
+
+
+SPEC: dict[str, Any] = {
+    "schema": 1,
+    "release": {"name": "tried"},
+    "data": {"path": "table.csv", "delimiter": ";"},
+    "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
+    "ledger": {"epsilon_cap": 10},
+    "columns": {
+        "region": {"type": "string", "keys": ["north", "south"]},
+        "days": {"type": "integer", "lower": 0, "upper": 10},
+    },
+    "query": [{"name": "checks", "statistic": "quality", "epsilon": 1}],
+    "output": {"path": "out"},
+}
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_no_neighbour_differs_by_more_than_is_planned(adjacency: str, tmp_path: Path) -> None:
+    """All tables of up to two records, each with a field of every state in two columns."""
+    fields = list(product(["north", "North", ""], ["3", "30", "x", ""]))
+    source = csv_source(tmp_path, ["region", "days"], [], Dialect())
+    single = {}
+    for row in fields:
+        csv_source(tmp_path, ["region", "days"], [list(row)], Dialect())
+        by_column = [states_of("duckdb", source, COLUMNS[name]) for name in ("region", "days")]
+        assert [sum(counts.values()) for counts in by_column] == [1, 1]
+        single[row] = by_column
+    tables = [(), *((row,) for row in fields), *product(fields, repeat=2)]
+
+    def counted(table: tuple[tuple[str, str], ...], column: int) -> list[int]:
+        return [sum(single[row][column].get((state,), 0) for row in table) for state in STATES]
+
+    csv_source(tmp_path, ["region", "days"], [list(row) for row in fields], Dialect())
+    for place, name in enumerate(("region", "days")):
+        counts = states_of("duckdb", source, COLUMNS[name])
+        assert [counts.get((state,), 0) for state in STATES] == counted(tuple(fields), place)
+
+    worst = [0, 0]
+    for one, two in product(tables, repeat=2):
+        apart = len(one) != len(two) and set(one) <= set(two) and len(two) == len(one) + 1
+        replaced = len(one) == len(two) and sum(a != b for a, b in zip(one, two, strict=True)) == 1
+        if (adjacency == "add-remove" and apart) or (adjacency == "replace-one" and replaced):
+            for place in range(2):
+                pairs = zip(counted(one, place), counted(two, place), strict=True)
+                worst[place] = max(worst[place], sum(abs(a - b) for a, b in pairs))
+    for place, name in enumerate(("region", "days")):
+        query = {**SPEC["query"][0], "columns": [name]}
+        spec = {**SPEC, "privacy": {**SPEC["privacy"], "adjacency": adjacency}, "query": [query]}
+        (step,) = dprelease.plan(spec).steps
+        assert step.sensitivity.l1 == worst[place] == (1 if adjacency == "add-remove" else 2)
+
+
+def test_all_columns_share_the_budget_and_a_copy_of_the_field_costs_nothing_more() -> None:
+    plan = dprelease.plan(SPEC)
+    assert plan.epsilon == 1
+    assert {read.query.table for read in plan.reads} == {"by_region_state", "by_days_state"}
+    assert sum(read.query.epsilon for read in plan.reads) == 1

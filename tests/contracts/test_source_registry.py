@@ -1,0 +1,137 @@
+"""Every registered source format gives the same integers of the same table."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from oracle.engine import get
+from tables import T, inputs, keyed, written
+
+from dprelease import engines
+from dprelease.engines.registry import SOURCES, WITHOUT_RECORDS
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    Grid,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Quantity,
+    RecordRequest,
+    Source,
+)
+
+TYPES = {"u": T.STRING, "i": T.INTEGER, "f": T.FLOAT, "c": T.DECIMAL, "s": T.STRING,
+         "b": T.BOOLEAN, "d": T.DATE, "t": T.TIMESTAMP}  # fmt: skip
+NOON = datetime(2026, 1, 31, 12)
+ROWS = [
+    ("p1", 1, 0.5, Decimal("1.25"), "a", True, date(2026, 1, 31), NOON),
+    ("p1", -7, 2.5, Decimal("-0.50"), "b", False, date(2025, 12, 1), NOON),
+    ("p2", None, None, None, None, None, None, None),
+    ("p2", 100, -1e9, Decimal("99.99"), "\u00e9 \u6f22", True, date(1900, 1, 1), NOON),
+    ("p2", 3, 0.25, Decimal("0.75"), "a,\"b\"", False, date(2026, 1, 31), datetime(1999, 5, 6, 7)),
+    ("p3", 3, 1.75, Decimal("3.00"), "a", None, date(2026, 1, 31), NOON),
+    ("p3", 0, 0.0, Decimal("0.00"), "other", True, None, datetime(2026, 1, 31, 23, 59, 59)),
+    (None, 9, 3.5, Decimal("4.25"), "a", True, date(2026, 1, 31), NOON),
+]  # fmt: skip
+
+Writer = Callable[[Path, list[tuple[object, ...]]], Source]
+
+
+def by_tables(form: str) -> Writer:
+    return lambda folder, rows: written(folder, TYPES, rows, form)
+
+
+def members(content: bytes, how: str) -> bytes:
+    """The content packed in three members, of which the last has nothing in it."""
+    pack = gzip.compress if how == "gz" else pa.Codec("zstd").compress
+    parts = content[:50], content[50:], b""
+    return b"".join(bytes(pack(part)) for part in parts)
+
+
+def packed(*ways: str) -> Writer:
+    """CSV files in a folder, each packed in one of these ways in turn, or in none."""
+
+    def write(folder: Path, rows: list[tuple[object, ...]]) -> Source:
+        source = written(folder, TYPES, rows, "csv files" if ways[1:] else "csv")
+        for path, how in zip(sorted(folder.iterdir()), ways, strict=True):
+            if how:
+                path.with_name(f"{path.name}.{how}").write_bytes(members(path.read_bytes(), how))
+                path.unlink()
+        return source
+
+    return write
+
+
+WRITERS: dict[str, Writer] = {
+    "csv": by_tables("csv"),
+    "csv files": by_tables("csv files"),
+    "csv gz": packed("gz"),
+    "csv zst": packed("zst"),
+    "csv files, some packed": packed("gz", "", "zst"),
+    "parquet": by_tables("parquet"),
+    "parquet files": by_tables("parquet files"),
+}
+"""How a table is written in each format; the first word is the format's name."""
+
+WHOLE, FINE, EXACT = (
+    Quantity(name, Grid(Fraction(1, 4), -40, 40), null_fill=2 if name == "c" else None)
+    for name in ("i", "f", "c")
+)
+KEYS = (
+    keyed("s", ("a", "b", "\u00e9 \u6f22", 'a,"b"'), null="none"),
+    keyed("b", ("true", "false"), T.BOOLEAN, null="none"),
+    keyed("d", ("2026-01-31", "1900-01-01"), T.DATE),
+    keyed("t", ("2026-01-31 12:00:00",), T.TIMESTAMP),
+)
+MEASURES = (
+    Measure(MeasureKind.RECORDS),
+    *(Measure(MeasureKind.SUM, each) for each in (WHOLE, FINE, EXACT)),
+    *(Measure(MeasureKind.DISTINCT, column=name) for name in ("i", "s")),
+)
+BOUND = Bound("u", 2, 2, 1, leading=0, null_unit=True, salt=11)
+
+
+def answers(
+    engine: str, source: Source, read: tuple[InputColumn, ...], records: bool
+) -> list[object]:
+    """What the engine says of each column, unbounded and bounded, and of single records."""
+    found: list[object] = []
+    get(engine).inspect(source, read)
+    bounded = (Measure(MeasureKind.UNITS), *MEASURES[:4])
+    for group in KEYS:
+        for measures, bound in ((MEASURES, None), (bounded, BOUND)):
+            asked = AggregateRequest(source, read, (group,), measures, bound=bound)
+            found.append([list(column) for column in get(engine).aggregate(asked).reveal()])
+    for bound in (None, BOUND) if records else ():
+        columns = (
+            *KEYS,
+            *(Quantity(each.column, each.grid, null_fill=0) for each in (WHOLE, FINE)),
+        )
+        codes: Counter[tuple[int, ...]] = Counter()
+        for batch in get(engine).records(RecordRequest(source, read, columns, bound)).reveal():
+            codes.update(zip(*(column.tolist() for column in batch), strict=True))
+        found.append(codes)
+    return found
+
+
+def test_every_format_has_a_writer() -> None:
+    assert {name.partition(" ")[0] for name in WRITERS} == set(SOURCES)
+
+
+@pytest.mark.parametrize("engine", engines.ENGINES)
+@pytest.mark.parametrize("form", WRITERS)
+def test_the_same_table_gives_the_same_integers(form: str, engine: str, tmp_path: Path) -> None:
+    records = engine not in WITHOUT_RECORDS
+    plain, other = WRITERS["csv"](tmp_path / "csv", ROWS), WRITERS[form](tmp_path / "t", ROWS)
+    expected = answers("reference", plain, inputs(TYPES), records)
+    found = answers(engine, other, inputs(TYPES), records)
+    assert found == expected

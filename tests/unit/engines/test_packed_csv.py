@@ -1,0 +1,157 @@
+"""Packed CSV: what is refused before the charge, what is lost after it, what is not doubled."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from oracle.in_process import SmallSplits
+
+from dprelease.engines.common.files import LINE_LIMIT, Split, resolve
+from dprelease.engines.csv.reader import blocks
+from dprelease.engines.duckdb.engine import ENGINE
+from dprelease.engines.registry import SOURCES
+from dprelease.engines.sources import lay_out
+from dprelease.errors import ExitCode, Failure
+from dprelease.files.packed import PACKED, suffix_of, unpacked
+from dprelease.model import (
+    AggregateRequest,
+    ColumnType,
+    Dialect,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Source,
+)
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".zst": lambda content: bytes(pa.Codec("zstd").compress(content)),
+}
+WAYS = pytest.mark.parametrize("how", PACK)
+INPUTS = (InputColumn("g", ColumnType.STRING),)
+BARE = Dialect(header=False, names=("g",))
+LETTERS = Group("g", ColumnType.STRING, ("a", "b"), keys=("a", "b"))
+
+
+def refused(source: Source) -> str:
+    with pytest.raises(Failure) as caught:
+        ENGINE.inspect(source, INPUTS)
+    assert caught.value.exit_code is ExitCode.DATA
+    (complaint,) = caught.value.complaints
+    assert complaint.hint
+    return complaint.code
+
+
+def request_of(path: Path, dialect: Dialect = BARE) -> AggregateRequest:
+    source = Source(str(path), "csv", dialect)
+    return AggregateRequest(source, INPUTS, (LETTERS,), (Measure(MeasureKind.RECORDS),))
+
+
+def counted(path: Path, dialect: Dialect = BARE) -> list[int]:
+    request = request_of(path, dialect)
+    ENGINE.inspect(request.source, INPUTS)
+    (column,) = ENGINE.aggregate(request).reveal()
+    return list(column)
+
+
+@WAYS
+def test_a_damaged_beginning_is_refused_with_a_header_and_without(how: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.csv{how}"
+    whole = PACK[how](b"g\n" + b"a\n" * 9)
+    for content in (b"", whole[:1], whole[:9], whole[:-1], b"g\na\n", b"g\na\n" + whole, whole[3:]):
+        path.write_bytes(content)
+        for dialect in (Dialect(), BARE):
+            assert refused(Source(str(path), "csv", dialect)) == "E402"
+    path.write_bytes(PACK[how](b""))
+    assert refused(Source(str(path), "csv")) == "E403"
+    assert counted(path) == [0, 0]
+
+
+@WAYS
+def test_what_is_lost_later_is_lost_after_the_charge(how: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.csv{how}"
+    lines = b"".join(b"a%d\nb\n" % number for number in range(1_000_000))
+    whole = PACK[how](lines)
+    assert len(lines) > 4 << 20
+    middle, late = len(whole) // 2, whole[-10:-4]
+    for content in (
+        whole[:middle],
+        whole[:-1],
+        whole + b"a\n",
+        whole[:-10] + bytes(each ^ 0x5A for each in late) + whole[-4:],
+    ):
+        path.write_bytes(content)
+        ENGINE.inspect(request_of(path).source, INPUTS)
+        with pytest.raises(Failure) as caught:
+            ENGINE.aggregate(request_of(path))
+        assert caught.value.exit_code is ExitCode.AFTER_CHARGE
+        assert caught.value.complaints[0].code == "E501"
+    path.write_bytes(whole)
+    assert counted(path) == [0, 1_000_000]
+
+
+@WAYS
+def test_all_members_are_read_with_or_without_records(how: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.csv{how}"
+    parts = [b"", b"\xef\xbb\xbfg\na", b"\nb\n", b"", b"a\n" * 1_000_000, b"b", b""]
+    path.write_bytes(b"".join(map(PACK[how], parts)))
+    assert counted(path, Dialect()) == [1_000_001, 2]
+
+
+def test_a_file_is_not_counted_packed_and_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a\n")
+    for how, pack in PACK.items():
+        path = tmp_path / f"t.csv{how}"
+        path.write_bytes(pack(b"a\n"))
+        assert refused(Source(str(tmp_path), "csv", BARE)) == "E419"
+        assert refused(Source(str(tmp_path / "*.c*"), "csv", BARE)) == "E419"
+        assert refused(Source(f"file://{tmp_path}", "csv", BARE)) == "E419"
+        assert counted(tmp_path / "*.csv") == [1, 0]
+        assert counted(path) == [1, 0]
+        path.rename(tmp_path / f"u.csv{how}")
+        assert counted(tmp_path) == [2, 0]
+        assert len(resolve(Source(f"file://{tmp_path}", "csv", BARE))) == 2
+        (tmp_path / f"u.csv{how}").unlink()
+
+
+@WAYS
+def test_a_cluster_reads_a_packed_file_as_one_split(how: str, tmp_path: Path) -> None:
+    lines = b"".join(b"%c\n" % (97 + number % 2) for number in range(999))
+    (tmp_path / f"t.csv{how}").write_bytes(PACK[how](lines))
+    (tmp_path / "u.csv").write_bytes(lines)
+    request = request_of(tmp_path)
+    pieces = lay_out(request.source, INPUTS).pieces()
+    assert [isinstance(size, tuple) and len(size) for _, size in pieces] == [1, False]
+    (column,) = SmallSplits().aggregate(request).reveal()
+    assert list(column) == [1000, 998]
+
+
+@WAYS
+def test_a_line_without_end_takes_little_memory(how: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.csv{how}"
+    path.write_bytes(PACK[how](b"g\n" + b"a" * (64 << 20) + b"\na\n"))
+    told: list[int] = []
+    read = list(blocks(Split(str(path)), True, told.append))
+    assert max(len(block) for block, _ in read) <= LINE_LIMIT + (1 << 20)
+    assert sum(overlong for _, overlong in read) == 1
+    assert b"".join(block for block, _ in read) == b"a\n"
+    assert sum(told) == path.stat().st_size
+
+
+def test_suffixes() -> None:
+    found = [suffix_of(name) for name in ("a/b.CSV.GZ", "b.x.tsv.zst", "b.gz", "c.csv", "d.csv.xz")]
+    assert found == [".csv.gz", ".tsv.zst", ".gz", ".csv", ".xz"]
+    assert SOURCES["csv"].packed == tuple(PACKED)
+
+
+def test_a_file_is_closed_with_what_it_holds() -> None:
+    file = io.BytesIO(gzip.compress(b"a"))
+    with unpacked(file, ".gz") as stream:
+        assert stream.read() == b"a"
+    assert file.closed
