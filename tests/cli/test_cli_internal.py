@@ -48,7 +48,7 @@ def test_a_wrong_statement_about_structure_charges_nothing(
 ) -> None:
     pq.write_table(pa.table({"region": ["north"], "days": [3]}), folder / "small.parquet")
     spec(("small.csv", "small.parquet"))
-    broken = raising("dprelease.engines.parquet.schema.read_type", "TypeError(secret)")
+    broken = raising("dprelease.engines.common.arrow_types.read_type", "TypeError(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 70
     assert answer.err == (

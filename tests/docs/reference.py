@@ -369,7 +369,7 @@ LIMITS: dict[str, dict[str, str]] = {
     "Data": {
         "engines.common.files:LINE_LIMIT": "size of a line of CSV; a longer one is a record of "
         "nulls",
-        "engines.parquet.reader:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
+        "engines.common.arrow_values:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
         "engines.common.key_normalization:LONGEST_KEY": "characters of a private key; a longer "
         "one is cut",
         "engines.duckdb.session:LEAST_MEMORY": "bytes that `DPRELEASE_MEMORY` must allow, at least",

@@ -1,8 +1,8 @@
 """What the footers of Parquet files say: names, types and sizes of columns. No value is read.
 
 One reader reads all Parquet files. What it makes of a cell follows from the type of the column and
-from that cell alone. The types that it knows are a closed list; a column of any other type is
-refused before anything is charged.
+from that cell alone. A column of a type that is not in ``arrow_types`` is refused before anything
+is charged.
 """
 
 from __future__ import annotations
@@ -12,35 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read
+from dprelease.engines.common.arrow_types import declared_type, duckdb_type, handed_on
 from dprelease.engines.common.files import resolve
 from dprelease.engines.common.locations import is_uri, open_binary
-from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
+from dprelease.model import InputColumn, Source
 
-WIDEST = 38  # digits of a decimal that DuckDB holds exactly
 BATCH_ROWS = 1 << 16
 BATCH_BYTES = 1 << 26  # a batch has about so many, by the sizes in the footers
 SHORTEST_TEXT = 4  # bytes of a text in a file, at least, unless it is a number in a dictionary
-_SHOWN = 80  # characters of a type's name
-
-_DUCKDB_TYPES = {
-    "bool": "BOOLEAN",
-    "int8": "TINYINT",
-    "int16": "SMALLINT",
-    "int32": "INTEGER",
-    "int64": "BIGINT",
-    "uint8": "UTINYINT",
-    "uint16": "USMALLINT",
-    "uint32": "UINTEGER",
-    "uint64": "UBIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "string": "VARCHAR",
-    "binary": "BLOB",
-    "date32[day]": "DATE",
-    "timestamp[ms]": "TIMESTAMP_MS",
-    "timestamp[us]": "TIMESTAMP",
-    "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +41,7 @@ class ParquetLayout:
 
     def duckdb_types(self) -> dict[str, str]:
         """The DuckDB type of each column."""
-        return {name: _duckdb_type(kind) for name, kind in self.types.items()}
+        return {name: duckdb_type(kind) for name, kind in self.types.items()}
 
 
 def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLayout:
@@ -76,7 +55,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     for path in paths:
         with _opened(path, source.pattern) as file:
             types_of_files.append(
-                {column.name: _found(file, column, source.pattern) for column in wanted}
+                {column.name: _type_of(file, column, source.pattern) for column in wanted}
             )
             records += file.metadata.num_rows
             of_columns = {name: _sizes(file, name) for name in sizes}
@@ -90,11 +69,11 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
             f"the files of {source.pattern} have different types in a column",
             "write all of them with the same types",
         )
-    types = {column.name: _handed_on(types_of_files[0][column.name], column) for column in wanted}
+    types = {column.name: handed_on(types_of_files[0][column.name], column) for column in wanted}
     coded = {
         name
         for name, kind in types.items()
-        if _duckdb_type(kind) == "VARCHAR" and sizes[name] < SHORTEST_TEXT * records
+        if duckdb_type(kind) == "VARCHAR" and sizes[name] < SHORTEST_TEXT * records
     }
     batch = BATCH_BYTES * records // max(sum(sizes.values()), 1)
     return ParquetLayout(
@@ -143,119 +122,13 @@ def _leaf(file: Any, name: str) -> int | None:
     return next(places, None)
 
 
-def _found(file: Any, declared: InputColumn, pattern: str) -> Any:
-    """The type of a column, in the form that all files must share; raises Failure(DATA)."""
-    name, schema = declared.name, file.schema_arrow
-    places = schema.get_all_field_indices(name)
-    if not places:
-        raise bad_data(
-            "E405",
-            f'{pattern} has no column "{name}"',
-            "it must have exactly this name, upper and lower case included",
-        )
-    if len(places) > 1:
-        raise bad_data("E406", f'{pattern} has several columns "{name}"', "rename one of them")
-    physical = schema.field(places[0]).type
-    kind = read_type(physical, _is_enum(file, name))
-    if kind is None or not _can_hold(kind, declared):
-        wanted = "one value" if declared.opaque else declared.type.value
-        shown = "".join(char if char.isprintable() else "?" for char in str(physical)[:_SHOWN])
-        raise bad_data(
-            "E412",
-            f'column "{name}" of {pattern} can\'t be read as {wanted}: its type is {shown}',
-            "name another column, or write it with a type of the table in the documentation"
-            if declared.opaque
-            else "declare the type that the file has, or write the file with the declared type",
-        )
-    if declared.zone is not None and getattr(kind, "tz", None) is None:
-        raise bad_data(
-            "E412",
-            f'column "{name}" of {pattern} has no zone: its type is {physical}',
-            f"leave zone out of [columns.{name}]: what stands in the file is read as it is",
-        )
-    return kind
+def _type_of(file: Any, column: InputColumn, pattern: str) -> Any:
+    """See ``declared_type``; raises Failure(DATA)."""
+    enum = _is_enum(file, column.name)
+    return declared_type(file.schema_arrow, column, pattern, enum=enum)
 
 
 def _is_enum(file: Any, name: str) -> bool:
     """Whether the column is annotated as an enumeration: bytes that are a text."""
     leaf = _leaf(file, name)
     return leaf is not None and file.schema.column(leaf).logical_type.type == "ENUM"
-
-
-def read_type(physical: Any, enum: bool = False) -> Any:
-    """The type as which all columns of a type are read, or None: the closed list.
-
-    Types that differ in how values are stored, but not in which there are, are read as one.
-    """
-    import pyarrow as pa
-    from pyarrow import types
-
-    if isinstance(physical, pa.BaseExtensionType):
-        physical = physical.storage_type if physical.extension_name in _STORED else pa.null()
-    if types.is_dictionary(physical):
-        physical = physical.value_type
-    if types.is_float16(physical):
-        return pa.float32()
-    if types.is_decimal(physical):
-        narrow = physical.precision <= WIDEST
-        return pa.decimal128(physical.precision, physical.scale) if narrow else None
-    if str(physical) in _STRINGS:
-        return pa.string()
-    if str(physical) in _BINARIES:
-        return pa.string() if enum else pa.binary()
-    if types.is_fixed_size_binary(physical):
-        return pa.binary()
-    simple = ("boolean", "integer", "floating", "date32", "timestamp", "time", "duration")
-    kind = physical if _is(physical, simple) else None
-    zoned = getattr(kind, "tz", None) is not None
-    return pa.timestamp(physical.unit, "UTC") if zoned else kind  # a moment is so in every zone
-
-
-def _is(kind: Any, names: Sequence[str]) -> bool:
-    """Whether the type is one of those that Arrow calls so."""
-    from pyarrow import types
-
-    return any(getattr(types, f"is_{name}")(kind) for name in names)
-
-
-_STRINGS = ("string", "large_string", "string_view")
-_BINARIES = ("binary", "large_binary", "binary_view")
-_STORED = frozenset({"arrow.uuid", "arrow.bool8", "arrow.json"})  # read as what they are stored as
-
-
-_NUMBERS = ("integer", "floating", "decimal")
-_HELD = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
-    ColumnType.BOOLEAN: ("boolean",),
-    ColumnType.STRING: ("string",),
-    ColumnType.DATE: ("date32", "timestamp"),
-    ColumnType.TIMESTAMP: ("timestamp",),
-}
-
-
-def _can_hold(kind: Any, declared: InputColumn) -> bool:
-    """Whether values of the type that is read can be of the declared one."""
-    return declared.opaque or _is(kind, _HELD[declared.type])
-
-
-def _handed_on(kind: Any, declared: InputColumn) -> Any:
-    """The type that the reader hands on.
-
-    Of moments that are only compared, it is that of the whole numbers as which they are stored;
-    nanoseconds become microseconds, and so do all moments with a zone.
-    """
-    import pyarrow as pa
-    from pyarrow import types
-
-    if declared.opaque and types.is_temporal(kind):
-        return pa.int32() if kind.bit_width == 32 else pa.int64()
-    if types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
-        return pa.timestamp("us", kind.tz)
-    return kind
-
-
-def _duckdb_type(kind: Any) -> str:
-    from pyarrow import types
-
-    if types.is_decimal(kind):
-        return f"DECIMAL({kind.precision},{kind.scale})"
-    return _DUCKDB_TYPES[str(kind)]
