@@ -11,6 +11,8 @@ from dprelease.cli.app import QUIET
 from dprelease.cli.console import answer, remark
 from dprelease.errors import ExitCode
 
+MARKS = (";", "\t", "|", ",")
+
 EPILOG = """\b
 Example:
   dprelease init extracts/visits.csv -o visits.toml
@@ -75,7 +77,9 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if columns is not None and SUFFIXES[suffix] == "csv":
         remark("note: the first line was taken for the header; if it is a record, delete this spec")
         if len(columns) == 1:
-            remark("note: that is one column; --delimiter names another delimiter")
+            mark = next((mark for mark in MARKS if mark in columns[0].name), "")
+            hint = f"; it holds {mark!r}: --delimiter {mark!r}" if mark else ""
+            remark(f"note: that is one column{hint or '; --delimiter names another delimiter'}")
     if out is not None:
         remark(f"written  {out}; complete it where it says {MARK}")
     return int(ExitCode.DONE)

@@ -44,7 +44,7 @@ Example:
     "--output",
     type=click.Path(),
     metavar="DIR",
-    help="Write here.  [default: that of [output], with -rehearsal at its end]",
+    help="Write here.  [default: beside the release, with -rehearsal at its end]",
 )
 @PERIOD
 @OUTSIDE

@@ -49,7 +49,6 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
             "lists",
             "review",
             "names",
-            "rehearsal",
         }
     ),
     About: frozenset(

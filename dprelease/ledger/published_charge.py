@@ -18,6 +18,11 @@ from dprelease.ledger.messages import lost_by_output, no_report, not_in_ledger, 
 
 _LARGEST = 256 * 1024 * 1024  # bytes of a report
 _REPORT = "report.json"
+REHEARSED = "dprelease/rehearsed-report/1"
+
+
+class Rehearsed(ValueError):
+    """The report is of a rehearsal, which is charged to no ledger that is kept."""
 
 
 def check_report(report: str, ledger: str, runs: Iterable[Run]) -> None:
@@ -38,13 +43,16 @@ def check_report(report: str, ledger: str, runs: Iterable[Run]) -> None:
 def check_output_charge(folder: str, ledger: str, runs: Iterable[Run]) -> None:
     """Refuse (exit 6) to charge a ledger without the charge of the report in the output folder.
 
-    A lost ledger would else begin a new budget. Refuses too if the report can't be read.
+    A lost ledger would else begin a new budget. Refuses too if the report can't be read. That of a
+    rehearsal names no charge, and was never written over a release.
     """
     report = os.path.join(folder, _REPORT)
     if not os.path.lexists(report):
         return
     try:
         named = _read(report)
+    except Rehearsed:
+        return
     except (OSError, ValueError):
         raise spoilt_in_output(ledger, report) from None
     if reason := _missing(named, runs):
@@ -70,6 +78,8 @@ def _read(report: str) -> Mapping[str, Any]:
         raise ValueError("no file, or too large for a report")
     try:
         content = json.loads(path.read_bytes())
+        if content["schema"] == REHEARSED:
+            raise Rehearsed
         named = {name: content["ledger"][name] for name in ("entry", "hash", "dataset")}
         named["run"] = content["provenance"]["run_id"]
         if type(named["entry"]) is not int or content["schema"] != "dprelease/report/1":

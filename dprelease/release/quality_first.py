@@ -6,13 +6,19 @@ made is decided by published noisy figures of the first alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.ledger.entries import Account
+from dprelease.ledger.privacy_filter import Caps, Terms
+from dprelease.ledger.reservation import caps_of, current_run, terms_of
+from dprelease.ledger.store import account
+from dprelease.ledger.totals import spent_rho
 from dprelease.model import Column, OutputTable, Query, Release
+from dprelease.release.plan import certified_plan
 from dprelease.release.progress import Stage
 from dprelease.release.result import Result
 from dprelease.release.run import run
@@ -37,9 +43,11 @@ def run_quality_first(  # noqa: PLR0913 - what `run` takes, and named
     is free, as far as they are charged. ``output``, ``wait``, ``new_noise``, ``fresh_ledger`` and
     ``watcher`` are those of ``run``; the first release is written beside it, with ``-quality`` at
     its end.
-    Raises Failure with every complaint: with exit code 1 where too many fields are unreadable.
+    Raises Failure with every complaint: with exit code 1 where too many fields are unreadable, and
+    before any charge where the second could not be planned, or paid for.
     """
     first, rest = split(relocated(release, None, output))
+    _check_caps(first, rest, new_noise=new_noise)
     again = partial(run, wait=wait, new_noise=new_noise, fresh_ledger=fresh_ledger, watcher=watcher)
     checked = again(first)
     complaints = list(_complaints(checked))
@@ -64,7 +72,10 @@ def split(release: Release) -> tuple[Release, Release]:
         problem = "a quality query has no epsilon of its own alone"
         raise _refused(release, problem, "give it an epsilon, no delta, and Laplace noise")
     total = None if privacy.epsilon is None else privacy.epsilon - sum(stated)
-    if privacy.rho is not None or (total is not None and total <= 0):
+    if privacy.rho is not None:
+        problem = "the total is in rho, of which no epsilon can be taken off"
+        raise _refused(release, problem, "state the total as epsilon and delta")
+    if total is not None and total <= 0:
         problem = "nothing is left of the total for the other queries"
         raise _refused(release, problem, "state a total epsilon above that of the quality queries")
     about = replace(release.about, name=f"{release.about.name}{SUFFIX}", previous=None)
@@ -72,6 +83,34 @@ def split(release: Release) -> tuple[Release, Release]:
     first = replace(release, about=about, queries=looks, perturbs=(), privacy=pure)
     rest = replace(release, queries=others, privacy=replace(privacy, epsilon=total))
     return relocated(first, None, f"{release.output.path}{SUFFIX}"), rest
+
+
+def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
+    """Refuse (exit 3) the first release where the cap does not leave enough for the second too."""
+    terms = {one.about.name: terms_of(certified_plan(one).plan) for one in (first, rest)}
+    settings = rest.ledger
+    spent = account(settings.path, settings.dataset, witness=settings.witness)
+    runs = {run.run_id: run for run in spent.runs}
+    ahead = [
+        terms[one.about.name]
+        for one in (first, rest)
+        if current_run(one, runs, new_noise=new_noise) not in runs
+    ]
+    caps = caps_of(spent, Caps(settings.epsilon_cap, settings.delta_cap))
+    if len(ahead) > 1 and not _within(spent, caps, ahead):
+        name = settings.dataset
+        message = f'the cap of "{name}" does not leave enough for the quality and the rest together'
+        hint = "`dprelease plan` says what is left; nothing was charged"
+        complaint = Complaint("E872", message, hint, rest.place("ledger.epsilon_cap"))
+        raise Failure(ExitCode.BUDGET, complaint)
+
+
+def _within(spent: Account, caps: Caps, ahead: Sequence[Terms]) -> bool:
+    """Whether the account stays within the caps with these runs too."""
+    rho = spent_rho((*spent.terms, *ahead))
+    return spent.total(caps, *ahead).within(caps) and (
+        caps.rho is None or (rho is not None and rho <= caps.rho)
+    )
 
 
 def _looked_at(release: Release, query: Query) -> Column | None:

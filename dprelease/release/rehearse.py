@@ -30,7 +30,7 @@ from dprelease.output.released_tables import holds_rehearsal
 from dprelease.release.made_up_table import DISTRIBUTIONS, made_up_table
 from dprelease.release.plan import certified_plan
 from dprelease.release.progress import Stage, Stages
-from dprelease.release.result import Result
+from dprelease.release.result import REHEARSED, Result
 from dprelease.release.run import released
 from dprelease.spec import load
 from dprelease.spec.checks.paths import relocated, same
@@ -122,16 +122,25 @@ def _made_up(release: Release, rows: int, distribution: str, scratch: str) -> So
 
 
 def _marked(release: Release) -> Release:
-    """The release as a rehearsal: its titles say so wherever they stand."""
+    """The release as a rehearsal: its titles, and the names of its tables and files, say so."""
     with speaking(release.report_language):
 
         def marked(title: str) -> str:
             return say("REHEARSAL: {title}", title=title)
 
         about = replace(release.about, title=marked(release.about.title or release.about.name))
-        tables = {name: marked(title) for name, title in release.names.tables.items()}
-    names = replace(release.names, tables=tables)
-    return replace(release, about=about, names=names, rehearsal=True)
+        titles = {name: marked(title) for name, title in release.names.tables.items()}
+    names = replace(release.names, tables={REHEARSED + name: titles[name] for name in titles})
+    queries = [replace(query, table=REHEARSED + query.table) for query in release.queries]
+    perturbs = [replace(perturb, name=REHEARSED + perturb.name) for perturb in release.perturbs]
+    return replace(
+        release,
+        about=about,
+        names=names,
+        queries=tuple(queries),
+        perturbs=tuple(perturbs),
+        rehearsal=True,
+    )
 
 
 def _check_place(release: Release, target: str) -> None:

@@ -13,6 +13,8 @@ from dprelease.output.tables import RecordFile
 if TYPE_CHECKING:
     import pyarrow as pa
 
+REHEARSED = "REHEARSAL_"  # begins the names of tables of a rehearsal
+
 
 @dataclass(frozen=True)
 class Result:
@@ -50,4 +52,6 @@ class Result:
 
             steps = {step.perturb.name: step for step in self.plan.records}
             tables |= {file.table.name: arrow_of(file, steps) for file in self.records}
+        if self.plan.release.rehearsal:  # what is tried on it works on a run
+            return {name.removeprefix(REHEARSED): table for name, table in tables.items()}
         return tables

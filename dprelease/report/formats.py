@@ -85,6 +85,7 @@ def rendered_with_charts(
     """Render a report in formats; beside the HTML page stand its charts of figures in Vega-Lite."""
     import json
 
+    from dprelease.language import say
     from dprelease.report.document import charts_of
     from dprelease.report.sections.contents import report_document
 
@@ -92,7 +93,10 @@ def rendered_with_charts(
     files = _rendered(document, facts, names)
     for chart in charts_of(document) if "html" in names else ():
         if chart.vega is not None:
-            text = json.dumps(chart.vega.content, indent=1, ensure_ascii=False)
+            content = chart.vega.content
+            if facts.rehearsal:
+                content = {**content, "title": say("REHEARSAL: {title}", title=content["title"])}
+            text = json.dumps(content, indent=1, ensure_ascii=False)
             files[chart.vega.file] = f"{text}\n".encode()
     return files
 

@@ -21,8 +21,8 @@ _HEAD = """\
 #
 # {mark} stands at {marks} places. At each, take the # off the lines that you need (other lines
 # may stay), and complete them. Then `dprelease check {spec}`
-# says what is missing, and `dprelease plan` shows noise and cost. Both open no data, so all of it
-# can be agreed on before anybody looks.
+# says what is missing, `dprelease plan` shows noise and cost, and `dprelease rehearse` the release
+# on made-up records. They open no data, so all of it can be agreed on before anybody looks.
 #
 # Bounds, keys and the budget come from rules and from common knowledge, never from the data.
 
@@ -74,6 +74,8 @@ _QUERIES = """\
 # statistic = ""         # such as count, mean, sum, median or histogram
 # by = []                # columns above that have keys or bins; without it one figure over all
 # column = ""            # of a mean, sum or median: what is added up or put in order
+# One with statistic = "quality" and a small epsilon of its own says how well keys, formats and
+# bounds fit the data: `dprelease run --quality-first SPEC` pays for the rest only if they do
 
 [output]
 path = {output}

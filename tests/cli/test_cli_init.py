@@ -277,3 +277,13 @@ def test_a_pipe_is_not_waited_for(cli, folder, name):
     answer = cli("init", name)
     assert answer.code == 2
     assert "it is no file" in answer.err
+
+
+def test_the_delimiter_of_a_header_in_one_column_is_proposed(cli, folder):
+    (folder / "export.csv").write_text("Fall-Nr.;Kosten\n1;2\n", encoding="utf-8")
+    answer = cli("init", "export.csv")
+    assert answer.code == 0
+    assert "it holds ';': --delimiter ';'" in answer.err
+    again = cli("init", "export.csv", "--delimiter", ";", "-o", "export.toml")
+    assert again.code == 0
+    assert "one column" not in again.err

@@ -47,7 +47,7 @@ def test_quality_can_be_of_some_columns_and_rehearsed(cli, spec, folder):
     name = spec(MORE[0], (VISITS, some + VISITS))
     assert cli("rehearse", "--rows", "400", name).code == 0
     tables = {path.name for path in (folder / "out-rehearsal").glob("*.csv")}
-    assert tables == {"by_days_state.csv", "by_region.csv"}
+    assert tables == {"REHEARSAL_by_days_state.csv", "REHEARSAL_by_region.csv"}
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,13 @@ def test_a_decision_is_no_part_of_the_identity(cli, spec, folder):
             (VISITS, QUALITY.replace("0.5", '0.5\nmechanism = "gaussian"') + VISITS),
             ("epsilon_cap = 2.5", "epsilon_cap = 2.5\ndelta_cap = 1e-6"),
         ),
+        (
+            ("epsilon = 1.0", "rho = 0.5\ndelta = 1e-8"),
+            (VISITS, QUALITY + VISITS),
+            ("epsilon_cap = 2.5", "epsilon_cap = 25\ndelta_cap = 1e-6"),
+        ),
     ],
-    ids=["no quality", "no epsilon", "gaussian"],
+    ids=["no quality", "no epsilon", "gaussian", "a total in rho"],
 )
 def test_what_can_not_be_split_is_refused_before_any_charge(cli, spec, folder, changes):
     answer = cli("run", "--quality-first", spec(*changes))
@@ -171,8 +176,10 @@ def test_what_can_not_be_split_is_refused_before_any_charge(cli, spec, folder, c
 def test_a_cap_and_a_saved_plan_hold_for_both(cli, spec, folder):
     name = spec(*MORE, ("epsilon_cap = 2.5", "epsilon_cap = 1"))
     (folder / "small.csv").write_text(GOOD, encoding="utf-8")
-    assert cli("run", "--quality-first", name).code == 3
-    assert charges(cli, folder) == [("small-quality", 0.5)]
+    answer = cli("run", "--quality-first", name)
+    assert (answer.code, "E872" in answer.err) == (3, True)
+    assert not (folder / "dprelease-ledger.sqlite").exists()
+    assert not (folder / "out-quality").exists()
     assert cli("run", "--quality-first", "--plan", "x.json", name).code == 2
 
 
@@ -207,3 +214,21 @@ def test_quality_of_people_under_a_saved_plan(cli, spec, folder):
     assert states["undeclared"]["checks_flag"] == "bounded"
     tables = {path.name for path in (folder / "out").glob("*.csv")}
     assert "by_who_state.csv" not in tables
+
+
+def test_a_cap_of_rho_in_the_ledger_is_looked_at_too(cli, spec, folder):
+    (folder / "small.csv").write_text(GOOD, encoding="utf-8")
+    set_cap = ("budget", "cap", "small.csv", "--rho", "0.2", "--reason", "board")
+    assert cli(*set_cap).code == 0  # the quality takes 0.125, and the rest 0.5
+    answer = cli("run", "--quality-first", spec(*MORE))
+    assert (answer.code, "E872" in answer.err) == (3, True)
+    assert not (folder / "out-quality").exists()
+
+
+def test_a_rest_that_can_not_be_planned_is_refused_before_the_quality_is_paid(cli, spec, folder):
+    # the quality and one query state more than the total is
+    greedy = ('name = "mean_days"', 'name = "more"\nstatistic = "count"\nepsilon = 0.9\n\n'
+              '[[query]]\nname = "mean_days"')  # fmt: skip
+    answer = cli("run", "--quality-first", spec(*MORE, greedy))
+    assert (answer.code, answer.out) == (2, "")
+    assert not (folder / "dprelease-ledger.sqlite").exists()

@@ -12,7 +12,8 @@ import pytest
 import dprelease
 
 MARK = "REHEARSAL"
-FILES = ["by_region.csv", "datapackage.json", "figures", "report.html", "report.json", "report.md"]
+TABLE = "REHEARSAL_by_region.csv"
+FILES = [TABLE, "datapackage.json", "figures", "report.html", "report.json", "report.md"]
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_all_that_it_writes_is_marked(rehearsed):
 
 
 def test_counts_are_those_of_the_made_up_records_with_the_noise_of_a_run(rehearsed):
-    lines = (rehearsed / "by_region.csv").read_text(encoding="utf-8").splitlines()
+    lines = (rehearsed / TABLE).read_text(encoding="utf-8").splitlines()
     head = lines[0].split(",")
     rows = [dict(zip(head, line.split(","), strict=True)) for line in lines[1:]]
     assert [row["region"] for row in rows] == ["north", "south"]
@@ -65,10 +66,10 @@ def test_counts_are_those_of_the_made_up_records_with_the_noise_of_a_run(rehears
 
 
 def test_noise_is_drawn_anew(cli, rehearsed):
-    tables = {(rehearsed / "by_region.csv").read_bytes()}
+    tables = {(rehearsed / TABLE).read_bytes()}
     for _ in range(3):
         assert cli("rehearse", "--rows", "500", "small.toml").code == 0
-        tables.add((rehearsed / "by_region.csv").read_bytes())
+        tables.add((rehearsed / TABLE).read_bytes())
     assert len(tables) > 1
 
 
@@ -111,7 +112,7 @@ def test_tables_are_shown_with_the_mark(cli, rehearsed):
     answer = cli("show", "out-rehearsal")
     assert answer.code == 0
     assert answer.err.startswith(MARK)
-    assert "by_region: REHEARSAL" in answer.out
+    assert "REHEARSAL_by_region: REHEARSAL" in answer.out
     assert cli("show", "--json", "out-rehearsal").json["rehearsal"] is True
 
 
@@ -211,6 +212,30 @@ def test_from_python_with_tables_and_records(folder, tmp_path):
     assert result.tables["answers"].num_rows == 40
     assert result.tables["by_region"].num_rows == 2
     assert result.report["rehearsal"] is True
-    assert result.records[0].stored.path == str(tmp_path / "tried" / "answers.csv")
+    assert result.records[0].stored.path == str(tmp_path / "tried" / "REHEARSAL_answers.csv")
     with pytest.raises(ValueError, match="distributions"):
         dprelease.rehearse(folder / "records.toml", distribution="odd")
+
+
+def test_its_charts_and_identity_are_not_those_of_the_release(cli, rehearsed, folder):
+    charts = list((rehearsed / "figures").iterdir())
+    assert charts
+    for chart in charts:
+        assert chart.name.startswith(MARK)
+        assert json.loads(chart.read_text(encoding="utf-8"))["title"].startswith(MARK)
+    (folder / "small.csv").write_text("region,days\nnorth,3\n", encoding="utf-8")
+    assert cli("run", "small.toml").code == 0
+    released = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))
+    report = json.loads((rehearsed / "report.json").read_text(encoding="utf-8"))
+    assert released["provenance"]["run_id"] != report["provenance"]["run_id"]
+
+
+def test_a_release_may_take_the_place_of_a_rehearsal(cli, folder):
+    assert cli("rehearse", "--output", "place", "small.toml").code == 0
+    answer = cli("run", "--output", "place", "small.toml")
+    assert (answer.code, answer.err) == (0, "")
+    assert not [path for path in (folder / "place").rglob("*") if MARK in path.name]
+    answer = cli("rehearse", "--output", "place", "small.toml")
+    assert (answer.code, "E860" in answer.err) == (2, True)
+    (folder / "place" / "datapackage.json").unlink()
+    assert cli("rehearse", "--output", "place", "small.toml").code == 2

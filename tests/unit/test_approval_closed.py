@@ -111,8 +111,6 @@ OPEN: dict[tuple[type, str], Change | None] = {
     (Release, "file"): whole(file="/b/spec.toml"),
     (Release, "warnings"): whole(warnings=(Complaint("W1", "a warning"),)),
     (Release, "places"): whole(places={"release": Place("/b/spec.toml", 1, 1)}),
-    # A rehearsal follows no approval.
-    (Release, "rehearsal"): whole(rehearsal=True),
     # What comes with the signature.
     **{
         (Review, name): part("review", **{name: "else"})

@@ -242,6 +242,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Two runs, of which the second depends on what the first has published.
     "dprelease.release.quality_first": (
         *VOCABULARY,
+        "dprelease.ledger",
+        "dprelease.release.plan",
         "dprelease.release.progress",
         "dprelease.release.result",
         "dprelease.release.run",
