@@ -109,6 +109,7 @@ CANDIDATES = Candidates(
 CURVE = CurveAxis(a_release().columns["pay"], (Fraction(1),), Fraction(1), (Fraction(1),))
 
 CHANGES = {
+    "rehearsal": replace(a_release(), rehearsal=True),
     "release name": replace(a_release(), about=About("pay-2")),
     "dataset": replace(a_release(), ledger=LedgerSettings("/a/ledger.sqlite", "other")),
     "period": replace(a_release(), period="2026"),
@@ -249,7 +250,6 @@ SAME = {
     "number of a query": with_query(0, number=7),
     "what is done to figures afterwards": with_query(0, finish=Finish(nonnegative=True)),
     "what a run makes of quality": with_query(0, max_unreadable=Fraction(1, 2)),
-    "rehearsal": replace(a_release(), rehearsal=True),
     "fractions alike": with_privacy(epsilon=Fraction(10, 10)),
     "columns of an expression": a_release(),
 }
