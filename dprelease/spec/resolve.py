@@ -203,7 +203,7 @@ def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> L
         part.warn("W201", message, hint, at="key")
     dataset = model.dataset
     if dataset is None:
-        dataset = dataset_name(absolute(base, path)) if path is not None and data else ""
+        dataset = dataset_name(base, path) if path is not None and data else ""
     disjoint = bool(model.disjoint_periods)
     if disjoint and path is not None and not separates_periods(path):
         message = "disjoint_periods, but the path of the data has no {period} by itself"

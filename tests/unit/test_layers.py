@@ -75,6 +75,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.engines.registry",
         "dprelease.expressions",
         "dprelease.files.packed",
+        "dprelease.files.uris",
         "dprelease.finishing.conditions",
         "dprelease.finishing.lattice",
         "dprelease.postprocess.number_text",
@@ -116,6 +117,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.expressions",
         "dprelease.files.csv_line",
         "dprelease.files.packed",
+        "dprelease.files.uris",
     ),
     # Sums of losses, and rho turned into epsilon; which rows are one unit.
     "dprelease.ledger": (
@@ -129,6 +131,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         LANGUAGE,
         "dprelease.engines.registry",
+        "dprelease.files.uris",
         "dprelease.finishing",
         "dprelease.local",
         "dprelease.planning.planner",

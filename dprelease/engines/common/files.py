@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from dprelease.engines.base import bad_data
 from dprelease.engines.common.locations import (
-    is_uri,
     once,
     open_binary,
     open_unpacked,
@@ -20,6 +19,7 @@ from dprelease.engines.common.locations import (
 )
 from dprelease.engines.registry import SOURCES
 from dprelease.files.csv_line import split_line
+from dprelease.files.uris import is_uri
 from dprelease.model import Dialect, InputColumn, Source
 
 BOM = b"\xef\xbb\xbf"

@@ -10,14 +10,9 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import quote
 
 from dprelease.files.packed import packing, unpacked, unpacked_name
+from dprelease.files.uris import is_uri, parted
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _WILD = re.compile(r"[*\[]")  # what follows a question mark is for the file system
-
-
-def is_uri(path: str) -> bool:
-    """Whether a path is a URI, such as ``s3://bucket/table.parquet``."""
-    return _SCHEME.match(path) is not None
 
 
 def open_binary(path: str) -> BinaryIO:
@@ -30,12 +25,12 @@ def open_binary(path: str) -> BinaryIO:
 
 def packed(path: str) -> str:
     """How a file is packed, by the last part of its name; nothing if it is not."""
-    return packing(_parted(path)[0] if is_uri(path) else path)
+    return packing(parted(path)[0])
 
 
 def once(path: str) -> str:
     """What two files have alike of which one may be the other, packed."""
-    place, options = _parted(path) if is_uri(path) else (path, "")
+    place, options = parted(path)
     return unpacked_name(place) + options
 
 
@@ -61,7 +56,7 @@ def uris_of(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     """
     from pyarrow import fs
 
-    place, options = _parted(pattern)
+    place, options = parted(pattern)
     folder, _, last = place.rpartition("/")
     if _WILD.search(folder):
         raise OSError("only the last part of a URI may have wildcards")
@@ -74,12 +69,6 @@ def uris_of(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     if kind != fs.FileType.Directory:
         return []
     return [uri for uri, name in _inside(place, options) if name.lower().endswith(suffixes)]
-
-
-def _parted(uri: str) -> tuple[str, str]:
-    """The place, and what follows it for the file system, such as its region."""
-    place, mark, options = uri.partition("?")
-    return place, mark + options
 
 
 def _inside(folder: str, options: str) -> list[tuple[str, str]]:

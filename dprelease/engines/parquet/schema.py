@@ -14,7 +14,8 @@ from typing import Any
 from dprelease.engines.base import bad_data, columns_read
 from dprelease.engines.common.arrow_types import declared_type, duckdb_type, handed_on
 from dprelease.engines.common.files import resolve
-from dprelease.engines.common.locations import is_uri, open_binary
+from dprelease.engines.common.locations import open_binary
+from dprelease.files.uris import is_uri
 from dprelease.model import InputColumn, Source
 
 BATCH_ROWS = 1 << 16

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from dprelease.engines.registry import SOURCES
+from dprelease.files.uris import last_part
 from dprelease.language import say, template
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
@@ -335,7 +335,7 @@ def _data(release: Release) -> DataFile:
 
     Of its path the last part alone: a report is public, and folders are nobody's business.
     """
-    source, path = release.data.source, os.path.basename(release.data.written_path.rstrip("/"))
+    source, path = release.data.source, last_part(release.data.written_path)
     if not SOURCES[source.format].options:
         return DataFile(format=source.format, path=path)
     dialect = source.dialect

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from urllib.parse import parse_qsl
 
 from dprelease.engines.registry import ON_CLUSTERS, SOURCES, SUFFIXES
 from dprelease.files.packed import packing, suffix_of, unpacked_name
+from dprelease.files.uris import is_uri, parted
 from dprelease.model import Data, Dialect, Source
 from dprelease.spec.checks.columns.domains import UNPRINTABLE
 from dprelease.spec.checks.paths import PERIOD, absolute, fill_period, fixed_part, has_wildcards
@@ -18,7 +20,7 @@ from dprelease.spec.schema.structure import Part, Parts
 
 USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
 _LOCAL = ("file:", "local:")  # URIs of this machine's files, which have paths
-_CREDENTIALS = re.compile("@|[?&](client_secret|sig)=")  # Azure takes them as options
+_CREDENTIALS = re.compile("key|secret|token|passw|signature|^sig$", re.IGNORECASE)
 _COMPRESSED = (".bz2", ".xz", ".zip")
 _ENCODINGS = {
     "utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1",
@@ -70,7 +72,7 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
         hint = 'write a path, or a URI beside engine = "spark"'
         part.complain("E228", f"{show(written)} is not a local path", hint, "path")
         return None
-    if remote and _CREDENTIALS.search(written):
+    if remote and _has_credentials(written):
         hint = "credentials belong to the machine: set them in its environment"
         part.complain("E228", "a URI of data must not hold credentials", hint, "path")
         return None
@@ -80,12 +82,21 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
     return Data(source, written, model.engine, snapshot)
 
 
-def dataset_name(path: str) -> str:
+def _has_credentials(uri: str) -> bool:
+    """Whether a URI names a user, or has an option that must be secret by its name."""
+    options = parse_qsl(parted(uri)[1][1:], keep_blank_values=True)
+    return "@" in uri or any(_CREDENTIALS.search(name) for name, _ in options)
+
+
+def dataset_name(base: str, path: str) -> str:
     """Name a data set after its file or folder; a glob after its nearest folder.
 
-    ``path`` is as written, absolute, with ``{period}`` unfilled: all periods are one data set.
+    ``path`` is as written, with ``{period}`` unfilled: all periods are one data set. Options of a
+    URI are no part of the name.
     """
-    place = fixed_part(path)
+    place = parted(path)[0]
+    place = place.partition(":/")[2] if is_uri(path) else absolute(base, place)
+    place = fixed_part(place.rstrip("/"))
     while os.path.basename(place) == PERIOD:
         place = os.path.dirname(place)
     return os.path.basename(place) or "data"
@@ -97,13 +108,14 @@ def separates_periods(path: str) -> bool:
     ``{period}`` stands in a part of it that has no wildcards, which could match other periods too,
     and is not undone by a part "..".
     """
-    parts = path.split("/")
+    parts = parted(path)[0].split("/")
     whole = [part for part in parts if PERIOD in part and not has_wildcards(part)]
     return bool(whole) and ".." not in parts
 
 
 def _format(part: Part[DataSection], path: str) -> str | None:
     """Give the format that is declared, or else that of the suffix. Raises ``Refused``."""
+    path = parted(path)[0]
     suffix = suffix_of(path.rstrip("/"))
     if suffix in _COMPRESSED:
         message = f"compressed files ({suffix}) are not read"
@@ -141,7 +153,7 @@ def _dialect(part: Part[DataSection]) -> Dialect:
     names = _names(part, header)
     quote = part.attempt(lambda: _quote(model.quote), "quote")
     quotes: str = '"' if quote is None else quote
-    tabs = model.path is not None and unpacked_name(model.path).lower().endswith(".tsv")
+    tabs = model.path is not None and unpacked_name(parted(model.path)[0]).lower().endswith(".tsv")
     delimiter = part.attempt(lambda: _delimiter(model.delimiter, quotes, tabs), "delimiter")
     written = "utf-8" if model.encoding is None else model.encoding
     encoding = _ENCODINGS.get(written.strip().lower())

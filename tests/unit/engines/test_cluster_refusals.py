@@ -14,6 +14,9 @@ import dprelease
 from dprelease import ExitCode, Failure
 from dprelease.engines.spark.session import ENCRYPTION, PLAIN_SHUFFLE, check_settings
 from dprelease.ledger.store import Ledger
+from dprelease.planning.planner import make_plan
+from dprelease.report.facts.release_facts import planned_facts
+from dprelease.spec import load
 
 SPEC = """\
 [release]
@@ -93,6 +96,9 @@ def test_a_package_that_spark_connect_needs_is_missing(write: Callable[..., Path
         ("s3://key:secret@bucket/visits.csv", ["E228"]),
         ("abfs://a.blob.core.windows.net/c/visits.csv?client_secret=s", ["E228"]),
         ("abfs://a.blob.core.windows.net/c/visits.csv?sv=2022&sig=s", ["E228"]),
+        ("s3://bucket/visits.csv?region=eu&Secret%5Fkey=s", ["E228"]),
+        ("s3://bucket/visits.csv?endpoint_override=http://user:secret@store", ["E228"]),
+        ("abfs://a.blob.core.windows.net/c/visits.csv?account_key", ["E228"]),
         ("abacus://bucket/visits.csv", ["E402"]),
         ("https://127.0.0.1:9/visits.csv", ["E402"]),
         ("absent.csv", ["E401"]),
@@ -157,3 +163,8 @@ def test_settings_that_write_values_down(
 def test_plain_shuffles_are_allowed_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PLAIN_SHUFFLE, "1")
     check_settings(lambda _key: "")
+
+
+def test_a_report_names_a_file_without_the_options_of_its_uri(write: Callable[..., Path]) -> None:
+    uri = "s3://bucket/folder/visits.csv.gz?endpoint_override=http://store:9000/v1"
+    assert planned_facts(make_plan(load(write(uri)))).data.path == "visits.csv.gz"

@@ -15,6 +15,8 @@ from dprelease.errors import ExitCode, Failure, Place
 from dprelease.model import Adjacency, ColumnType, Expression, Grid
 from dprelease.spec import load
 
+SPARK = 'engine = "spark"\n'
+
 
 def test_the_simple_spec(good, tmp_path):
     release = good()
@@ -181,6 +183,11 @@ def test_data_options(good):
         ("a/b/", 'format = "csv"', "csv", "b"),
         ("a/*/x-?.csv", "", "csv", "a"),
         ("a/[0-9]", 'format = "parquet"', "parquet", "a"),
+        ("s3://a/b.csv.gz?region=eu", SPARK, "csv", "b.csv.gz"),
+        ("s3://a/b/?endpoint_override=http://c/d", f'{SPARK}format = "csv"', "csv", "b"),
+        ("s3://a/b/*.pq?region=eu", SPARK, "parquet", "b"),
+        ("gs://a/b*?c=d", f'{SPARK}format = "csv"', "csv", "a"),
+        ("gs://a?c=d", f'{SPARK}format = "csv"', "csv", "a"),
     ],
 )
 def test_formats_and_data_set_names(good, path, extra, kind, dataset):

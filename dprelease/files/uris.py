@@ -1,0 +1,26 @@
+"""URIs: what names the place, and the options for its file system that follow."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_uri(path: str) -> bool:
+    """Whether a path is a URI, such as ``s3://bucket/table.parquet``."""
+    return _SCHEME.match(path) is not None
+
+
+def parted(path: str) -> tuple[str, str]:
+    """The place, and the options with their question mark, such as a region; a path has none."""
+    if not is_uri(path):
+        return path, ""
+    place, mark, options = path.partition("?")
+    return place, mark + options
+
+
+def last_part(path: str) -> str:
+    """The name of a file or folder by itself, without options."""
+    return os.path.basename(parted(path)[0].rstrip("/"))
