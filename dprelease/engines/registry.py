@@ -52,7 +52,7 @@ SOURCES = {
         "dprelease.engines.csv.source", "CSV", (".csv", ".txt", ".tsv"), (".csv",),
         frozenset(
             {"delimiter", "quote", "encoding", "null_values", "header", "names", "strip",
-             "decimal", "thousands"}
+             "decimal", "thousands", "multiline", "max_lines_per_record"}
         ),
         (".gz", ".zst"),
     ),

@@ -1,10 +1,13 @@
-"""One line of a CSV file into its fields; nothing but the line decides."""
+"""One line, or record, of a CSV file into its fields; nothing but the line decides."""
 
 from __future__ import annotations
 
 
-def split_line(line: str, delimiter: str, quote: str) -> list[str] | None:
-    """The fields of one line, or None if it is malformed."""
+def split_line(line: str, delimiter: str, quote: str, *, strict: bool = False) -> list[str] | None:
+    """The fields of one line, or None if it is malformed.
+
+    Quotes in a field that does not begin with one are ordinary characters, or ``strict``ly none.
+    """
     if not quote or quote not in line:
         return line.split(delimiter)
     fields: list[str] = []
@@ -18,6 +21,8 @@ def split_line(line: str, delimiter: str, quote: str) -> list[str] | None:
         else:
             end = line.find(delimiter, place)
             field, place = (line[place:end], end) if end >= 0 else (line[place:], len(line))
+            if strict and quote in field:
+                return None
         fields.append(field)
         if place == len(line):
             return fields

@@ -16,7 +16,7 @@ class Dialect:
     """How a CSV file is written; declared or defaulted, never sniffed.
 
     Numbers have the mark ``decimal``, and ``thousands`` between groups of three digits if it is not
-    empty.
+    empty. A record has at most ``max_lines``: of more than one, line breaks stand between quotes.
     """
 
     delimiter: str = ","
@@ -28,6 +28,7 @@ class Dialect:
     strip: bool = False
     decimal: str = "."
     thousands: str = ""
+    max_lines: int = 1
 
 
 @dataclass(frozen=True, slots=True)

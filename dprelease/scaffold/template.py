@@ -152,7 +152,8 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
     yield '# null_values = [""]     # texts that stand for a missing value\n'
     yield "# strip = true           # take blanks around fields off\n"
     yield '# decimal = ","          # numbers such as 1234,5; with thousands = "." also 1.234,5\n'
-    yield "# One line is one record: each line of a text with a line break in it is read as one\n"
+    yield "# multiline = true       # texts between quotes hold line breaks; without it a line\n"
+    yield "#                        # is a record: each line of such a text is read as one\n"
 
 
 def _columns(columns: Sequence[Named] | None) -> Iterator[str]:

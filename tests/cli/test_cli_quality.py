@@ -126,6 +126,38 @@ def test_too_much_that_is_unreadable_stops_before_the_rest_is_charged(
     assert cli("show", "out-quality").code == 0
 
 
+@pytest.mark.parametrize(
+    ("keys", "column", "value", "unreadable"),
+    [
+        ('decimal = ","', "integer", "3.5", 1),
+        ('decimal = ","', "integer", "3,5", 0),
+        ("", 'date"\nformat = "%d.%m.%Y', "2026-01-31", 1),
+        ("", 'date"\nformat = "%d.%m.%Y', "31.1.2026", 0),
+        ("multiline = true", "integer", '"\n7\n"', 0),
+    ],
+)
+def test_a_form_that_fits_nothing_is_seen_in_the_quality(
+    cli, spec, folder, keys, column, value, unreadable
+):
+    """Wrong marks and wrong formats stop no run: their values are null, and counted as such."""
+    (folder / "small.csv").write_text("region;days\n" + f"north;{value}\n" * 900, newline="")
+    no_mean = [
+        ("lower = 0\nupper = 100\n", ""),
+        ('"mean"\ncolumn = "days"', '"count_distinct"\ncolumn = "days"'),
+    ]
+    name = spec(
+        MORE[0],
+        (VISITS, QUALITY + VISITS),
+        ('path = "small.csv"', f'path = "small.csv"\ndelimiter = ";"\n{keys}'),
+        ('type = "integer"', f'type = "{column}"'),
+        *(no_mean if "date" in column else []),
+    )
+    answer = cli("run", name)
+    assert answer.code == 0, answer.err
+    states = {row["days_state"]: row for row in rows(folder / "out" / "by_days_state.csv")}
+    assert abs(float(states["unreadable"]["checks"]) - 900 * unreadable) < 90
+
+
 def test_what_is_declared_as_other_or_bearable_stops_nothing(cli, spec, folder):
     (folder / "small.csv").write_text(BAD_KEYS, encoding="utf-8")
     other = ('keys = ["north", "south"]', 'keys = ["north", "south"]\nother = "elsewhere"')

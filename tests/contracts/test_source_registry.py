@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from collections import Counter
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from dprelease.engines.registry import SOURCES, WITHOUT_RECORDS
 from dprelease.model import (
     AggregateRequest,
     Bound,
+    Dialect,
     Grid,
     InputColumn,
     Measure,
@@ -71,8 +73,20 @@ def packed(*ways: str) -> Writer:
     return write
 
 
+def multiline(folder: Path, rows: list[tuple[object, ...]]) -> Source:
+    """A CSV file with a column more, whose texts have line breaks,."""
+    (path,) = (Path(written(folder, TYPES, rows, "csv").pattern)).iterdir()
+    with path.open(encoding="utf-8", newline="") as stream:
+        read = [[f'{number},\n""\n', *row] for number, row in enumerate(csv.reader(stream))]
+    read[0][0] = "note"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\r\n", quoting=csv.QUOTE_ALL).writerows(read)
+    return Source(str(folder), "csv", Dialect(max_lines=4))
+
+
 WRITERS: dict[str, Writer] = {
     "csv": by_tables("csv"),
+    "csv of several lines": multiline,
     "csv files": by_tables("csv files"),
     "csv gz": packed("gz"),
     "csv zst": packed("zst"),

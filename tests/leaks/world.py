@@ -102,6 +102,7 @@ class World:
     reads: str = "csv"
     writes: str = "csv"
     more: str = ""  # TOML that is added to the spec
+    keys: str = ""  # TOML that is added to its [data]
     entropy: str = "leaks"
     replayed: Sequence[Any] = ()  # published instead of what is drawn, table by table
     drawn: list[Any] = field(default_factory=list)  # by the last run
@@ -117,7 +118,11 @@ class World:
 
     def write_spec(self) -> None:
         text = (ROOT / "release_specs" / f"{self.name}.toml").read_text(encoding="utf-8")
-        text = re.sub(r'(?m)^path = "\.\./sample_data/[^"]*"', f'path = "data.{self.reads}"', text)
+        text = re.sub(
+            r'(?m)^path = "\.\./sample_data/[^"]*"',
+            f'path = "data.{self.reads}"\n{self.keys}',
+            text,
+        )
         path = f'path = "out"\nformat = "{self.writes}"'
         text = re.sub(r'(?m)^path = "\.\./out/[^"]*"', path, text)
         if self.reads == "parquet":

@@ -124,17 +124,36 @@ def _file_records(path: str, layout: Layout, dialect: Dialect) -> Iterator[list[
         lines = stream.read().removeprefix(BOM).split(b"\n")
     if not lines[-1]:
         lines.pop()
-    for line in lines[1:] if dialect.header else lines:
-        text = line.removesuffix(b"\r").decode(layout.encoding, "replace")
+    at = int(dialect.header)
+    while at < len(lines):
+        taken = _several(lines[at : at + dialect.max_lines], layout, dialect)
+        record, at = b"\n".join(lines[at : at + taken]), at + taken
+        text = record.removesuffix(b"\r").decode(layout.encoding, "replace")
         if not text and layout.width > 1:
             continue
         fields = read_fields(text, dialect.delimiter, dialect.quote)
-        whole = fields is not None and len(fields) == layout.width and len(line) <= LINE_LIMIT
+        whole = fields is not None and len(fields) == layout.width and len(record) <= LINE_LIMIT
         yield list(fields) if fields is not None and whole else [None] * layout.width
 
 
-def read_fields(line: str, delimiter: str, quote: str) -> list[str] | None:
-    """The fields of a line, one character after the other; None if it is malformed."""
+def _several(lines: Sequence[bytes], layout: Layout, dialect: Dialect) -> int:
+    """How many of the lines are the first record: several if they are well written, else one."""
+    for size in range(1, len(lines) + 1):
+        record = b"\n".join(lines[:size])
+        if record.count(dialect.quote.encode()) % 2:
+            continue
+        text = record.removesuffix(b"\r").decode(layout.encoding, "replace")
+        fields = read_fields(text, dialect.delimiter, dialect.quote, strict=True)
+        whole = fields is not None and len(fields) == layout.width and len(record) <= LINE_LIMIT
+        return size if whole else 1
+    return 1
+
+
+def read_fields(line: str, delimiter: str, quote: str, *, strict: bool = False) -> list[str] | None:
+    """The fields of a line, one character after the other; None if it is malformed.
+
+    ``strict``: a quote in a field that does not begin with one makes it so.
+    """
     fields: list[str] = []
     field = ""
     state = "start"  # of a field; then "plain", "quoted", "after" a quote, or "closed" by spaces
@@ -155,6 +174,8 @@ def read_fields(line: str, delimiter: str, quote: str) -> list[str] | None:
         elif state == "start" and char == quote and quote:
             state, field = "quoted", ""  # spaces before the quote don't count
         else:
+            if strict and char == quote:
+                return None
             state = "start" if state == "start" and char == " " else "plain"
             field += char
     return fields

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 
     Places = npt.NDArray[np.intp]
 
-_FEED = 10
+_FEED, _RETURN = b"\n\r"
 
 
 def clean_records(block: bytes, dialect: Dialect) -> int | None:
     """How many records the lines of a block are; None if a careful look at each is needed.
 
-    Lines are clean if none is too long or holds a NUL, a byte order mark or a carriage return other
-    than at its end, and if all quotes come in pairs about whole fields, with nothing about them.
-    Whether the fields are as many as they should be is for the reader to say.
+    Records are clean if none has too many bytes or lines, or holds a NUL, a byte order mark or a
+    carriage return other than at the end of a line, and if all quotes come in pairs about whole
+    fields, with nothing about them; or in pairs inside of such a field. Whether the fields are as
+    many as they should be is for the reader to say.
     """
     import numpy as np
 
@@ -31,33 +32,41 @@ def clean_records(block: bytes, dialect: Dialect) -> int | None:
     feeds = np.flatnonzero(content == _FEED)
     starts = np.concatenate([[0], feeds + 1])
     ends = np.append(feeds, len(block))
+    empty = ends == starts
+    if b"\r" in block:  # a line of nothing else is empty
+        empty |= (ends == starts + 1) & (content[ends - 1] == _RETURN)
+    if dialect.quote and dialect.quote.encode() in block:
+        quotes = np.flatnonzero(content == ord(dialect.quote))
+        if not _paired(content, quotes, dialect):
+            return None
+        outside = np.searchsorted(quotes, starts) % 2 == 0  # the lines with which a record begins
+        places = np.append(np.flatnonzero(outside), len(starts))
+        if len(places) <= len(starts):
+            if np.diff(places).max() > dialect.max_lines:
+                return None
+            empty, starts, ends = empty[outside], starts[outside], ends[places[1:] - 1]
     if len(block) > LINE_LIMIT and (ends - starts).max() > LINE_LIMIT:
         return None
-    if b"\r" in block:  # a line of nothing else is empty
-        ends = ends - (content[ends - 1] == 13)
-    if dialect.quote and not _paired(content, feeds, dialect):
-        return None
-    return int(np.count_nonzero(ends > starts))
+    return int(np.count_nonzero(~empty))
 
 
-def _paired(content: Any, feeds: Places, dialect: Dialect) -> bool:
-    """Whether each quote begins or ends a whole field of one line.
+def _paired(content: Any, quotes: Places, dialect: Dialect) -> bool:
+    """Whether each quote begins or ends a whole field, or is one of two inside of one.
 
-    The first of two has a delimiter, or the beginning of a line, before it; the second has a
-    delimiter or the end of a line behind it; and no other quote is between them.
+    The first of a pair has a delimiter, or the beginning of a line, before it; the second has a
+    delimiter or the end of a line behind it. Or else the second of a pair touches the first of the
+    next one: the two are a quote in a field.
     """
     import numpy as np
 
-    quotes = np.flatnonzero(content == ord(dialect.quote))
-    if not len(quotes):
-        return True
     if len(quotes) % 2:
         return False
     first, second = quotes[::2], quotes[1::2]
+    touched = np.concatenate([second[:-1] + 1 == first[1:], [False]])  # by the next pair
     delimiter = ord(dialect.delimiter)
     around = np.concatenate([[_FEED], content, [_FEED]])  # place p of the block is p + 1 here
     before, behind = around[first], around[second + 2]
     begins = (before == delimiter) | (before == _FEED)
-    ends = (behind == delimiter) | (behind == _FEED) | (behind == 13)
-    of_one_line = np.searchsorted(feeds, first) == np.searchsorted(feeds, second)
-    return bool((begins & ends & of_one_line).all())
+    begins[1:] |= touched[:-1]
+    ends = (behind == delimiter) | (behind == _FEED) | (behind == _RETURN) | touched
+    return bool((begins & ends).all())

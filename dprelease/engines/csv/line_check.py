@@ -136,8 +136,11 @@ class _DoubtError(Exception):
 
 
 def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
-    """Whether DuckDB's reader knows the encoding, and blanks about quotes are no delimiters."""
-    return layout.encoding == "utf-8" and dialect.delimiter != " "
+    """Whether DuckDB's reader knows the encoding, and takes each line for one record.
+
+    Blanks about quotes must not be delimiters.
+    """
+    return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
 
 
 def beside_a_scan(

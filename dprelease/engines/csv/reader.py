@@ -40,10 +40,8 @@ def blocks(
     """The lines of a split, about ``CHUNK`` bytes at a time, without byte order mark and header.
 
     Beside each block: how many over-long lines were left out before it. ``count`` is told of
-    the bytes of a packed file, which is read as a whole.
+    the bytes of a packed file.
     """
-    if packed(split.path):
-        split = Split(split.path)
     with open_unpacked(split.path, count) as stream:
         begun, at = _to_first_line(stream, split.start, header)
         if split.end is not None and begun >= split.end:
@@ -114,6 +112,11 @@ class Splitter:
         self.encoding = layout.encoding
         self.wanted = wanted
 
+    def columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
+        """The wanted fields of all records of some blocks, a list of columns at a time."""
+        for block, overlong in blocks:
+            yield from self.tables(block, overlong)
+
     def tables(self, block: bytes, broken: int) -> Iterator[list[pyarrow.Array]]:
         """The wanted fields of a block's lines, a list of columns at a time.
 
@@ -122,8 +125,8 @@ class Splitter:
         import pyarrow as pa
 
         columns: list[list[str | None]] = [[None] * broken for _ in self.wanted]
-        if whole := self._whole(block):
-            yield whole
+        if clean := self.clean_columns(block):
+            yield clean
         else:
             lines, overlong = self.lines(block)
             plain, odd = self._sort(lines)
@@ -138,14 +141,16 @@ class Splitter:
                     column.append(fields[place] if fields is not None and complete else None)
         yield [pa.array(column, pa.string()) for column in columns]
 
-    def _whole(self, block: bytes) -> list[pyarrow.Array] | None:
+    def clean_columns(self, block: bytes) -> list[pyarrow.Array] | None:
         """The columns of a block that the Arrow reader may have as it is; None for any other."""
         import pyarrow as pa
 
         records = clean_records(block, self.dialect)
         if not records or self.width == 1:
             return None
-        data = block.replace(b"\r\n", b"\n")
+        data = block
+        if self.dialect.max_lines == 1:
+            data = data.replace(b"\r\n", b"\n")
         if self.encoding != "utf-8":
             data = data.decode(self.encoding, "replace").encode()
         try:
@@ -186,7 +191,11 @@ class Splitter:
         table = csv.read_csv(
             pa.BufferReader(data),
             csv.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1),
-            csv.ParseOptions(delimiter=self.dialect.delimiter, quote_char=quote or False),
+            csv.ParseOptions(
+                delimiter=self.dialect.delimiter,
+                quote_char=quote or False,
+                newlines_in_values=self.dialect.max_lines > 1,
+            ),
             csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
                 include_columns=wanted,
@@ -215,11 +224,7 @@ class Splitter:
 
 
 def opened(
-    dialect: Dialect,
-    layout: Layout,
-    wanted: Sequence[int],
-    splits: Iterable[Split],
-    count: Callable[[int], None],
+    splitter: Splitter, splits: Iterable[Split], count: Callable[[int], None]
 ) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
     """The schema, and Arrow batches of it: the wanted fields as text, one row for each record.
 
@@ -227,8 +232,8 @@ def opened(
     """
     import pyarrow as pa
 
-    schema = pa.schema([(f"f{place}", pa.string()) for place in wanted])
-    return schema, _batches(Splitter(dialect, layout, wanted), splits, schema, count)
+    schema = pa.schema([(f"f{place}", pa.string()) for place in splitter.wanted])
+    return schema, _batches(splitter, splits, schema, count)
 
 
 def _batches(
@@ -240,9 +245,16 @@ def _batches(
     import pyarrow as pa
 
     for split in splits:
-        whole = bool(packed(split.path))
-        for block, overlong in blocks(split, splitter.dialect.header, count):
-            if not whole:
-                count(len(block))
-            for columns in splitter.tables(block, overlong):
-                yield pa.record_batch(columns, schema=schema)
+        read = blocks(split, splitter.dialect.header, count)
+        if not packed(split.path):
+            read = _counted(read, count)
+        for columns in splitter.columns(read):
+            yield pa.record_batch(columns, schema=schema)
+
+
+def _counted(
+    read: Iterator[tuple[bytes, int]], count: Callable[[int], None]
+) -> Iterator[tuple[bytes, int]]:
+    for block, overlong in read:
+        count(len(block))
+        yield block, overlong

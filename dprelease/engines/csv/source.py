@@ -40,13 +40,16 @@ class CsvTable:
 
     def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
         """See ``Table``."""
-        from dprelease.engines.csv import reader  # seldom needed
+        from dprelease.engines.csv import multiline, reader  # seldom needed
 
-        layout, dialect, wanted = self.layout, self.dialect, self.wanted
+        layout, dialect = self.layout, self.dialect
+        kind = multiline.MultilineSplitter if dialect.max_lines > 1 else reader.Splitter
+        splitter = kind(dialect, layout, self.wanted)
         parts = splits or [Split(path) for path in layout.paths]
+        parts = [Split(part.path) if self._in_one(part.path) else part for part in parts]
         return RecordStream(
             Fields(col(RECORDS), _fields(layout), {}, dialect),
-            lambda count, _only: reader.opened(dialect, layout, wanted, parts, count),
+            lambda count, _only: reader.opened(splitter, parts, count),
             lambda: sum(size_of(path) for path in layout.paths),
         )
 
@@ -58,8 +61,14 @@ class CsvTable:
 
     def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
         """See ``Table``; a packed file is one part, as large as what may be in it."""
-        sizes = ((path, size_of(path)) for path in self.layout.paths)
-        return [(path, (size * UNPACKED,) if packed(path) else size) for path, size in sizes]
+        sizes = (
+            (path, size_of(path) * (UNPACKED if packed(path) else 1)) for path in self.layout.paths
+        )
+        return [(path, (size,) if self._in_one(path) else size) for path, size in sizes]
+
+    def _in_one(self, path: str) -> bool:
+        """Whether a file is read from its beginning: which lines are a record is known then."""
+        return bool(packed(path)) or self.dialect.max_lines > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.language import say, template
-from dprelease.model import NoiseFamily, Plan, Query, Release, Review
+from dprelease.model import Dialect, NoiseFamily, Plan, Query, Release, Review
 from dprelease.report.facts.meaning_model import TotalLoss
 from dprelease.report.facts.model import Hazard
 from dprelease.report.numbers import loss_text, shortened, upward, written
@@ -51,6 +51,7 @@ def hazards(
         _size_of_epsilon(plan, totals),
         _size_of_delta(plan, totals),
         _unit(plan.release),
+        *_framing(plan.release.data.source.dialect),
         _repeated(plan),
         _declared(plan),
         *_built_in(plan),
@@ -131,6 +132,19 @@ def _unit(release: Release) -> Row:
         return Row(hazard, STATED, f"{note} {sentence}")
     sentence = say("The spec does not say what one value stands for.")
     return Row(hazard, ATTENTION, f"{note} {sentence}")
+
+
+def _framing(dialect: Dialect) -> Iterator[Row]:
+    """Say what it rests on which lines of a file are one record."""
+    if dialect.max_lines > 1:
+        note = say(
+            "Quotes tell which lines of the file are one record. That is right, whatever texts "
+            "say, if the program that wrote the file doubles quotes in them, and if no record has "
+            "more than {n:,} lines. A record that is not so can count once for each of its lines, "
+            "and can change how records in the lines behind it are read.",
+            n=dialect.max_lines,
+        )
+        yield Row(say("records over several lines"), NOT_CHECKED, note)
 
 
 def _repeated(plan: Plan) -> Row:

@@ -232,6 +232,7 @@ class DataFile(Fact):
     strip: bool | None = None
     decimal: str | None = None
     thousands: str | None = None
+    max_lines_per_record: int | None = None
 
 
 class Column(Fact):
@@ -320,8 +321,7 @@ class ColumnNames(Fact):
 class TableColumn(Fact):
     """A column of a published table; its file can be read again to the letter.
 
-    ``raw`` holds the figures as they were released, where they were changed afterwards; None where
-    they are hidden.
+    ``raw`` has the figures as released, where they were changed afterwards; None where hidden.
     """
 
     name: str

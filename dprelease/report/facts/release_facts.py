@@ -14,6 +14,7 @@ from dprelease.model import (
     Adjacency,
     Column,
     ColumnNames,
+    Dialect,
     Group,
     OutputTable,
     Plan,
@@ -121,6 +122,7 @@ def planned_facts(
     ``standing`` is where the ledger stands, if that is known; ``flags`` those of published figures.
     """
     release, local = plan.release, record_words(plan)
+    source = release.data.source
     totals = total_losses(release, standing)
     private = {group.column for step in plan.steps for group in step.query.groups if group.private}
     return PlanFacts(
@@ -147,7 +149,7 @@ def planned_facts(
             *(_figures(plan) if plan.reads else ()),
             *finishing_words(plan),
             *local.processing,
-            *(map(say, CSV_LINES) if release.data.source.format == "csv" else ()),
+            *([_csv_lines(source.dialect)] if source.format == "csv" else ()),
         ),
         hazards=hazards(plan, totals, local.hazards, flags or {}),
         review=_review(release),
@@ -350,6 +352,7 @@ def _data(release: Release) -> DataFile:
         strip=dialect.strip,
         decimal=dialect.decimal if dialect.decimal != "." else None,
         thousands=dialect.thousands or None,
+        max_lines_per_record=dialect.max_lines if dialect.max_lines > 1 else None,
     )
 
 
@@ -381,12 +384,18 @@ def _computed(column: Column) -> str | None:
     return column.expression.text if column.expression else None
 
 
-CSV_LINES = (
-    template(
-        "A CSV record is one line. A line that cannot be read as a record counts as a record "
-        "without values."
-    ),
-)
+def _csv_lines(dialect: Dialect) -> str:
+    """Say what a record of a CSV file is."""
+    if dialect.max_lines == 1:
+        return say(
+            "A CSV record is one line. A line that cannot be read as a record counts as a record "
+            "without values."
+        )
+    return say(
+        "A CSV record has up to {n:,} lines, with line breaks between quotes. Where quotes do not "
+        "make a record of lines, each line counts as a record by itself, often without values.",
+        n=dialect.max_lines,
+    )
 
 
 def _groups(plan: Plan) -> Iterator[Group]:

@@ -22,6 +22,7 @@ USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
 _LOCAL = ("file:", "local:")  # URIs of this machine's files, which have paths
 _CREDENTIALS = re.compile("key|secret|token|passw|signature|^sig$", re.IGNORECASE)
 _COMPRESSED = (".bz2", ".xz", ".zip")
+RECORD_LINES = 1_000  # that a record may have if the spec states no other number
 _ENCODINGS = {
     "utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1",
     "iso-8859-1": "latin-1", "iso8859-1": "latin-1", "iso_8859-1": "latin-1", "l1": "latin-1",
@@ -172,8 +173,23 @@ def _dialect(part: Part[DataSection]) -> Dialect:
             _check_mark(part, key, mark, delimiter, quotes)
     return Dialect(
         delimiter, quotes, encoding or "utf-8", nulls, header, names, bool(model.strip),
-        model.decimal or ".", thousands or "",
+        model.decimal or ".", thousands or "", _max_lines(part, quotes),
     )  # fmt: skip
+
+
+def _max_lines(part: Part[DataSection], quote: str) -> int:
+    """How many lines a record may have; 1 where none has line breaks."""
+    model = part.model
+    if not model.multiline:
+        if model.max_lines_per_record is not None and part.sound("multiline"):
+            message = "max_lines_per_record, but records have one line"
+            hint = "add multiline = true, or leave it out"
+            part.complain("E111", message, hint, "max_lines_per_record", at="key")
+        return 1
+    if not quote:
+        message = "line breaks stand between quotes, but fields are never quoted"
+        part.complain("E111", message, "leave multiline or quote out", "multiline", at="key")
+    return RECORD_LINES if model.max_lines_per_record is None else model.max_lines_per_record
 
 
 def _thousands(model: DataSection) -> str | None:

@@ -104,6 +104,11 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         ]
     },
     numbers.bound: {"type": "integer", "minimum": 1, "maximum": numbers.MAX_BOUND},
+    numbers.record_lines: {
+        "type": "integer",
+        "minimum": 2,
+        "maximum": numbers.MAX_RECORD_LINES,
+    },
     numbers.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
     fields.quantiles: {
         "oneOf": [

@@ -18,6 +18,7 @@ _DENOMINATOR = 10**PLACES
 LARGEST = 10**18
 MAX_EPSILON = 10**6
 MAX_BOUND = 10**9
+MAX_RECORD_LINES = 10_000
 MAX_SELECTION_DELTA = Fraction(1, 1000)
 LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
@@ -115,6 +116,15 @@ def interval(value: object) -> Fraction:
 def bound(value: object) -> int:
     """Read how many rows or groups of one unit count: from 1 to 10^9. Raises ``Refused``."""
     return _whole(value, MAX_BOUND, "E236", "the most that one unit shall count for, such as 4")
+
+
+def record_lines(value: object) -> int:
+    """Read how many lines one record may have: from 2 to 10,000. Raises ``Refused``."""
+    hint = "the most lines that one record has, such as 100"
+    lines = _whole(value, MAX_RECORD_LINES, "E229", hint)
+    if lines < 2:
+        raise Refused("records of one line are read without multiline", "leave it out", "E229")
+    return lines
 
 
 def picks(value: object) -> int:

@@ -44,6 +44,7 @@ from dprelease.spec.schema.numbers import (
     picks,
     points,
     probability,
+    record_lines,
     weight,
 )
 from dprelease.spec.schema.query_tables import (
@@ -120,6 +121,10 @@ class DataSection(Section, header="[data]"):
         option,
         "the mark between groups of three digits: `.`, `,`, `_`, an apostrophe or a blank",
         "none",
+    )
+    multiline = Key(flag, "whether a field between quotes may hold line breaks", "false")
+    max_lines_per_record = Key(
+        record_lines, "with `multiline`, the most lines of one record: 2 to 10,000", "1,000"
     )
 
 

@@ -62,6 +62,17 @@ def test_what_nobody_attested_is_not_checked_and_counted():
     assert "Not checked by anybody: 4." in said.parts[0].text
 
 
+def test_records_over_several_lines_rest_on_what_nobody_checks():
+    data = spec(COUNT)["data"]
+    facts = facts_of(made(data=data | {"multiline": True, "max_lines_per_record": 1234}))
+    row = rows(facts)["records over several lines"]
+    assert row.status == "not checked"
+    assert "more than 1,234 lines" in row.note
+    assert any(line.startswith("A CSV record has up to 1,234 lines") for line in facts.processing)
+    assert facts.data.max_lines_per_record == 1234
+    assert facts_of(made()).data.max_lines_per_record is None
+
+
 def test_a_text_of_the_reviewer_states_it_and_says_who():
     review = {"reviewer": "A. Person", "attestations": {"side_channels": "a locked room"}}
     facts = facts_of(made(review=review))

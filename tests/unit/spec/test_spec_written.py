@@ -32,6 +32,11 @@ ISO = 'format = "%Y-%m-%dT%H:%M:%S%z"\n'
         ('thousands = ","', "E229", "the delimiter too", "quote"),
         ('decimal = ","\nquote = ""', "E229", "the delimiter too", "quote"),
         ('delimiter = ";"\nquote = "\'"\nthousands = "\'"', "E229", "the quote too", "another"),
+        ('multiline = true\nquote = ""', "E111", "never quoted", "leave multiline"),
+        ("max_lines_per_record = 9", "E111", "records have one line", "multiline = true"),
+        ("multiline = true\nmax_lines_per_record = 1", "E229", "one line", "leave it out"),
+        ("multiline = true\nmax_lines_per_record = 10001", "E229", "more than 10000", "such as"),
+        ("multiline = true\nmax_lines_per_record = 2.5", "E229", "no", "such as"),
     ],
 )
 def test_marks_that_are_refused(spoilt: Spoil, keys: str, code: str, said: str, hint: str) -> None:
@@ -74,7 +79,7 @@ def test_formats_and_zones_that_are_refused(
     assert hint in complaint.hint
 
 
-@pytest.mark.parametrize("keys", ['decimal = ","', 'thousands = " "'])
+@pytest.mark.parametrize("keys", ['decimal = ","', 'thousands = " "', "multiline = true"])
 def test_files_with_types_have_no_marks(spoilt: Spoil, keys: str) -> None:
     complaint = spoilt((CSV, f"{PARQUET}\n{keys}"))[0]
     assert (complaint.code, complaint.place and complaint.place.line) == ("E111", 8)
@@ -93,6 +98,8 @@ def test_files_with_types_have_no_format(spoilt: Spoil) -> None:
         (CSV, f'{CSV}\ndelimiter = ";"\ndecimal = ","'),
         (CSV, f'{CSV}\ndelimiter = ";"\nthousands = "\'"'),
         (CSV, f'{CSV}\nquote = "\\""\ndecimal = ","'),
+        (CSV, f"{CSV}\nmultiline = true"),
+        (CSV, f"{CSV}\nmultiline = true\nmax_lines_per_record = 5"),
         ('[[query]]\nname = "headcount"', SEEN.format("date", 'format = "%d.%m.%Y"')),
         ('[[query]]\nname = "headcount"', SEEN.format("date", ISO)),
         ('[[query]]\nname = "headcount"', SEEN.format("date", f'{ISO}zone = "Europe/Berlin"')),
@@ -102,7 +109,7 @@ def test_they_are_of_the_identity(
     load_text: Callable[..., Release], simple: str, before: str, after: str
 ) -> None:
     """What changes the figures is another release; the defaults, stated, are the same one."""
-    new = ("decimal", "thousands", "format", "zone")
+    new = ("decimal", "thousands", "format", "zone", "multiline", "max_lines_per_record")
     plain = "\n".join(line for line in after.splitlines() if line.split(" ")[0] not in new)
     with_query = "" if before == CSV else f"\n\n{before}"
     one = load_text(simple.replace(before, after + with_query))
@@ -113,5 +120,5 @@ def test_they_are_of_the_identity(
 
 
 def test_the_default_mark_may_be_stated(load_text: Callable[..., Release], simple: str) -> None:
-    stated = load_text(simple.replace(CSV, f'{CSV}\ndecimal = "."'))
+    stated = load_text(simple.replace(CSV, f'{CSV}\ndecimal = "."\nmultiline = false'))
     assert canonical_form(stated) == canonical_form(load_text(simple))
