@@ -79,16 +79,17 @@ def show(  # noqa: PLR0913, PLR0917 - one parameter for each option
 ) -> int:
     """Show releases over time, what they cost and what is left.
 
-    Of a spec it is the spec's ledger, dataset and caps; all periods of it.
+    Of a spec it is the spec's ledger, dataset and caps; all periods of it. With --period what is
+    left is that of a release of the period.
     """
     from dprelease.cli.views.budget import history, tell, tell_csv
-    from dprelease.ledger.privacy_filter import Caps
+    from dprelease.ledger.reservation import stated_caps
     from dprelease.ledger.store import Ledger
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json are two forms of one answer: choose one")
 
-    caps = None
+    caps = asked = None
     path = ledger
     if ledger.endswith(".toml"):
         # Of lists nothing is shown here, wherever they are; and all periods have one ledger.
@@ -96,9 +97,10 @@ def show(  # noqa: PLR0913, PLR0917 - one parameter for each option
         path, witness = settings.path, witness if witness is not None else settings.witness
         dataset = dataset if dataset is not None else settings.dataset
         if dataset == settings.dataset:
-            caps = Caps(settings.epsilon_cap, settings.delta_cap)
+            caps = stated_caps(settings)
+            asked = None if period is None else (period, settings.disjoint_periods)
     with Ledger.read(path, witness=witness) as book:
-        facts = history(book, dataset, caps, by, last)
+        facts = history(book, dataset, caps, by, last, asked)
     if as_csv:
         tell_csv(facts)
     else:

@@ -130,6 +130,7 @@ def _caps(pair: Pair) -> Iterator[Change]:
     old, new = (release.ledger for release in pair.releases)
     yield from figure_changed("epsilon_cap", old.epsilon_cap, new.epsilon_cap, "ledger.epsilon_cap")
     yield from figure_changed("delta_cap", old.delta_cap, new.delta_cap, "ledger.delta_cap")
+    yield from figure_changed("rho_cap", old.rho_cap, new.rho_cap, "ledger.rho_cap")
 
 
 def _books(pair: Pair) -> Iterator[Change]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
@@ -17,7 +17,7 @@ from dprelease.ledger.messages import (
 )
 from dprelease.ledger.privacy_filter import Caps, Terms, Total, parts_of
 from dprelease.ledger.totals import meets, spent, spent_rho, total_of
-from dprelease.model import Loss, Plan, Release
+from dprelease.model import LedgerSettings, Loss, Plan, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,11 @@ def check_caps(account: Account, terms: Terms, caps: Caps, place: Place | None) 
         raise Failure(ExitCode.BUDGET, complaints)
 
 
+def stated_caps(settings: LedgerSettings) -> Caps:
+    """The caps that a spec states."""
+    return Caps(settings.epsilon_cap, settings.delta_cap, settings.rho_cap)
+
+
 def caps_of(account: Account, stated: Caps) -> Caps:
     """The caps that a run is held to: those set in the ledger, or lower ones that the spec states.
 
@@ -111,6 +116,21 @@ def caps_of(account: Account, stated: Caps) -> Caps:
     if higher := cap.caps.exceeded_by(stated):
         raise Failure(ExitCode.BUDGET, [above_set_cap(name, stated, cap) for name in higher])
     return cap.caps.lowered(stated)
+
+
+def revision_of(release: Release, runs: Iterable[Run], run_id: str) -> int:
+    """How many runs of this name, dataset and period were charged until this one, itself included.
+
+    One that is not charged yet comes after all that are.
+    """
+    same = [
+        run
+        for run in runs
+        if (run.dataset, run.release, run.terms.period)
+        == (release.ledger.dataset, release.about.name, release.period)
+    ]
+    charged = [at for at, run in enumerate(same, 1) if run.run_id == run_id]
+    return charged[0] if charged else len(same) + 1
 
 
 def current_run(release: Release, runs: Mapping[str, Run], *, new_noise: bool = False) -> str:

@@ -137,6 +137,7 @@ class LedgerSettings:
     disjoint_periods: bool = False
     written_path: str | None = None
     written_witness: str | None = None
+    rho_cap: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import REHEARSED, Result
 from dprelease.release.run import released
 from dprelease.spec import load
-from dprelease.spec.checks.paths import relocated, same
+from dprelease.spec.checks.paths import REVISION, relocated, same
 
 ROWS = 10_000
 MOST_ROWS = 10_000_000
@@ -94,7 +94,8 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     stages = Stages(None, watcher)
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)
-    target = os.path.abspath(output or f"{spec.output.path}{SUFFIX}")
+    written = os.path.abspath(output or f"{spec.output.path}{SUFFIX}")
+    target = written.replace(REVISION, "1")  # a scratch ledger holds no other release
     _check_place(spec, target)
     with TemporaryDirectory(prefix="dprelease-rehearsal-") as scratch:
         release = _marked(relocated(spec, os.path.join(scratch, "ledger.sqlite"), target))

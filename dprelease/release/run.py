@@ -9,7 +9,7 @@ happens if it fails by itself while noise is drawn.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,12 +21,17 @@ from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
-from dprelease.ledger.entries import State
+from dprelease.ledger.entries import Run, State
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.messages import new_dataset, used_up
-from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.published_charge import check_output_charge
-from dprelease.ledger.reservation import Reservation, current_run, terms_of
+from dprelease.ledger.reservation import (
+    Reservation,
+    current_run,
+    revision_of,
+    stated_caps,
+    terms_of,
+)
 from dprelease.ledger.store import Ledger
 from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
@@ -41,7 +46,7 @@ from dprelease.release.saved_plan import check_approved, check_decision
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.report import formats
 from dprelease.spec import load
-from dprelease.spec.checks.paths import relocated
+from dprelease.spec.checks.paths import relocated, revised
 
 if TYPE_CHECKING:
     from dprelease.report.facts.changes import PreviousRelease
@@ -142,6 +147,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
         runs = {run.run_id: run for run in book.entries()}
         warnings = new_dataset(book.status(release.ledger.dataset))
         name = current_run(release, runs, new_noise=new_noise)
+        target = _target(certified.plan, runs.values(), name)
         if previous is not None:
             # Imported here for start-up: most specs name none.
             from dprelease.report.previous import check_other_run
@@ -151,7 +157,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
             drawn = partial(is_of, payload=book.sealed(name))
             certified = plan_as_charged(certified, runs[name].loss, drawn)
         elif not fresh_ledger:
-            check_output_charge(release.output.path, release.ledger.path, runs.values())
+            check_output_charge(target, release.ledger.path, runs.values())
         sealed_before = name in runs and runs[name].seal is not None
         stages.expect(_number_of_steps(certified.plan, sealed=sealed_before))
         if not sealed_before:
@@ -161,13 +167,22 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
         reservation = _charge(book, certified, name)
         with _charged():
             payload = book.sealed(name) if reservation.state is State.SEALED else None
-            charged = ChargedRun(book, certified.plan, reservation, engine, stages, previous)
-            if payload is None:
-                sealed = draw_once(charged, entropy)
-            else:
-                sealed = from_bytes(certified.plan, payload)
+            # Only now, as another process may have charged a revision in between.
+            revision = revision_of(release, book.entries(), name)
+            plan = replace(certified.plan, release=revised(release, revision))
+            charged = ChargedRun(book, plan, reservation, engine, stages, previous)
+            sealed = draw_once(charged, entropy) if payload is None else from_bytes(plan, payload)
             stages.begin("write")
             return replace(_publish(charged, sealed), warnings=warnings)
+
+
+def _target(plan: Plan, runs: Iterable[Run], name: str) -> str:
+    """Where the run is to be published, checked once more if it is a folder for each revision."""
+    release = plan.release
+    target = revised(release, revision_of(release, runs, name)).output.path
+    if target != release.output.path:
+        check_target(target, file_names(plan))
+    return target
 
 
 def _previous(release: Release) -> PreviousRelease | None:
@@ -237,7 +252,7 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
             release.ledger.dataset,
             release.about.name,
             plan.loss,
-            Caps(release.ledger.epsilon_cap, release.ledger.delta_cap),
+            stated_caps(release.ledger),
             {**guarantee_of(release), **of_data, **charged_json(plan)},
             parts=terms.parts,
             period=terms.period,

@@ -29,6 +29,7 @@ from dprelease.spec.checks.columns.column import DeclaredColumn, check_declared,
 from dprelease.spec.checks.columns.list_files import Barred, Lists
 from dprelease.spec.checks.columns.written import check_written
 from dprelease.spec.checks.data_source import (
+    PERIOD_TEXTS,
     check_period,
     dataset_name,
     resolve_data,
@@ -103,11 +104,12 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         check_output(output.path, data, others, reporter)
     check_usage(parts, data)
     warn_of_bounding(parts, queries)
-    names = names_of(parts, {n: c.column for n, c in columns.items() if c is not None}, queries)
+    found = {name: one.column for name, one in columns.items() if one is not None}
+    names = names_of(parts, found, queries, period)
     reporter.raise_if_any()
     return Release(
         reporter.file,
-        About(**{key: getattr(parts.release.model, key) for key in ReleaseSection.KEYS}),
+        _about(parts, period),
         _sure(data),
         _privacy(parts),
         ledger,
@@ -124,6 +126,14 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         names,
         review,
     )
+
+
+def _about(parts: Parts, period: str | None) -> About:
+    texts = {key: getattr(parts.release.model, key) for key in ReleaseSection.KEYS}
+    for key in PERIOD_TEXTS:
+        if texts[key] is not None:
+            texts[key] = fill_period(texts[key], period)
+    return About(**texts)
 
 
 def _columns(
@@ -197,7 +207,7 @@ def _privacy(parts: Parts) -> Privacy:
 
 def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> LedgerSettings:
     part, model, path = parts.ledger, parts.ledger.model, parts.data.model.path
-    if model.epsilon_cap is None and part.sound("epsilon_cap"):
+    if model.epsilon_cap is None and model.rho_cap is None and part.sound("epsilon_cap"):
         message = "no epsilon_cap: this spec sets no limit to the budget of its data set"
         hint = "agree on a cap: write it in [ledger], or set it by `dprelease budget cap`"
         part.warn("W201", message, hint, at="key")
@@ -223,6 +233,7 @@ def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> L
         disjoint,
         os.path.normpath(ledger),
         os.path.normpath(witness) if witness is not None else None,
+        model.rho_cap,
     )
 
 

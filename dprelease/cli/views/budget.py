@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from io import StringIO
 from itertools import pairwise
@@ -23,9 +23,10 @@ from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.guarantee import DESCRIPTION, definition_in
 from dprelease.ledger.messages import no_export
-from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps
+from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, whole
 from dprelease.ledger.store import Ledger
-from dprelease.ledger.totals import running, spent_rho, total
+from dprelease.ledger.totals import meets, running, spent_rho, total
+from dprelease.model import Loss
 from dprelease.report.facts.json_form import to_json
 from dprelease.report.numbers import upward
 
@@ -44,11 +45,13 @@ def history(
     caps: Caps | None,
     by: str | None = None,
     last: int | None = None,
+    asked: tuple[str, bool] | None = None,
 ) -> dict[str, object]:
     """State every run of a ledger and every dataset's account; ``caps`` override the last ones.
 
     ``by`` adds runs up in groups besides; ``last`` leaves out all but so many runs and groups.
-    Sums and what is left are of all.
+    Sums and what is left are of all, or what is left is for a run of the period that is
+    ``asked`` for, and whether that is declared disjoint.
     """
     runs, set_caps, head = book.entries(), book.caps(), book.head()
     names = dict.fromkeys([run.dataset for run in runs] + [cap.dataset for cap in set_caps])
@@ -66,14 +69,20 @@ def history(
                 caps,
                 by,
                 last or 0,
+                asked,
             )
             for name in names
         ],
     }
 
 
-def _dataset(
-    account: Account, set_caps: Sequence[SetCap], caps: Caps | None, by: str | None, last: int
+def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
+    account: Account,
+    set_caps: Sequence[SetCap],
+    caps: Caps | None,
+    by: str | None,
+    last: int,
+    asked: tuple[str, bool] | None,
 ) -> dict[str, object]:
     name, runs = account.dataset, account.runs
     if caps is None:
@@ -83,6 +92,11 @@ def _dataset(
         caps = set_caps[-1].caps.lowered(caps)
     after = list(running([run.terms for run in runs], caps))
     plain, total = after[-1] if after else (Caps(ZERO, ZERO), None)
+    near, counting = account, total
+    if asked is not None and total is not None:
+        run = Terms(Loss(ZERO), whole(Loss(ZERO)), *asked)
+        near = replace(account, runs=tuple(one for one in runs if meets(one.terms, run)))
+        counting = near.total(caps)
     return {
         "dataset": name,
         "runs": [
@@ -95,9 +109,10 @@ def _dataset(
         "cap": amounts(caps) | _rho(caps.rho),
         "kept": upward(total.reserve) if total else 0,
         "left": {
-            "epsilon": remaining_under(caps.epsilon, total.epsilon),
-            "delta": remaining_under(total.room, total.counted),
-        } | _rho_left(caps, account) if total else amounts(caps) | _rho(caps.rho),
+            "epsilon": remaining_under(caps.epsilon, counting.epsilon),
+            "delta": remaining_under(counting.room, counting.counted),
+        } | _rho_left(caps, near) if counting else amounts(caps) | _rho(caps.rho),
+        **({} if asked is None else {"left_for": asked[0]}),
         "cap_changes": list(_changes(runs, set_caps, caps)),
         "caps": [_set_cap(cap) for cap in set_caps],
         "units": units_of(runs),
@@ -330,10 +345,13 @@ def _account(dataset: Facts) -> Iterator[str]:
         reserved = dataset["kept"] if what == "delta" else 0
         note = f"; {spent_text(reserved)} is kept for composing" if reserved else ""
         remaining = remaining_text(dataset["left"][what])
-        yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{note}"
+        when = f" for {dataset['left_for']}" if dataset.get("left_for") else ""
+        yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{when}{note}"
         yield f"         {_bar(cap[what], dataset['left'][what])}"
     for set_cap in dataset["caps"]:
-        caps = ", ".join(f"{name} {_cap(set_cap[name])}" for name in CAPS if set_cap[name])
+        caps = ", ".join(
+            f"{name} {_cap(set_cap[name])}" for name in CAPS if set_cap[name] is not None
+        )
         yield (
             f"note     entry {set_cap['entry']}, {set_cap['set_at'][:10]}, sets the ledger's cap: "
             f"{caps or 'none'} ({set_cap['reason']})"

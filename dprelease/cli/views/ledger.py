@@ -10,7 +10,7 @@ from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
 from dprelease.ledger.messages import new_dataset
 from dprelease.ledger.privacy_filter import Caps, Total
-from dprelease.ledger.reservation import caps_of, check_caps, current_run, terms_of
+from dprelease.ledger.reservation import caps_of, check_caps, current_run, stated_caps, terms_of
 from dprelease.ledger.store import account
 from dprelease.ledger.totals import meets, spent, total_of
 from dprelease.model import Loss, Plan
@@ -32,7 +32,7 @@ def standing_of(
     release = plan.release
     settings = release.ledger
     dataset_account = account(settings.path, settings.dataset, witness=settings.witness)
-    stated = Caps(settings.epsilon_cap, settings.delta_cap)
+    stated = stated_caps(settings)
     set_cap = dataset_account.cap
     caps = stated if set_cap is None else set_cap.caps.lowered(stated)
     runs = {run.run_id: run for run in dataset_account.runs}

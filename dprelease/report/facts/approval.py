@@ -54,6 +54,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "ledger.witness": f"{path}.witness" if witness is None else witness,
         "ledger.dataset": ledger.dataset,
         **{f"ledger.{name}": None if cap is None else text(cap) for name, cap in caps.items()},
+        **({} if ledger.rho_cap is None else {"ledger.rho_cap": text(ledger.rho_cap)}),
         "ledger.disjoint_periods": ledger.disjoint_periods,
         "data.path": data.written_path,
         "data.snapshot": data.snapshot,

@@ -150,9 +150,9 @@ def _framing(dialect: Dialect) -> Iterator[Row]:
 def _repeated(plan: Plan) -> Row:
     caps, hazard = plan.release.ledger, say("repeated releases")
     said = say("A ledger adds up all releases of the data set that are charged to it.")
-    if caps.epsilon_cap is None:
+    if caps.epsilon_cap is None and caps.rho_cap is None:
         return Row(hazard, ATTENTION, f"{said} {say('The spec has no cap that stops them.')}")
-    if plan.loss.delta and caps.delta_cap is None:
+    if plan.loss.delta and caps.delta_cap is None and caps.rho_cap is None:
         return Row(
             hazard, ATTENTION, f"{said} {say('The spec has no cap that stops them in delta.')}"
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from typing import Any
 from urllib.parse import parse_qsl
 
 from dprelease.engines.registry import ON_CLUSTERS, SOURCES, SUFFIXES
@@ -37,18 +39,29 @@ def check_period(period: str | None, parts: Parts) -> str | None:
 
     Returns the period if it is safe to fill in.
     """
-    data, output = parts.data, parts.output
+    data, output, ledger = parts.data, parts.output, parts.ledger
+    if ledger.model.dataset is not None and PERIOD in ledger.model.dataset:
+        message = (
+            f"the dataset has {PERIOD} in its name: each period would have a budget of its own"
+        )
+        hint = "give all periods one name; disjoint_periods says that no unit is in two of them"
+        ledger.complain("E226", message, hint, "dataset")
     places: list[tuple[Part[DataSection] | Part[OutputSection], str, str | None]] = [
         (data, "path", data.model.path),
         (data, "snapshot", data.model.snapshot),
         (output, "path", output.model.path),
     ]
     used = [(part, key) for part, key, text in places if text is not None and PERIOD in text]
+    if period is None or not used:
+        why = "no period is given" if period is None else "no path or snapshot has it"
+        hint = "give the period on the command line: --period 2026-01"
+        if period is not None:
+            hint = f"write {PERIOD} in the path or snapshot too"
+        for part, keys in [*((part, (key,)) for part, key in used), *_texts_of_period(parts)]:
+            part.complain("E226", f"{PERIOD} is not filled: {why}", hint, *keys)
     if period is None:
-        for part, key in used:
-            hint = "give the period on the command line: --period 2026-01"
-            part.complain("E226", f"{PERIOD} is not filled: no period is given", hint, key)
-    elif not SAFE_NAME.fullmatch(period) or ".." in period:
+        return None
+    if not SAFE_NAME.fullmatch(period) or ".." in period:
         message = f"the period {show(period)} is not safe in a file name"
         hint = "use A-Z, a-z, 0-9, -, _ and dots, as in 2026-01"
         data.reporter.complain("E226", message, (), hint)
@@ -59,6 +72,23 @@ def check_period(period: str | None, parts: Parts) -> str | None:
     else:
         return period
     return None  # one that changes nothing must not make another release of it
+
+
+def _texts_of_period(parts: Parts) -> Iterator[tuple[Part[Any], tuple[str, ...]]]:
+    """Name the texts for people that have a place for the period, and where they stand."""
+    for key in PERIOD_TEXTS:
+        if PERIOD in (getattr(parts.release.model, key) or ""):
+            yield parts.release, (key,)
+    for table, title in (parts.output.model.titles or {}).items():
+        if PERIOD in title:
+            yield parts.output, ("titles", table)
+    for part in parts.queries:
+        if PERIOD in (part.model.title or ""):
+            yield part, ("title",)
+
+
+PERIOD_TEXTS = ("title", "purpose")
+"""Keys of [release] in which a period is filled."""
 
 
 def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data | None:

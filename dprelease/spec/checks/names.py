@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dprelease.model import Column, ColumnNames, ColumnType, Names, Query
 from dprelease.spec.checks.columns.domains import canonical_line, normal
+from dprelease.spec.checks.paths import fill_period
 from dprelease.spec.checks.queries.groups import make_group
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import counted, meant, show
@@ -17,14 +18,21 @@ from dprelease.spec.schema.structure import Part, Parts
 from dprelease.statistics.registry import STATISTICS
 
 
-def names_of(parts: Parts, columns: Mapping[str, Column], queries: Sequence[Query]) -> Names:
-    """Give the names for people that a spec states; complain of those that fit nothing."""
+def names_of(
+    parts: Parts, columns: Mapping[str, Column], queries: Sequence[Query], period: str | None
+) -> Names:
+    """Give the names for people that a spec states; complain of those that fit nothing.
+
+    Titles of queries and tables have the period filled in.
+    """
     named = {
         name: ColumnNames(part.model.label, labels=_labels(part, columns.get(name)))
         for name, part in parts.columns.items()
         if part.given("label", "labels")
     }
-    return Names(named, dict(filter(None, map(_figure, parts.queries))), _tables(parts, queries))
+    figures = dict(filter(None, (_figure(part, period) for part in parts.queries)))
+    tables = {name: fill_period(title, period) for name, title in _tables(parts, queries).items()}
+    return Names(named, figures, tables)
 
 
 def _labels(part: Part[ColumnSection], column: Column | None) -> dict[str, str]:
@@ -70,7 +78,7 @@ def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Ite
             return
 
 
-def _figure(part: Part[QuerySection]) -> tuple[str, ColumnNames] | None:
+def _figure(part: Part[QuerySection], period: str | None) -> tuple[str, ColumnNames] | None:
     """The names of one query; None where it states none."""
     model, given = part.model, part.given("title", "unit", "decimals")
     if model.name is None or not given:
@@ -80,7 +88,8 @@ def _figure(part: Part[QuerySection]) -> tuple[str, ColumnNames] | None:
         if key != "title":
             message = f"{key} of a {model.statistic}: what it publishes are names, not numbers"
             part.complain("E281", message, "leave it out", key)
-    return model.name, ColumnNames(model.title, model.unit, model.decimals)
+    title = None if model.title is None else fill_period(model.title, period)
+    return model.name, ColumnNames(title, model.unit, model.decimals)
 
 
 def _tables(parts: Parts, queries: Sequence[Query]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from dprelease.model import Data, LedgerSettings, Release, Source
 from dprelease.spec.complaints.reporter import Reporter
 
 PERIOD = "{period}"
+REVISION = "{revision}"
 
 
 def fill_period(text: str, period: str | None) -> str:
@@ -135,15 +136,32 @@ def relocated(
         path, written = _place(output, release)
         if path != release.output.path:
             moved = replace(moved, output=replace(moved.output, path=path, written_path=written))
-    if moved is release:
+    if moved is not release:
+        _check_places(moved)
+    return moved
+
+
+def revised(release: Release, revision: int) -> Release:
+    """Give the release with ``{revision}`` filled in the path of its output.
+
+    What the spec writes stays as it is. Raises Failure (exit code 2) when the place collides.
+    """
+    path = release.output.path.replace(REVISION, str(revision))
+    if path == release.output.path:
         return release
-    inputs = [("the spec", os.path.abspath(release.file))] if release.places else []
-    reporter = Reporter(release.file, None)
+    moved = replace(release, output=replace(release.output, path=path))
+    _check_places(moved)
+    return moved
+
+
+def _check_places(moved: Release) -> None:
+    """Raise Failure (exit code 2) when a place collides with the data, the spec or another."""
+    inputs = [("the spec", os.path.abspath(moved.file))] if moved.places else []
+    reporter = Reporter(moved.file, None)
     check_ledger(moved.ledger, moved.data, inputs, reporter)
     others = [*of_ledger(moved.ledger), *inputs]
     check_output(moved.output.path, moved.data, others, reporter)
     reporter.raise_if_any()
-    return moved
 
 
 def _place(given: str | os.PathLike[str], release: Release) -> tuple[str, str]:

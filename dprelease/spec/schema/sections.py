@@ -78,10 +78,10 @@ class ReleaseSection(Section, header="[release]"):
         "name of the release; part of its identity",
         remedy='name the release, for example name = "staff-pay-2026"',
     )
-    title = Key(line, "heading of the report and the tables", "the name")
+    title = Key(line, "heading of the report and the tables; may hold `{period}`", "the name")
     curator = Key(line, "who holds the data and publishes")
     contact = Key(line, "where readers can ask")
-    purpose = Key(text, "what the release is for")
+    purpose = Key(text, "what the release is for; may hold `{period}`")
     region = Key(line, "which place the data is about")
     sector = Key(line, "such as Healthcare or Education, words of the registry of deployments")
     approved_by = Key(line, "who agreed to the release")
@@ -197,6 +197,7 @@ class LedgerSection(Section, header="[ledger]"):
     delta_cap = Key(
         probability, "the same for delta; a tenth of it is kept for composing", "no cap"
     )
+    rho_cap = Key(budget, "the same for rho: then every release must have a bound in rho", "no cap")
     witness = Key(
         line,
         "file that keeps the ledger's last entry, to notice an older copy of it",
@@ -455,7 +456,8 @@ class OutputSection(Section, header="[output]"):
 
     path = Key(
         line,
-        "a directory of its own, relative to the spec; may hold `{period}`",
+        "a directory of its own, relative to the spec; may hold `{period}`, and `{revision}`: 1 "
+        "for the first release of this name and period, 2 for the next",
         remedy="name a directory for the tables and the report, relative to the spec",
     )
     format = Choice[Format](Format, "csv", "format of the tables")
