@@ -41,7 +41,7 @@ WITNESS = click.option(
 
 @click.group(epilog=EPILOG)
 def budget() -> None:
-    """Show what was spent; set caps; verify, export the ledger.
+    """Show what was spent; set caps; verify, move the ledger.
 
     Opens no data. LEDGER is dprelease-ledger.sqlite in the current folder if left
     out.
@@ -268,6 +268,28 @@ def export(ledger: str, out: str | None) -> int:
     with Ledger.unguarded(ledger) as book:
         lines = lines_of(book.chain())
     write_lines(lines, out)
+    return int(ExitCode.DONE)
+
+
+@budget.command(epilog=_example("move dprelease-ledger.sqlite /srv/ledgers/clinic.sqlite"))
+@click.argument("ledger", type=click.Path(), metavar="LEDGER")
+@click.argument("new", type=click.Path(), metavar="NEW")
+@WITNESS
+def move(ledger: str, new: str, witness: str | None) -> int:
+    """Move a ledger to another file, with its witness and its tables of records.
+
+    The old place refuses from then on, and says where the ledger is. Specs have to name the new
+    place. A witness that is elsewhere stays there. A move that was stopped is finished by the same
+    command.
+    """
+    from dprelease.cli.console import remark
+    from dprelease.ledger.moving import move
+    from dprelease.local.store import directory_of
+
+    folders = (directory_of(os.path.abspath(ledger)), directory_of(os.path.abspath(new)))
+    head = move(ledger, new, folders, witness=witness)
+    answer(f"{ledger} -> {new}: {head.seq} entries, head {head.hash[:16]}")
+    remark(f"note: name {new} in [ledger] path of all specs.")
     return int(ExitCode.DONE)
 
 

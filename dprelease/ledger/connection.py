@@ -14,10 +14,12 @@ from pathlib import Path
 
 from dprelease.files.atomic import draft_of, remove_dead_drafts, sync_directory
 from dprelease.ledger.messages import (
+    MOVED_TO,
     RESTORE,
     bad_place,
     disk_trouble,
     missing,
+    moved_ledger,
     not_a_ledger,
     old_sqlite,
     translated,
@@ -87,8 +89,10 @@ STATEMENTS = {
 }
 
 
-def open_for_writing(path: str, wait: float) -> sqlite3.Connection:
+def open_for_writing(path: str, wait: float, *, moved: bool = False) -> sqlite3.Connection:
     """A checked connection that can really write; makes the ledger when there is none.
+
+    ``moved``: also to one that was moved away, for what ends the move.
 
     Raises Failure (exit 6) when the place, the file or its tables are not usable, or it is
     locked for longer than ``wait`` seconds.
@@ -100,7 +104,7 @@ def open_for_writing(path: str, wait: float) -> sqlite3.Connection:
     if not os.path.lexists(path):
         _create(path, wait)
     _check_file(path, os.R_OK | os.W_OK)
-    connection = _connected(path, wait, "rw")
+    connection = _connected(path, wait, "rw", moved=moved)
     try:
         with translated(path, wait):
             _try_a_write(connection, path)
@@ -110,15 +114,15 @@ def open_for_writing(path: str, wait: float) -> sqlite3.Connection:
     return connection
 
 
-def open_for_reading(path: str, wait: float) -> sqlite3.Connection:
-    """A checked connection that changes nothing, for reports."""
+def open_for_reading(path: str, wait: float, *, moved: bool = False) -> sqlite3.Connection:
+    """A checked connection that changes nothing, for reports; ``moved`` as for writing."""
     _check_library()
     if not os.path.lexists(path):
         raise missing(path)
     _check_file(path, os.R_OK)
     # With write access a killed run's journal can be rolled back; without it that is refused.
     writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)
-    connection = _connected(path, wait, "rw" if writable else "ro")
+    connection = _connected(path, wait, "rw" if writable else "ro", moved=moved)
     connection.execute("PRAGMA query_only = ON")
     return connection
 
@@ -160,7 +164,7 @@ def _check_file(path: str, access: int) -> None:
         raise not_a_ledger(path, "it is empty")
 
 
-def _connected(path: str, wait: float, mode: str) -> sqlite3.Connection:
+def _connected(path: str, wait: float, mode: str, *, moved: bool = False) -> sqlite3.Connection:
     with translated(path, wait):
         uri = f"{Path(path).absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
@@ -168,7 +172,7 @@ def _connected(path: str, wait: float, mode: str) -> sqlite3.Connection:
         with translated(path, wait):
             for setting in _SETTINGS:
                 connection.execute(setting)
-            check_schema(connection, path)
+            check_schema(connection, path, moved=moved)
             _keep_rollback_journal(connection, path)
     except BaseException:
         connection.close()
@@ -267,8 +271,44 @@ def make_room_for_caps(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA foreign_keys = ON")
 
 
-def check_schema(connection: sqlite3.Connection, path: str) -> None:
-    """Refuses (E603, E604) whatever ``lay_out`` didn't make, triggers included."""
+_MOVED = (
+    "CREATE TRIGGER moved BEFORE INSERT ON entries\n"
+    f"BEGIN SELECT RAISE(ABORT, '{MOVED_TO}{{}}'); END"
+)
+
+
+def mark_moved(connection: sqlite3.Connection, target: str) -> None:
+    """Has the ledger refuse every entry from now on, and say where it was moved to."""
+    connection.execute(_MOVED.format(os.fsencode(target).hex()))
+
+
+def destination(connection: sqlite3.Connection) -> str | None:
+    """Where a ledger was moved to; None if it wasn't."""
+    row = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'moved'").fetchone()
+    return None if row is None else _destination(row[0])
+
+
+def _destination(statement: str) -> str | None:
+    before, after = _MOVED.split("{}")
+    digits = statement.removeprefix(before).removesuffix(after)
+    try:
+        target = os.fsdecode(bytes.fromhex(digits))
+    except ValueError:
+        return None
+    return target if statement == _MOVED.format(digits) else None
+
+
+def unmark(connection: sqlite3.Connection) -> None:
+    """Lets a copy of a moved ledger take entries."""
+    if destination(connection) is not None:
+        connection.execute("DROP TRIGGER moved")
+
+
+def check_schema(connection: sqlite3.Connection, path: str, *, moved: bool = False) -> None:
+    """Refuses (E603, E604, E619) whatever ``lay_out`` didn't make, triggers included.
+
+    ``moved``: but for the mark of one that was moved.
+    """
     rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     if not rows:
         raise not_a_ledger(path, "it is empty")
@@ -279,7 +319,13 @@ def check_schema(connection: sqlite3.Connection, path: str) -> None:
         hint = "use the version of dprelease that last wrote it, or a newer one"
         reads = f"this dprelease reads {FIRST} and {WITH_CAPS}"
         raise wrong_schema(path, f"has format {version}, {reads}", hint)
-    if {row[0] for row in rows} != set(STATEMENTS[version]):
+    texts = {row[0] for row in rows}
+    target = destination(connection)
+    if target is not None:
+        texts.remove(_MOVED.format(os.fsencode(target).hex()))
+    if texts == set(STATEMENTS[version]) and target is not None and not moved:
+        raise moved_ledger(path, target)
+    if texts != set(STATEMENTS[version]):
         raise wrong_schema(path, "has had its tables or triggers changed", RESTORE)
 
 

@@ -7,6 +7,7 @@ E609 lost charge, E611 used up by another process.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -251,6 +252,16 @@ rolled_back = Refusal(  # the same, and {3}: what the ledger holds instead
 not_in_ledger = Refusal(  # {1}: the report, or a copy; {2}: the reason
     "E613", "the ledger {0} does not hold the charge that {1} names: {2}", RESTORE
 )
+moved_ledger = Refusal(  # {1}: where to
+    "E619",
+    "the ledger {0} was moved to {1}",
+    "name the new place in [ledger] path; if the move was stopped, finish it: "
+    "dprelease budget move {0} {1}",
+)
+can_not_move = Refusal(  # {1}: where to, {2}: the reason
+    "E620", "the ledger {0} can't be moved to {1}: {2}", "choose another place", ExitCode.SPEC
+)
+MOVED_TO = "moved to "
 _MEANT = "if a ledger without it is meant, run with --fresh-ledger"
 lost_by_output = Refusal(  # {1}: the report in the output folder, {2}: the reason
     "E618",
@@ -307,6 +318,9 @@ def translated(path: str, wait: float, *, charged: bool = False) -> Iterator[Non
     try:
         yield
     except sqlite3.Error as problem:
+        if str(problem).startswith(MOVED_TO):  # by the trigger, while this process waited
+            target = os.fsdecode(bytes.fromhex(str(problem).removeprefix(MOVED_TO)))
+            raise moved_ledger(path, target) from None
         code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         failure = not_a_ledger(path, "SQLite can't read it")
         if code in _BUSY:

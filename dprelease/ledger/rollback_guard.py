@@ -11,16 +11,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 
 from dprelease.files.atomic import put_file, remove_dead_drafts
 from dprelease.ledger.chain import Head
 from dprelease.ledger.connection import place_errors
 from dprelease.ledger.entries import Book
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.messages import bad_guard, lost_ledger, no_guard, rolled_back
+from dprelease.ledger.messages import (
+    bad_guard,
+    lost_ledger,
+    moved_ledger,
+    no_guard,
+    rolled_back,
+)
 
 SCHEMA = "dprelease/witness/1"
-_LARGEST = 4096
+_LARGEST = 16384  # bytes: with a path in hexadecimal
 
 
 def guard_path(ledger: str) -> str:
@@ -29,14 +36,18 @@ def guard_path(ledger: str) -> str:
 
 
 def read_guard(path: str, ledger: str) -> Head | None:
-    """What the guard says; None when there is none. Raises Failure (exit 6) if it is spoilt."""
+    """What the guard says; None when there is none.
+
+    Raises Failure (exit 6) if it is spoilt, or says that the ledger was moved.
+    """
     try:
-        with open(path, "rb") as file:
-            stored = file.read(_LARGEST + 1)
-    except FileNotFoundError:
-        return None
+        stored = _stored(path)
     except OSError as problem:
         raise bad_guard(ledger, path, os.strerror(problem.errno or 0)) from None
+    if stored is None:
+        return None
+    if (target := word_left(path)) is not None:
+        raise moved_ledger(ledger, target)
     try:
         content = json.loads(stored)
         seq, digest = content["seq"], content["hash"]
@@ -46,6 +57,23 @@ def read_guard(path: str, ledger: str) -> Head | None:
     except (ValueError, TypeError, KeyError, RecursionError):
         raise bad_guard(ledger, path, "it can't be understood") from None
     return Head(seq, digest)
+
+
+def word_left(path: str) -> str | None:
+    """Where a guard says that its ledger was moved to; None if it says nothing of the kind."""
+    try:
+        content = json.loads(_stored(path) or b"{}")
+        return os.fsdecode(bytes.fromhex(content["moved"]))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def _stored(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_LARGEST + 1)
+    except FileNotFoundError:
+        return None
 
 
 def check_guard(path: str, ledger: str, said: Head | None, book: Book | None) -> None:
@@ -66,13 +94,29 @@ def check_guard(path: str, ledger: str, said: Head | None, book: Book | None) ->
 
 def write_guard(path: str, head: Head, ledger: str) -> None:
     """Puts the guard in place, whole, and keeps its mode. Raises Failure (exit 6)."""
-    text = canonical_json({"schema": SCHEMA, "seq": head.seq, "hash": head.hash}) + "\n"
+    _write(path, {"schema": SCHEMA, "seq": head.seq, "hash": head.hash}, ledger)
+
+
+def leave_word(path: str, head: Head, target: str, ledger: str) -> None:
+    """Puts a guard in place that says where the ledger was moved to. Raises Failure (exit 6)."""
+    moved = os.fsencode(target).hex()
+    _remove_drafts(path, ledger)
+    content = {"schema": SCHEMA, "seq": head.seq, "hash": head.hash, "moved": moved}
+    _write(path, content, ledger)
+
+
+def _write(path: str, content: Mapping[str, object], ledger: str) -> None:
+    text = canonical_json(content) + "\n"
     with place_errors(path, ledger):
         put_file(os.path.realpath(path), text.encode("ascii"), keep_mode=True)
 
 
 def prepare_guard(path: str, head: Head, ledger: str) -> None:
     """Brings the guard up to date, and so finds out early whether it can be written."""
+    _remove_drafts(path, ledger)
+    write_guard(path, head, ledger)
+
+
+def _remove_drafts(path: str, ledger: str) -> None:
     with place_errors(path, ledger):
         remove_dead_drafts(os.path.realpath(path))
-    write_guard(path, head, ledger)

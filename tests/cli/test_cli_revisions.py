@@ -102,7 +102,10 @@ def test_plan_and_rehearsal_take_a_spec_with_revisions(cli, revised):
 
 # --- periods ------------------------------------------------------------------------------------
 
-TITLED = ('name = "small"', 'name = "small"\ntitle = "Visits of {period}"\npurpose = "For {period}"')
+TITLED = (
+    'name = "small"',
+    'name = "small"\ntitle = "Visits of {period}"\npurpose = "For {period}"',
+)
 
 
 def test_titles_and_purposes_tell_the_period(cli, spec, folder):

@@ -39,7 +39,7 @@ _TEXTS = {"charged at", "release", "snapshot", "period", "state"}
 _BAR = 20  # columns
 
 
-def history(
+def history(  # noqa: PLR0913, PLR0917 - what is shown of it
     book: Ledger,
     dataset: str | None,
     caps: Caps | None,

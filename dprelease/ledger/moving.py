@@ -1,0 +1,177 @@
+"""Moving a ledger: at every moment one place at most takes charges, whatever is killed.
+
+Under the old ledger's lock a copy is laid out at the new place, still under another name. Then a
+trigger that refuses every entry is put into the old ledger. That commit is the turning point: a
+process that waited for the lock meets the trigger. Only then the copy is put in place. At last the
+old ledger goes, and the witness that stays where it was says where to. A move that was stopped
+after the turning point is finished by the same command, and by no other.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from contextlib import closing, suppress
+
+from dprelease.files.atomic import draft_of, new_file, remove_dead_drafts, sync_directory
+from dprelease.ledger.chain import Head
+from dprelease.ledger.connection import (
+    destination,
+    mark_moved,
+    open_for_reading,
+    open_for_writing,
+    place_errors,
+    unmark,
+)
+from dprelease.ledger.messages import can_not_move, missing, moved_ledger, translated
+from dprelease.ledger.rollback_guard import (
+    guard_path,
+    leave_word,
+    prepare_guard,
+    read_guard,
+    word_left,
+)
+from dprelease.ledger.store import WAIT, Ledger
+
+Folders = tuple[str, str]
+_CHUNK = 1 << 20
+
+
+def move(
+    old: str,
+    new: str,
+    folders: Folders,
+    wait: float = WAIT,
+    witness: str | None = None,
+) -> Head:
+    """Move a ledger, its witness and its folder of record-level tables; returns its head.
+
+    ``folders`` are where those tables are, and where they are to be. ``witness`` is where its
+    witness is, if not beside it; that one stays. Everything is checked before. Repeating a move
+    that is done, or was stopped, ends it. Raises Failure (exit 2) when something is in the way,
+    and what opening a ledger raises.
+    """
+    source, target = os.path.realpath(old), os.path.abspath(new)
+    if witness is not None and os.path.realpath(witness) == guard_path(source):
+        witness = None
+    if os.path.realpath(target) == source:
+        raise can_not_move(old, new, "that is where it is")
+    if not os.path.isdir(os.path.dirname(target)):
+        raise can_not_move(old, new, "there is no such directory")
+    if not os.path.lexists(source):
+        if word_left(guard_path(source)) != target:
+            raise missing(old)
+        with Ledger.unguarded(target, wait) as moved:
+            head = moved.verify()
+    else:
+        with place_errors(target), draft_of(target) as draft:
+            remove_dead_drafts(target)
+            head = _turn(source, target, draft, folders, wait, witness)
+            if witness is None and not os.path.lexists(target):
+                prepare_guard(guard_path(target), head, target)
+            if os.path.lexists(draft):  # no earlier attempt came this far
+                with suppress(FileExistsError):  # nor does another one now
+                    os.link(draft, target)
+            sync_directory(os.path.dirname(target))
+    with place_errors(source):
+        leave_word(guard_path(source), head, target, source)
+        with suppress(FileNotFoundError):
+            os.unlink(source)
+        _empty(*folders)
+        sync_directory(os.path.dirname(source))
+    return head
+
+
+def _turn(  # noqa: PLR0913, PLR0917 - two places and what belongs to them
+    source: str, target: str, draft: str, folders: Folders, wait: float, witness: str | None
+) -> Head:
+    """Lay out the copy, and close the old ledger for good; returns its head."""
+    connection = open_for_writing(source, wait, moved=True)
+    with closing(connection), translated(source, wait):
+        connection.execute("BEGIN IMMEDIATE")  # closing it rolls back
+        ledger = Ledger(connection, source, wait, witness)
+        head, stopped = ledger.verify(), destination(connection)
+        if stopped not in (None, target):
+            raise moved_ledger(source, stopped)
+        if stopped is None:
+            ledger.check_guard()
+            _check_nothing_there(source, target, witness)
+        if os.path.lexists(target):
+            with Ledger.unguarded(target, wait) as placed:
+                placed.check_holds(ledger)
+        else:
+            _copy_folder(*folders)
+            _copy(source, draft, wait)
+        if stopped is None:
+            mark_moved(connection, target)
+        connection.execute("COMMIT")
+    return head
+
+
+def _check_nothing_there(source: str, target: str, witness: str | None) -> None:
+    """Raise Failure (exit 2) when there is a ledger, or a witness that waits for one."""
+    if os.path.lexists(target):
+        raise can_not_move(source, target, "something is there already")
+    place = guard_path(target)
+    if witness is None and word_left(place) is None and read_guard(place, target) is not None:
+        raise can_not_move(source, target, "the witness of another ledger is there")
+
+
+def _copy(source: str, draft: str, wait: float) -> None:
+    """Copy the ledger, locked by the caller, so that it takes entries; durable on return.
+
+    It is read through a connection of its own: SQLite copies nothing from one that holds a lock.
+    """
+    with new_file(draft):
+        pass
+    os.chmod(draft, stat.S_IMODE(os.stat(source).st_mode))
+    original = open_for_reading(source, wait, moved=True)
+    with closing(original), closing(sqlite3.connect(draft, isolation_level=None)) as copy:
+        original.backup(copy)
+        copy.execute("PRAGMA synchronous = EXTRA")
+        unmark(copy)
+    handle = os.open(draft, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _copy_folder(old: str, new: str) -> None:
+    """Have the files of a folder in another one too, whole and durable on return."""
+    if not os.path.isdir(old):
+        return
+    with suppress(FileExistsError):
+        os.mkdir(new, 0o700)
+    for name in _files(old):
+        source, target = os.path.join(old, name), os.path.join(new, name)
+        remove_dead_drafts(target)
+        with draft_of(target) as draft, new_file(draft) as sink, open(source, "rb") as file:
+            while chunk := file.read(_CHUNK):
+                sink.write(chunk)
+            sink.flush()
+            os.fsync(sink.fileno())
+            os.rename(draft, target)  # what bears the name is this file, or was cut short
+    sync_directory(new)
+    sync_directory(os.path.dirname(new))
+
+
+def _empty(old: str, new: str) -> None:
+    """Remove the files of a folder that the other one has, and the folder if it is empty then."""
+    if not os.path.isdir(old):
+        return
+    for name in _files(old):
+        if os.path.lexists(os.path.join(new, name)):
+            os.unlink(os.path.join(old, name))
+    with suppress(OSError):
+        os.rmdir(old)
+
+
+def _files(folder: str) -> list[str]:
+    """Names of the plain files in a folder: what is being made has a hidden name, or a longer."""
+    return [
+        name
+        for name in sorted(os.listdir(folder))
+        if not name.startswith(".") and stat.S_ISREG(os.lstat(os.path.join(folder, name)).st_mode)
+    ]
