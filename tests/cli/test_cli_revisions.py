@@ -111,7 +111,7 @@ TITLED = (
 def test_titles_and_purposes_tell_the_period(cli, spec, folder):
     shutil.copy(folder / "small.csv", folder / "small-2026-01.csv")
     spec(TITLED, ('path = "small.csv"', 'path = "small-{period}.csv"'),
-         ('[output]\npath = "out"', '[output]\npath = "out"\ntitles = { by_region = "In {period}" }'))  # fmt: skip
+         ('[output]\n', '[output]\ntitles = { by_region = "In {period}" }\n'))  # fmt: skip
     assert cli("run", "-q", "--period", "2026-01", "small.toml").code == 0
     page = (folder / "out" / "report.md").read_text(encoding="utf-8")
     assert "Visits of 2026-01" in page
@@ -141,7 +141,8 @@ def test_a_dataset_has_one_name_for_all_periods(cli, spec, folder):
 
 def test_what_is_left_is_shown_for_the_period_asked(cli, spec, folder):
     spec(('path = "small.csv"', 'path = "small-{period}.csv"'), ('"out"', '"out/{period}"'),
-         ("epsilon_cap = 2.5", 'dataset = "s"\ndisjoint_periods = true\nepsilon_cap = 2.5'))  # fmt: skip
+         ("epsilon_cap = 2.5", 'dataset = "s"\ndisjoint_periods = true\nepsilon_cap = 2.5')
+         )  # fmt: skip
     shutil.copy(folder / "small.csv", folder / "small-2026-01.csv")
     assert cli("run", "-q", "--period", "2026-01", "small.toml").code == 0
     for period, left in (("2026-01", "1.5"), ("2026", "1.5"), ("2026-02", "2.5")):
