@@ -89,7 +89,7 @@ def show(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if as_csv and as_json:
         raise click.UsageError("--csv and --json are two forms of one answer: choose one")
 
-    caps = asked = None
+    caps = of_period = None
     path = ledger
     if ledger.endswith(".toml"):
         # Of lists nothing is shown here, wherever they are; and all periods have one ledger.
@@ -98,9 +98,9 @@ def show(  # noqa: PLR0913, PLR0917 - one parameter for each option
         dataset = dataset if dataset is not None else settings.dataset
         if dataset == settings.dataset:
             caps = stated_caps(settings)
-            asked = None if period is None else (period, settings.disjoint_periods)
+            of_period = None if period is None else (period, settings.disjoint_periods)
     with Ledger.read(path, witness=witness) as book:
-        facts = history(book, dataset, caps, by, last, asked)
+        facts = history(book, dataset, caps, by, last, of_period)
     if as_csv:
         tell_csv(facts)
     else:
@@ -283,11 +283,11 @@ def move(ledger: str, new: str, witness: str | None) -> int:
     command.
     """
     from dprelease.cli.console import remark
-    from dprelease.ledger.moving import move
+    from dprelease.ledger.moving import move_ledger
     from dprelease.local.store import directory_of
 
     folders = (directory_of(os.path.abspath(ledger)), directory_of(os.path.abspath(new)))
-    head = move(ledger, new, folders, witness=witness)
+    head = move_ledger(ledger, new, folders, witness=witness)
     answer(f"{ledger} -> {new}: {head.seq} entries, head {head.hash[:16]}")
     remark(f"note: name {new} in [ledger] path of all specs.")
     return int(ExitCode.DONE)

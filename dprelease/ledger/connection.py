@@ -14,7 +14,6 @@ from pathlib import Path
 
 from dprelease.files.atomic import draft_of, remove_dead_drafts, sync_directory
 from dprelease.ledger.messages import (
-    MOVED_TO,
     RESTORE,
     bad_place,
     disk_trouble,
@@ -272,8 +271,7 @@ def make_room_for_caps(connection: sqlite3.Connection) -> None:
 
 
 _MOVED = (
-    "CREATE TRIGGER moved BEFORE INSERT ON entries\n"
-    f"BEGIN SELECT RAISE(ABORT, '{MOVED_TO}{{}}'); END"
+    "CREATE TRIGGER moved BEFORE INSERT ON entries\nBEGIN SELECT RAISE(ABORT, 'moved to {}'); END"
 )
 
 
@@ -286,6 +284,13 @@ def destination(connection: sqlite3.Connection) -> str | None:
     """Where a ledger was moved to; None if it wasn't."""
     row = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'moved'").fetchone()
     return None if row is None else _destination(row[0])
+
+
+def refuse_moved(connection: sqlite3.Connection, path: str) -> None:
+    """Refuses (E619) a ledger that was moved while this process waited for it."""
+    target = destination(connection)
+    if target is not None:
+        raise moved_ledger(path, target)
 
 
 def _destination(statement: str) -> str | None:

@@ -7,7 +7,6 @@ E609 lost charge, E611 used up by another process.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -261,7 +260,6 @@ moved_ledger = Refusal(  # {1}: where to
 can_not_move = Refusal(  # {1}: where to, {2}: the reason
     "E620", "the ledger {0} can't be moved to {1}: {2}", "choose another place", ExitCode.SPEC
 )
-MOVED_TO = "moved to "
 _MEANT = "if a ledger without it is meant, run with --fresh-ledger"
 lost_by_output = Refusal(  # {1}: the report in the output folder, {2}: the reason
     "E618",
@@ -318,9 +316,6 @@ def translated(path: str, wait: float, *, charged: bool = False) -> Iterator[Non
     try:
         yield
     except sqlite3.Error as problem:
-        if str(problem).startswith(MOVED_TO):  # by the trigger, while this process waited
-            target = os.fsdecode(bytes.fromhex(str(problem).removeprefix(MOVED_TO)))
-            raise moved_ledger(path, target) from None
         code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         failure = not_a_ledger(path, "SQLite can't read it")
         if code in _BUSY:

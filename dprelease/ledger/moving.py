@@ -38,7 +38,7 @@ Folders = tuple[str, str]
 _CHUNK = 1 << 20
 
 
-def move(
+def move_ledger(
     old: str,
     new: str,
     folders: Folders,

@@ -15,7 +15,12 @@ from typing import Self
 
 from dprelease.errors import Failure, Place
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow
-from dprelease.ledger.connection import make_room_for_caps, open_for_reading, open_for_writing
+from dprelease.ledger.connection import (
+    make_room_for_caps,
+    open_for_reading,
+    open_for_writing,
+    refuse_moved,
+)
 from dprelease.ledger.entries import (
     BURNT,
     Account,
@@ -279,6 +284,7 @@ class Ledger:
         with translated(self.path, self._wait, charged=charged):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
+                refuse_moved(self._connection, self.path)
                 book = self._book()
                 yield book
                 changed = self._last() != book.head

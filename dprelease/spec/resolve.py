@@ -104,8 +104,8 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         check_output(output.path, data, others, reporter)
     check_usage(parts, data)
     warn_of_bounding(parts, queries)
-    found = {name: one.column for name, one in columns.items() if one is not None}
-    names = names_of(parts, found, queries, period)
+    resolved = {name: one.column for name, one in columns.items() if one is not None}
+    names = names_of(parts, resolved, queries, period)
     reporter.raise_if_any()
     return Release(
         reporter.file,

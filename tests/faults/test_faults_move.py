@@ -168,12 +168,12 @@ def test_a_witness_elsewhere_stays(nursery: Nursery, released: Path, tmp_path: P
 
 
 def test_one_that_waited_does_not_charge_what_was_moved(tmp_path: Path) -> None:
-    from dprelease.ledger.moving import move
+    from dprelease.ledger.moving import move_ledger
 
     old, new = str(tmp_path / "old"), str(tmp_path / "new")
     with Ledger.open(old, 1) as waiting:
         made = waiting.charge("a" * 64, "d", "r", Loss(Fraction(1)), Caps(), {})
-        move(old, new, (f"{old}.records", f"{new}.records"))
+        move_ledger(old, new, (f"{old}.records", f"{new}.records"))
         for act in (
             lambda: waiting.charge("b" * 64, "d", "r", made.run.loss, Caps(), {}),
             lambda: waiting.seal(made, b"x"),

@@ -98,6 +98,7 @@ HELD: dict[tuple[type, str], Change] = {
     (LedgerSettings, "dataset"): part("ledger", dataset="other"),
     (LedgerSettings, "epsilon_cap"): part("ledger", epsilon_cap=Fraction(7)),
     (LedgerSettings, "delta_cap"): part("ledger", delta_cap=Fraction(1, 7)),
+    (LedgerSettings, "rho_cap"): part("ledger", rho_cap=Fraction(7)),
     (LedgerSettings, "disjoint_periods"): part("ledger", disjoint_periods=True),
     (LedgerSettings, "written_path"): part("ledger", written_path="other"),
     (LedgerSettings, "written_witness"): part("ledger", written_witness="other"),

@@ -45,13 +45,13 @@ def history(  # noqa: PLR0913, PLR0917 - what is shown of it
     caps: Caps | None,
     by: str | None = None,
     last: int | None = None,
-    asked: tuple[str, bool] | None = None,
+    of_period: tuple[str, bool] | None = None,
 ) -> dict[str, object]:
     """State every run of a ledger and every dataset's account; ``caps`` override the last ones.
 
     ``by`` adds runs up in groups besides; ``last`` leaves out all but so many runs and groups.
     Sums and what is left are of all, or what is left is for a run of the period that is
-    ``asked`` for, and whether that is declared disjoint.
+    ``of_period``, and whether that is declared disjoint.
     """
     runs, set_caps, head = book.entries(), book.caps(), book.head()
     names = dict.fromkeys([run.dataset for run in runs] + [cap.dataset for cap in set_caps])
@@ -69,7 +69,7 @@ def history(  # noqa: PLR0913, PLR0917 - what is shown of it
                 caps,
                 by,
                 last or 0,
-                asked,
+                of_period,
             )
             for name in names
         ],
@@ -82,7 +82,7 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
     caps: Caps | None,
     by: str | None,
     last: int,
-    asked: tuple[str, bool] | None,
+    of_period: tuple[str, bool] | None,
 ) -> dict[str, object]:
     name, runs = account.dataset, account.runs
     if caps is None:
@@ -93,8 +93,8 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
     after = list(running([run.terms for run in runs], caps))
     plain, total = after[-1] if after else (Caps(ZERO, ZERO), None)
     near, counting = account, total
-    if asked is not None and total is not None:
-        run = Terms(Loss(ZERO), whole(Loss(ZERO)), *asked)
+    if of_period is not None and total is not None:
+        run = Terms(Loss(ZERO), whole(Loss(ZERO)), *of_period)
         near = replace(account, runs=tuple(one for one in runs if meets(one.terms, run)))
         counting = near.total(caps)
     return {
@@ -112,7 +112,7 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
             "epsilon": remaining_under(caps.epsilon, counting.epsilon),
             "delta": remaining_under(counting.room, counting.counted),
         } | _rho_left(caps, near) if counting else amounts(caps) | _rho(caps.rho),
-        **({} if asked is None else {"left_for": asked[0]}),
+        **({} if of_period is None else {"left_for": of_period[0]}),
         "cap_changes": list(_changes(runs, set_caps, caps)),
         "caps": [_set_cap(cap) for cap in set_caps],
         "units": units_of(runs),

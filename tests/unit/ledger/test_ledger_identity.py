@@ -226,7 +226,13 @@ SAME = {
     ),
     "witness and periods": replace(
         a_release(),
-        ledger=LedgerSettings("/a/ledger.sqlite", "payroll", witness="/c/w", disjoint_periods=True),
+        ledger=LedgerSettings(
+            "/a/ledger.sqlite",
+            "payroll",
+            witness="/c/w",
+            disjoint_periods=True,
+            rho_cap=Fraction(1),
+        ),
     ),
     "output": replace(a_release(), output=Output("/b/out", "parquet", Fraction(1, 2))),
     "reports": replace(a_release(), report_formats=("html",)),
@@ -398,7 +404,7 @@ def test_every_field_is_tried_above() -> None:
         KeySelection: 2,
         Group: 8,
         Expression: 3,
-        LedgerSettings: 8,
+        LedgerSettings: 9,
         Perturb: 6,
         PerturbedColumn: 6,
         Quantity: 3,
