@@ -279,8 +279,9 @@ REACHED_OTHERWISE = {
     "language._InLanguage.format_field",  # of Formatter
     "files.packed._Unpacked.readable",  # io.BufferedReader's
     "cli.app.LazyGroup.get_command", "cli.app.LazyGroup.list_commands",
-    "cli.app.LazyGroup.resolve_command", "cli.budget.cap", "cli.budget.export", "cli.budget.show",
-    "cli.budget.verify", "cli.check.check", "cli.completion.completion", "cli.estimate.estimate",
+    "cli.app.LazyGroup.resolve_command", "cli.budget.cap", "cli.budget.export", "cli.budget.move",
+    "cli.budget.show", "cli.budget.verify", "cli.check.check", "cli.completion.completion",
+    "cli.estimate.estimate",
     "cli.combine.combine", "cli.diff.diff", "cli.explain.explain", "cli.init.init",
     "cli.plan.plan", "cli.rehearse.rehearse", "cli.report.report",
     "cli.run.run", "cli.schema.schema", "cli.show.show",  # click's
