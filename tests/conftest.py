@@ -23,6 +23,15 @@ settings.register_profile("default", max_examples=12, derandomize=SAME)
 settings.register_profile("thorough", max_examples=100, derandomize=SAME)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """A run of all tests after the default one needn't repeat what is the same in both."""
+    parser.addoption(
+        "--after-default",
+        action="store_true",
+        help="leave out the tests that a run by default has done with all of their examples",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """All tests also mean all examples."""
     settings.load_profile("default" if config.option.markexpr == BY_DEFAULT else "thorough")
@@ -60,7 +69,7 @@ def pytest_make_collect_report(
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark as thorough the cases that ``one_in`` leaves out: all but a diagonal of them."""
     items.sort(key=lambda item: item.path)
     counts: Counter[str] = Counter()
@@ -71,6 +80,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if not in_diagonal(counts[test], *mark.args):
                 item.add_marker("thorough")
             counts[test] += 1
+    if config.option.after_default:
+        done = [item for item in items if not _has_more(item)]
+        config.hook.pytest_deselected(items=done)
+        items[:] = [item for item in items if _has_more(item)]
+
+
+def _has_more(item: pytest.Item) -> bool:
+    """Whether a test does more in a run of all tests: it runs there only, or has more examples."""
+    if item.get_closest_marker("thorough") or getattr(item.obj, "is_hypothesis_test", False):
+        return True
+    names = vars(item.getparent(pytest.Module).obj).values()
+    return any(getattr(one, "__module__", None) == "thorough" for one in names)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
