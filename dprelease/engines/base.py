@@ -57,14 +57,14 @@ class Engine(Protocol):
         ...
 
 
-def bad_data(code: str, message: str, hint: str) -> Failure:
+def bad_data(code: str, message: str, hint: str, key: str = "data.path") -> Failure:
     """The data has not the declared shape; found before anything was charged."""
-    return Failure(ExitCode.DATA, Complaint(code, message, hint, key="data.path"))
+    return Failure(ExitCode.DATA, Complaint(code, message, hint, key=key))
 
 
 def lost(message: str = "the data could not be read to its end") -> Failure:
     """Reading failed after the charge. The charge stands, and the same release is free to retry."""
-    hint = "check the files and the disk, then run the same spec again: it costs nothing more"
+    hint = "check the files or the database, then run the same spec again: it costs nothing more"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, hint, key="data.path"))
 
 

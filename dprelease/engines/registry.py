@@ -29,8 +29,8 @@ class Listed(NamedTuple):
 
     ``title`` is its name in sentences. Files have the format by their ``suffixes``; of a folder,
     those with the suffixes ``inside`` are read. Behind both may stand how a file is ``packed``.
-    ``options`` are the keys of ``[data]`` that say how its texts are read; all others of them are
-    refused beside it.
+    ``options`` are the keys of ``[data]`` that say how its texts are read, ``place`` those that
+    say where it is; all others of either kind are refused beside it.
     """
 
     module: str
@@ -39,6 +39,7 @@ class Listed(NamedTuple):
     inside: tuple[str, ...]
     options: frozenset[str] = frozenset()
     packed: tuple[str, ...] = ()
+    place: tuple[str, ...] = ("path",)
 
     @property
     def endings(self) -> tuple[str, ...]:
@@ -59,6 +60,10 @@ SOURCES = {
     "parquet": Listed(
         "dprelease.engines.parquet.source", "Parquet", (".parquet", ".pq"), (".parquet",)
     ),
+    "adbc": Listed(
+        "dprelease.engines.adbc.source", "in a database", (), (),
+        place=("driver", "uri_env", "table"),
+    ),
 }  # fmt: skip
 
 SUFFIXES = {
@@ -67,3 +72,20 @@ SUFFIXES = {
     for ending in _endings(listed.suffixes, listed.packed)
 }
 """The format that the suffix of a path stands for."""
+
+
+class ListedDriver(NamedTuple):
+    """A driver of databases: the module that holds its DRIVER, its package, and its extra."""
+
+    module: str
+    package: str
+    extra: str
+
+
+# name in [data] driver -> what is known of it
+DRIVERS = {
+    "postgresql": ListedDriver(
+        "dprelease.engines.adbc.postgresql", "adbc_driver_postgresql", "adbc-postgresql"
+    ),
+    "sqlite": ListedDriver("dprelease.engines.adbc.sqlite", "adbc_driver_sqlite", "adbc-sqlite"),
+}

@@ -22,6 +22,7 @@ from dprelease.model import (
     About,
     Column,
     Data,
+    Database,
     Expression,
     Perturb,
     PerturbedColumn,
@@ -67,6 +68,8 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     # Engines must return the same integers, so which one ran is no part of the identity.
     Data: frozenset({"engine"}),
     Source: frozenset({"pattern"}),
+    # Its table is the written path.
+    Database: frozenset({"uri_env", "table"}),
     Privacy: frozenset({"unit_description"}),
     # The grid itself counts, whoever chose its step.
     Column: frozenset({"source", "step_chosen"}),

@@ -68,6 +68,7 @@ from dprelease.model.release import Release as Release
 from dprelease.model.release import Review as Review
 from dprelease.model.requests import AggregateRequest as AggregateRequest
 from dprelease.model.requests import Bound as Bound
+from dprelease.model.requests import Database as Database
 from dprelease.model.requests import Dialect as Dialect
 from dprelease.model.requests import ExactTable as ExactTable
 from dprelease.model.requests import InputColumn as InputColumn

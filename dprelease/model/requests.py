@@ -32,17 +32,33 @@ class Dialect:
 
 
 @dataclass(frozen=True, slots=True)
+class Database:
+    """A table or view of a database: ``table`` is its name, or those of its schema and itself.
+
+    The environment variable ``uri_env`` has the URI. It holds secrets, so no value of ours does.
+    """
+
+    driver: str  # a registered one, such as "postgresql"
+    uri_env: str
+    table: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """Where the table is: ``pattern`` is an absolute file, glob or directory, or a URI of one."""
+    """Where the table is: ``pattern`` is an absolute file, glob or directory, or a URI of one.
+
+    Of a table of a ``database`` it is the name, as the spec writes it.
+    """
 
     pattern: str
     format: str  # a registered one, such as "csv"
     dialect: Dialect = field(default_factory=Dialect)
+    database: Database | None = None
 
     @property
     def remote(self) -> bool:
-        """Whether it is at a URI, and no file of this machine is a part of it."""
-        return "://" in self.pattern
+        """Whether it is at a URI, and no file of this machine is known to be a part of it."""
+        return self.database is not None or "://" in self.pattern
 
 
 class MeasureKind(StrEnum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING
 
 from dprelease.engines.base import Share
@@ -94,5 +94,9 @@ def careful(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) 
     from dprelease.engines.duckdb.execute import exact_answer
 
     stream = Stream()
-    with _session(request, ()) as connection, stream.explained():
-        return exact_answer(request, table.stream().read_by(connection, stream, share))
+    with (
+        closing(table.stream()) as records,
+        _session(request, ()) as connection,
+        stream.explained(),
+    ):
+        return exact_answer(request, records.read_by(connection, stream, share))

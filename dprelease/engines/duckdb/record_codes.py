@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -86,8 +86,12 @@ def careful(request: RecordRequest, table: Table, share: ReadShare = UNTOLD) -> 
     """The codes of a stream of records, which are total: they are read once, batch by batch."""
     import pyarrow as pa
 
-    stream, source, bounded = Stream(), table.stream(), request.bound is not None
-    with session((), room=ROOM_FOR_UNITS if bounded else 0) as connection, stream.explained():
+    stream, bounded = Stream(), request.bound is not None
+    with (
+        closing(table.stream()) as source,
+        session((), room=ROOM_FOR_UNITS if bounded else 0) as connection,
+        stream.explained(),
+    ):
         put_labels(connection, aggregate_of(request).groups)
         if bounded:
             yield from BoundedCodes(request, source.read_by(connection, stream, share)).batches()

@@ -71,7 +71,7 @@ class RecordStream:
     columns that are wanted if others may be left out.
     ``cheap`` ones may be read twice to save time; ``record_count`` is how many there are, if the
     footers tell. Columns ``coded``, by the names that they have in the batches, are places in
-    dictionaries.
+    dictionaries. ``close`` ends what readings have in common, such as a transaction.
     """
 
     fields: Fields
@@ -80,6 +80,7 @@ class RecordStream:
     cheap: bool = False
     record_count: int | None = None
     coded: Mapping[str, str] = field(default_factory=dict)
+    close: Callable[[], None] = lambda: None
 
     def batches(self, share: ReadShare, only: Columns = None) -> tuple[Any, Iterator[Any]]:
         """A schema and the record batches of one reading."""

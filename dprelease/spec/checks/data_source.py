@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qsl
 
-from dprelease.engines.registry import ON_CLUSTERS, SOURCES, SUFFIXES
+from dprelease.engines.registry import DRIVERS, ON_CLUSTERS, SOURCES, SUFFIXES
 from dprelease.files.packed import packing, suffix_of, unpacked_name
 from dprelease.files.uris import is_uri, parted
-from dprelease.model import Data, Dialect, Source
+from dprelease.model import Data, Database, Dialect, Source
 from dprelease.spec.checks.columns.domains import UNPRINTABLE
 from dprelease.spec.checks.paths import PERIOD, absolute, fill_period, fixed_part, has_wildcards
 from dprelease.spec.complaints.reporter import Refused
-from dprelease.spec.complaints.wording import show
+from dprelease.spec.complaints.wording import listed, show
 from dprelease.spec.schema.fields import SAFE_NAME
 from dprelease.spec.schema.sections import DataSection, OutputSection
 from dprelease.spec.schema.structure import Part, Parts
@@ -23,6 +23,15 @@ from dprelease.spec.schema.structure import Part, Parts
 USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
 _LOCAL = ("file:", "local:")  # URIs of this machine's files, which have paths
 _CREDENTIALS = re.compile("key|secret|token|passw|signature|^sig$", re.IGNORECASE)
+_NAME = re.compile(r'"(?:[^"]|"")+"|[^".]+')
+_TABLE = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))?")
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
+_PLACES = {
+    "path": "say where the data is: a file, glob or directory, relative to the spec",
+    "driver": "say which kind of database it is: " + listed([f'"{name}"' for name in DRIVERS]),
+    "uri_env": "name the environment variable that holds the URI of the database",
+    "table": 'name the table or view, as "schema.table"',
+}
 _COMPRESSED = (".bz2", ".xz", ".zip")
 RECORD_LINES = 1_000  # that a record may have if the spec states no other number
 _ENCODINGS = {
@@ -48,6 +57,7 @@ def check_period(period: str | None, parts: Parts) -> str | None:
         ledger.complain("E226", message, hint, "dataset")
     places: list[tuple[Part[DataSection] | Part[OutputSection], str, str | None]] = [
         (data, "path", data.model.path),
+        (data, "table", data.model.table),
         (data, "snapshot", data.model.snapshot),
         (output, "path", output.model.path),
     ]
@@ -92,9 +102,14 @@ PERIOD_TEXTS = ("title", "purpose")
 
 
 def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data | None:
-    """Make the ``[data]`` section; None when there is no usable path."""
+    """Make the ``[data]`` section; None when there is no usable path or table."""
     model = part.model
     dialect = _dialect(part)
+    if not _check_place(part):
+        return None
+    snapshot = None if model.snapshot is None else fill_period(model.snapshot, period)
+    if model.format == "adbc":
+        return _database(part, period, snapshot)
     if model.path is None:
         return None
     written = fill_period(model.path, period)
@@ -108,9 +123,52 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
         part.complain("E228", "a URI of data must not hold credentials", hint, "path")
         return None
     data_format = part.attempt(lambda: _format(part, written), "path")
-    snapshot = None if model.snapshot is None else fill_period(model.snapshot, period)
     source = Source(written if remote else absolute(base, written), data_format or "csv", dialect)
     return Data(source, written, model.engine, snapshot)
+
+
+def _check_place(part: Part[DataSection]) -> bool:
+    """Complain of keys that say where other formats are, or that are missing."""
+    form = SOURCES.get(part.model.format or "csv")
+    if form is None or "format" in part.bad:
+        return False
+    others = sorted({key for each in SOURCES.values() for key in each.place} - {*form.place})
+    for key in part.given(*others):
+        message = f"{key} says where other data is: this is {form.title}"
+        part.complain("E111", message, "leave it out", key, at="key")
+    missing = [key for key in form.place if not part.given(key)]
+    for key in missing if part.sound(*missing) else ():
+        part.complain("E110", f"[data] has no `{key}`", _PLACES[key], at="key")
+    return not missing
+
+
+def _database(part: Part[DataSection], period: str | None, snapshot: str | None) -> Data | None:
+    model = part.model
+    _check_options(part, "adbc")
+    if model.engine in ON_CLUSTERS:
+        message = f'engine = "{model.engine}" reads no databases'
+        part.complain("E111", message, 'leave engine out: "duckdb" does', "engine")
+    if not _VARIABLE.fullmatch(model.uri_env or ""):
+        message = "uri_env is no name of an environment variable"
+        hint = "write the name, such as SURVEY_URI; the URI itself stands in no file"
+        part.complain("E228", message, hint, "uri_env", at="key")
+        return None
+    written = fill_period(model.table or "", period)
+    table = part.attempt(lambda: _table(written), "table")
+    if table is None:
+        return None
+    database = Database(model.driver or "", model.uri_env or "", table)
+    return Data(Source(written, "adbc", database=database), written, model.engine, snapshot)
+
+
+def _table(written: str) -> tuple[str, ...]:
+    """The names that are joined by a dot; raises ``Refused``."""
+    if not _TABLE.fullmatch(written):
+        hint = 'write its name, or its schema and name as "schema.table"'
+        raise Refused(f"{show(written)} is no name of a table", hint, "E228")
+    names = (name[1:-1].replace('""', '"') if name[0] == '"' else name
+             for name in _NAME.findall(written))  # fmt: skip
+    return tuple(names)
 
 
 def _has_credentials(uri: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dprelease.engines.registry import ENGINES, SOURCES
+from dprelease.engines.registry import DRIVERS, ENGINES, SOURCES
 from dprelease.language import ENGLISH, LANGUAGES
 from dprelease.report.formats import DEFAULT_FORMATS
 from dprelease.spec.schema.fields import (
@@ -99,13 +99,21 @@ class DataSection(Section, header="[data]"):
     path = Key(
         line,
         "a file, a glob or a directory, relative to the spec; may hold `{period}`",
-        remedy="say where the data is: a file, glob or directory, relative to the spec",
+        "required, but for a database",
     )
     format = Choice[str | None](
         SOURCES,
         None,
-        "`.csv`, `.tsv`, `.txt` are CSV, also with `.gz` or `.zst`; `.parquet`, `.pq` Parquet",
+        "`.csv`, `.tsv`, `.txt` are CSV, also with `.gz` or `.zst`; `.parquet`, `.pq` Parquet; "
+        '`"adbc"` is a table of a database',
         "by suffix",
+    )
+    driver = Choice[str | None](DRIVERS, None, "kind of the database, whose extra is installed")
+    uri_env = Key(line, "the environment variable that holds the URI of the database")
+    table = Key(
+        line,
+        "the table or view, or its schema, a dot and it; in double quotes if a name has a dot; may "
+        "hold `{period}`",
     )
     engine = Choice[str](ENGINES, "duckdb", "what reads the data")
     snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")

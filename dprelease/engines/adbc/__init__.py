@@ -1,0 +1,1 @@
+"""Tables and views of databases, read through ADBC drivers."""

@@ -1,0 +1,158 @@
+"""PostgreSQL: every column as the server's text of it, which has one form whatever is set there.
+
+Texts of numbers, dates and times in PostgreSQL are among those of CSV, and infinities, years before
+Christ and ``NaN`` are texts as well: none of them stops a reading, as it would in a typed column of
+the driver. The one exception are moments, timestamps with a zone. Those outside of the calendar
+become one that any reader takes for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dprelease.engines.adbc.driver import (
+    CELL_LIMIT,
+    TABLE_KEY,
+    URI_KEY,
+    Selected,
+    driver_errors,
+    field,
+    no_column,
+    no_table,
+    of_table,
+    unreachable,
+)
+from dprelease.engines.base import bad_data
+from dprelease.engines.common.arrow_values import readable
+from dprelease.model import NUMERIC_TYPES, ColumnType, Database, InputColumn
+
+SETTINGS = {
+    "DateStyle": "ISO, YMD",
+    "TimeZone": "UTC",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "3",  # the shortest text that means the same number
+}
+# Encodings of a database, and in which one its texts are sent so that no text is an error.
+SENT_AS = {"UTF8": "UTF8", "LATIN1": "UTF8", "SQL_ASCII": "SQL_ASCII"}
+
+UNDEFINED_COLUMN, DENIED = "42703", "42501"
+NO_TABLE = frozenset({"42P01", "3F000", "42809", DENIED})
+
+_NUMBERS = frozenset({"int2", "int4", "int8", "float4", "float8", "numeric"})
+_FIXED = _NUMBERS | {"bool", "date", "timestamp", "timestamptz", "time", "timetz", "uuid", "oid"}
+_MOMENT = "timestamptz"
+_READ_AS = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
+    ColumnType.BOOLEAN: frozenset({"bool"}),
+    ColumnType.DATE: frozenset({"date", "timestamp", _MOMENT}),
+    ColumnType.TIMESTAMP: frozenset({"timestamp", _MOMENT}),
+}
+_FIRST, _LAST = "0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"
+_NEVER = "10000-01-02 00:00:00+00"  # no year of a calendar that ends with 9999, in no zone
+
+
+class PostgreSQL:
+    """See ``Driver``."""
+
+    title = "PostgreSQL"
+
+    def connect(self, uri: str) -> Any:
+        """See ``Driver``."""
+        from adbc_driver_postgresql import dbapi
+
+        return dbapi.connect(uri, autocommit=True)
+
+    def begin(self, cursor: Any) -> None:
+        """See ``Driver``."""
+        cursor.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        for name, value in SETTINGS.items():
+            cursor.execute(f"SET LOCAL {name} = '{value}'")
+        sent_as = SENT_AS.get(_encoding(cursor))
+        if sent_as is None:
+            message = "the database has an encoding that is not read"
+            raise bad_data("E408", message, f"use one in {', '.join(SENT_AS)}", URI_KEY)
+        cursor.execute(f"SET LOCAL client_encoding = '{sent_as}'")
+
+    def select(
+        self, cursor: Any, database: Database, inputs: Sequence[InputColumn]
+    ) -> dict[str, Selected]:
+        """See ``Driver``."""
+        types = {column.name: _type(cursor, database, column.name) for column in inputs}
+        for column in inputs:
+            _check(database, column, *types[column.name])
+        made = {column.name: _selected(column, types[column.name][0]) for column in inputs}
+        try:
+            parts = [part for selected in made.values() for part in selected.parts]
+            # No record is made for it, but the right to read is checked.
+            cursor.execute(of_table(database, parts or ["0"], " LIMIT 0"))
+        except driver_errors() as problem:
+            raise _refused(problem, database) from None
+        return made
+
+    def handed_on(self, parts: Sequence[Any], selected: Selected) -> Any:
+        """See ``Driver``."""
+        import pyarrow as pa
+
+        return parts[0] if selected.type else readable(parts[0], pa.string())
+
+
+DRIVER = PostgreSQL()
+
+
+def _encoding(cursor: Any) -> str:
+    cursor.execute("SELECT pg_catalog.current_setting('server_encoding')")
+    return str(cursor.fetchone()[0])
+
+
+def _type(cursor: Any, database: Database, name: str) -> tuple[str, bool]:
+    """The type of a column, and whether it is one of texts; raises Failure(DATA)."""
+    from pyarrow import types
+
+    try:
+        schema = cursor.adbc_execute_schema(of_table(database, [field(name)]))
+    except driver_errors() as problem:
+        if getattr(problem, "sqlstate", None) == UNDEFINED_COLUMN:
+            raise no_column(database, name) from None
+        raise _refused(problem, database) from None
+    (found,) = schema
+    kind = (found.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")
+    return kind, types.is_string(found.type)  # an enumeration is one of texts too
+
+
+def _refused(problem: Exception, database: Database) -> Exception:
+    known = getattr(problem, "sqlstate", None) in NO_TABLE
+    return no_table(database) if known else unreachable(database)
+
+
+def _check(database: Database, declared: InputColumn, kind: str, is_text: bool) -> None:
+    """Refuse a column whose values can't be of the declared type; raises Failure(DATA)."""
+    table = ".".join(database.table)
+    if declared.zone is not None and kind != _MOMENT:
+        raise bad_data(
+            "E412",
+            f'column "{declared.name}" of {table} has no zone: its type is not timestamptz',
+            f"leave zone out of [columns.{declared.name}]: what is stored is read as it is",
+            TABLE_KEY,
+        )
+    anything = declared.opaque or declared.type is ColumnType.STRING or is_text
+    if not anything and kind not in _READ_AS[declared.type]:
+        shown = "".join(char if char.isprintable() else "?" for char in kind[:80])
+        raise bad_data(
+            "E412",
+            f'column "{declared.name}" of {table} can\'t be read as {declared.type.value}: '
+            f"its type is {shown}",
+            "declare the type that the column has, or read a view that casts it",
+            TABLE_KEY,
+        )
+
+
+def _selected(declared: InputColumn, kind: str) -> Selected:
+    column = field(declared.name)
+    if kind == _MOMENT and declared.type in (ColumnType.DATE, ColumnType.TIMESTAMP):
+        inside = f"{column} IS NULL OR {column} BETWEEN '{_FIRST}' AND '{_LAST}'"
+        return Selected((f"CASE WHEN {inside} THEN {column} ELSE '{_NEVER}' END",), "TIMESTAMPTZ")
+    text = f"CAST({column} AS text)"
+    if kind not in _FIXED:
+        text = f"CASE WHEN octet_length({text}) <= {CELL_LIMIT} THEN {text} END"
+    return Selected((text,))
