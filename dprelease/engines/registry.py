@@ -73,19 +73,5 @@ SUFFIXES = {
 }
 """The format that the suffix of a path stands for."""
 
-
-class ListedDriver(NamedTuple):
-    """A driver of databases: the module that holds its DRIVER, its package, and its extra."""
-
-    module: str
-    package: str
-    extra: str
-
-
-# name in [data] driver -> what is known of it
-DRIVERS = {
-    "postgresql": ListedDriver(
-        "dprelease.engines.adbc.postgresql", "adbc_driver_postgresql", "adbc-postgresql"
-    ),
-    "sqlite": ListedDriver("dprelease.engines.adbc.sqlite", "adbc_driver_sqlite", "adbc-sqlite"),
-}
+# name in [data] driver, of a package adbc_driver_NAME and of our extra adbc-NAME -> its title
+DRIVERS = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}

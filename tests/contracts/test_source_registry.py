@@ -11,13 +11,14 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import databases
 import pyarrow as pa
 import pytest
 from oracle.engine import get
 from tables import T, inputs, keyed, written
 
 from dprelease import engines
-from dprelease.engines.registry import SOURCES, WITHOUT_RECORDS
+from dprelease.engines.registry import DRIVERS, SOURCES, WITHOUT_RECORDS
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -138,7 +139,9 @@ def answers(
 
 
 def test_every_format_has_a_writer() -> None:
-    assert {name.partition(" ")[0] for name in WRITERS} == set(SOURCES)
+    of_files = {name for name, form in SOURCES.items() if form.place == ("path",)}
+    assert {name.partition(" ")[0] for name in WRITERS} == of_files
+    assert set(SOURCES) - of_files == {"adbc"}
 
 
 @pytest.mark.parametrize("engine", engines.ENGINES)
@@ -149,3 +152,17 @@ def test_the_same_table_gives_the_same_integers(form: str, engine: str, tmp_path
     expected = answers("reference", plain, inputs(TYPES), records)
     found = answers(engine, other, inputs(TYPES), records)
     assert found == expected
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_table_of_a_database_gives_the_same_integers(
+    driver: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    databases.require(driver)
+    expected = answers("reference", WRITERS["csv"](tmp_path / "csv", ROWS), inputs(TYPES), True)
+    if driver == "sqlite":
+        uri = databases.in_sqlite(tmp_path / "t.db", list(TYPES), ROWS)
+    else:
+        uri = databases.in_postgres(request.getfixturevalue("postgres"), TYPES, ROWS)
+    monkeypatch.setenv(databases.VARIABLE, uri)
+    assert answers("duckdb", databases.source(driver, "t"), inputs(TYPES), True) == expected

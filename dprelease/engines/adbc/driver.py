@@ -34,10 +34,12 @@ class Selected:
 class Driver(Protocol):
     """One kind of database."""
 
-    title: str
-
     def connect(self, uri: str) -> Any:
         """A connection that commits by itself; raises the driver's errors."""
+        ...
+
+    def cursor(self, connection: Any) -> Any:
+        """A cursor that gives records in batches of a few thousand."""
         ...
 
     def begin(self, cursor: Any) -> None:

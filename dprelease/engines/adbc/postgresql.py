@@ -1,9 +1,9 @@
-"""PostgreSQL: every column as the server's text of it, which has one form whatever is set there.
+"""PostgreSQL: typed columns where the driver can hold every value of the type, else texts.
 
-Texts of numbers, dates and times in PostgreSQL are among those of CSV, and infinities, years before
-Christ and ``NaN`` are texts as well: none of them stops a reading, as it would in a typed column of
-the driver. The one exception are moments, timestamps with a zone. Those outside of the calendar
-become one that any reader takes for that.
+The driver stops at a date or time that it can't count, such as ``infinity``. So the server makes
+those outside of the calendar one that is outside of it too, and that can be counted. Numbers with
+decimals, and all that is read as a text, come as the server's text, which has one form whatever is
+set there: ``NaN`` and infinities are texts as well.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ SETTINGS = {
     "bytea_output": "hex",
     "extra_float_digits": "3",  # the shortest text that means the same number
 }
+BATCH_BYTES = 1 << 20
 # Encodings of a database, and in which one its texts are sent so that no text is an error.
 SENT_AS = {"UTF8": "UTF8", "LATIN1": "UTF8", "SQL_ASCII": "SQL_ASCII"}
 
@@ -43,25 +44,43 @@ NO_TABLE = frozenset({"42P01", "3F000", "42809", DENIED})
 _NUMBERS = frozenset({"int2", "int4", "int8", "float4", "float8", "numeric"})
 _FIXED = _NUMBERS | {"bool", "date", "timestamp", "timestamptz", "time", "timetz", "uuid", "oid"}
 _MOMENT = "timestamptz"
+_TYPED = {
+    "int2": "SMALLINT",
+    "int4": "INTEGER",
+    "int8": "BIGINT",
+    "float8": "DOUBLE",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    _MOMENT: "TIMESTAMPTZ",
+}
 _READ_AS = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
     ColumnType.BOOLEAN: frozenset({"bool"}),
     ColumnType.DATE: frozenset({"date", "timestamp", _MOMENT}),
     ColumnType.TIMESTAMP: frozenset({"timestamp", _MOMENT}),
 }
-_FIRST, _LAST = "0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"
-_NEVER = "10000-01-02 00:00:00+00"  # no year of a calendar that ends with 9999, in no zone
+# Of the calendar the beginning and the end, and what lies outside of it in every zone.
+_FIRST, _LAST, _OUTSIDE = "0001-01-01", "9999-12-31 23:59:59.999999", "10000-01-02"
+_IN_CALENDAR = {
+    "date": (_FIRST, _LAST[:10], _OUTSIDE),
+    "timestamp": (_FIRST, _LAST, _OUTSIDE),
+    _MOMENT: (f"{_FIRST} 00:00:00+00", f"{_LAST}+00", f"{_OUTSIDE} 00:00:00+00"),
+}
 
 
 class PostgreSQL:
     """See ``Driver``."""
-
-    title = "PostgreSQL"
 
     def connect(self, uri: str) -> Any:
         """See ``Driver``."""
         from adbc_driver_postgresql import dbapi
 
         return dbapi.connect(uri, autocommit=True)
+
+    def cursor(self, connection: Any) -> Any:
+        """See ``Driver``. Batches are small, so that one is read while others are worked on."""
+        size = {"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)}
+        return connection.cursor(adbc_stmt_kwargs=size)
 
     def begin(self, cursor: Any) -> None:
         """See ``Driver``."""
@@ -97,9 +116,6 @@ class PostgreSQL:
         return parts[0] if selected.type else readable(parts[0], pa.string())
 
 
-DRIVER = PostgreSQL()
-
-
 def _encoding(cursor: Any) -> str:
     cursor.execute("SELECT pg_catalog.current_setting('server_encoding')")
     return str(cursor.fetchone()[0])
@@ -115,14 +131,14 @@ def _type(cursor: Any, database: Database, name: str) -> tuple[str, bool]:
         if getattr(problem, "sqlstate", None) == UNDEFINED_COLUMN:
             raise no_column(database, name) from None
         raise _refused(problem, database) from None
-    (found,) = schema
-    kind = (found.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")
-    return kind, types.is_string(found.type)  # an enumeration is one of texts too
+    (stored,) = schema
+    kind = (stored.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")
+    return kind, types.is_string(stored.type)  # an enumeration is one of texts too
 
 
 def _refused(problem: Exception, database: Database) -> Exception:
-    known = getattr(problem, "sqlstate", None) in NO_TABLE
-    return no_table(database) if known else unreachable(database)
+    of_table_alone = getattr(problem, "sqlstate", None) in NO_TABLE
+    return no_table(database) if of_table_alone else unreachable(database)
 
 
 def _check(database: Database, declared: InputColumn, kind: str, is_text: bool) -> None:
@@ -149,9 +165,12 @@ def _check(database: Database, declared: InputColumn, kind: str, is_text: bool) 
 
 def _selected(declared: InputColumn, kind: str) -> Selected:
     column = field(declared.name)
-    if kind == _MOMENT and declared.type in (ColumnType.DATE, ColumnType.TIMESTAMP):
-        inside = f"{column} IS NULL OR {column} BETWEEN '{_FIRST}' AND '{_LAST}'"
-        return Selected((f"CASE WHEN {inside} THEN {column} ELSE '{_NEVER}' END",), "TIMESTAMPTZ")
+    if kind in _TYPED and not declared.opaque and kind in _READ_AS.get(declared.type, ()):
+        if kind in _IN_CALENDAR:
+            first, last, outside = _IN_CALENDAR[kind]
+            inside = f"{column} IS NULL OR {column} BETWEEN '{first}' AND '{last}'"
+            column = f"CASE WHEN {inside} THEN {column} ELSE '{outside}' END"
+        return Selected((column,), _TYPED[kind])
     text = f"CAST({column} AS text)"
     if kind not in _FIXED:
         text = f"CASE WHEN octet_length({text}) <= {CELL_LIMIT} THEN {text} END"

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,6 +21,8 @@ from dprelease.engines.adbc.driver import (
     of_table,
     unreachable,
 )
+from dprelease.engines.adbc.postgresql import PostgreSQL
+from dprelease.engines.adbc.sqlite import SQLite
 from dprelease.engines.base import bad_data, columns_read
 from dprelease.engines.common.files import Split
 from dprelease.engines.duckdb.sources import RECORDS, Columns, RecordStream
@@ -31,6 +32,7 @@ from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
 from dprelease.model import Database, Dialect, InputColumn, Source
 
+OF_DRIVERS: dict[str, Driver] = {"postgresql": PostgreSQL(), "sqlite": SQLite()}
 AS_STORED = Dialect(null_values=())
 """How texts of a database are read: null is null there, and an empty text is a text."""
 
@@ -115,10 +117,8 @@ class Snapshot:
             for place, (name, made) in enumerate(self._columns.items())
             if only is None or name in only
         }
-        kinds = {None: pa.string(), "TIMESTAMPTZ": pa.timestamp("us", "UTC")}
-        schema = pa.schema(
-            [(name, kinds[made.type]) for name, made in wanted.items()] or [("f0", pa.null())]
-        )
+        fields = [(name, _arrow_type(made)) for name, made in wanted.items()]
+        schema = pa.schema(fields or [("f0", pa.null())])
         return schema, self._batches(list(wanted.values()), schema)
 
     def close(self) -> None:
@@ -145,13 +145,15 @@ class Snapshot:
             self._reading.close()  # a statement that was not read to its end
             if self._connection is None:
                 self._begin()
-            cursor = self._reading.enter_context(self._connection.cursor())
+            cursor = self._reading.enter_context(self._driver.cursor(self._connection))
             cursor.execute(statement)
             reader = self._reading.enter_context(cursor.fetch_record_batch())
             yield from reader
         except MemoryError:
             raise
-        except (Failure, *driver_errors()):
+        except Failure:
+            raise OSError("no connection was begun anew") from None
+        except driver_errors():
             raise OSError("the database gave no answer") from None
 
     def _begin(self) -> None:
@@ -161,14 +163,31 @@ class Snapshot:
         self._connection = connection
 
 
+def _arrow_type(made: Selected) -> Any:
+    import pyarrow as pa
+
+    if made.type is None:
+        return pa.string()
+    return {
+        "SMALLINT": pa.int16(),
+        "INTEGER": pa.int32(),
+        "BIGINT": pa.int64(),
+        "DOUBLE": pa.float64(),
+        "BOOLEAN": pa.bool_(),
+        "DATE": pa.date32(),
+        "TIMESTAMP": pa.timestamp("us"),
+        "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
+    }[made.type]
+
+
 def _driver(database: Database) -> Driver:
     """The driver; raises Failure(DATA) where its packages are not installed."""
-    known = DRIVERS[database.driver]
-    if find_spec(known.package) is None or find_spec("adbc_driver_manager") is None:
-        message = f"the ADBC driver of {database.driver} is not installed"
-        raise bad_data("E426", message, f"pip install 'dprelease[{known.extra}]'", "data.driver")
-    driver: Driver = import_module(known.module).DRIVER
-    return driver
+    packages = ("adbc_driver_manager", f"adbc_driver_{database.driver}")
+    if any(find_spec(package) is None for package in packages):
+        message = f"the ADBC driver of {DRIVERS[database.driver]} is not installed"
+        hint = f"pip install 'dprelease[adbc-{database.driver}]'"
+        raise bad_data("E426", message, hint, "data.driver")
+    return OF_DRIVERS[database.driver]
 
 
 @contextmanager
@@ -177,7 +196,7 @@ def _connected(driver: Driver, database: Database) -> Iterator[Any]:
     uri = os.environ.get(database.uri_env)
     if not uri:
         message = f"the environment variable {database.uri_env} is not set"
-        hint = f"set it to the URI of the {driver.title} database, which no file should hold"
+        hint = f"set it to the URI of the {DRIVERS[database.driver]} database, which no file should hold"
         raise bad_data("E427", message, hint, URI_KEY)
     try:
         connection = driver.connect(uri)

@@ -35,13 +35,15 @@ NULL, REAL, TEXT = range(3)  # where a value is: nowhere, in the double, in the 
 class SQLite:
     """See ``Driver``."""
 
-    title = "SQLite"
-
     def connect(self, uri: str) -> Any:
         """See ``Driver``. The file must be there: none is made, and nothing is written."""
         from adbc_driver_sqlite import dbapi
 
         return dbapi.connect(read_only(uri), autocommit=True)
+
+    def cursor(self, connection: Any) -> Any:
+        """See ``Driver``; these are the driver's own 1024."""
+        return connection.cursor()
 
     def begin(self, cursor: Any) -> None:
         """See ``Driver``: the first look at a table fixes what is seen."""
@@ -70,16 +72,13 @@ class SQLite:
         return readable(pc.if_else(pc.equal(places, REAL), of_doubles, texts), pa.string())
 
 
-DRIVER = SQLite()
-
-
 def read_only(uri: str) -> str:
     """The URI of a file, with which it is opened for reading alone."""
     if not uri.startswith("file:"):
         return f"file:{quote(os.path.abspath(uri))}?mode=ro"
     place, _, options = uri.partition("#")[0].partition("?")
-    kept = [pair for pair in parse_qsl(options, keep_blank_values=True) if pair[0] != "mode"]
-    return f"{place}?{urlencode([*kept, ('mode', 'ro')], quote_via=quote)}"
+    pairs = [pair for pair in parse_qsl(options, keep_blank_values=True) if pair[0] != "mode"]
+    return f"{place}?{urlencode([*pairs, ('mode', 'ro')], quote_via=quote)}"
 
 
 def _names(cursor: Any, database: Database) -> list[str]:
@@ -118,7 +117,8 @@ def _check(database: Database, declared: InputColumn, names: Sequence[str]) -> N
 def _selected(column: str) -> Selected:
     kind, text = f"typeof({column})", f"CAST({column} AS TEXT)"
     hexadecimal = f"'\\x' || lower(hex({column}))"  # as PostgreSQL writes bytes
-    size = f"CASE {kind} WHEN 'blob' THEN 2 * length({column}) + 2 ELSE length(CAST({column} AS BLOB)) END"
+    size = f"length(CAST({column} AS BLOB))"
+    size = f"CASE {kind} WHEN 'blob' THEN 2 * {size} + 2 ELSE {size} END"
     inside = f"{kind} NOT IN ('null', 'real') AND {size} <= {CELL_LIMIT}"
     return Selected(
         (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from dprelease.language import ENGLISH, say, template
-from dprelease.model import AS_RELEASED, Expression, Plan, Release, Review
+from dprelease.model import AS_RELEASED, Database, Expression, Plan, Release, Review
 from dprelease.report.facts.explanations import told_warnings
 from dprelease.report.facts.model import (
     Approval,
@@ -58,6 +58,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "ledger.disjoint_periods": ledger.disjoint_periods,
         "data.path": data.written_path,
         "data.snapshot": data.snapshot,
+        **_database(data.source.database),
         "data.engine": data.engine,
         "period": release.period,
         "output.path": output.path if output.written_path is None else output.written_path,
@@ -83,6 +84,12 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
             if column.source is not None
         },
     }
+
+
+def _database(database: Database | None) -> dict[str, Scalar | tuple[str, ...]]:
+    if database is None:
+        return {}
+    return {"data.uri_env": database.uri_env, "data.table": database.table}
 
 
 def _review_held(release: Release) -> dict[str, Scalar]:

@@ -8,7 +8,7 @@ from typing import Literal, get_args, get_origin
 
 import pytest
 
-from dprelease.engines.registry import ENGINES, SOURCES
+from dprelease.engines.registry import DRIVERS, ENGINES, SOURCES
 from dprelease.language import LANGUAGES
 from dprelease.spec.complaints.reporter import Refused
 from dprelease.spec.complaints.wording import show
@@ -139,6 +139,7 @@ def test_names_of_the_class_are_no_keys():
 REGISTRIES = {
     (sections.DataSection, "engine"): ENGINES,
     (sections.DataSection, "format"): SOURCES,
+    (sections.DataSection, "driver"): DRIVERS,
     (sections.ReportSection, "language"): LANGUAGES,
 }
 
