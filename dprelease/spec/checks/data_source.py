@@ -129,11 +129,9 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
 
 def _check_place(part: Part[DataSection]) -> bool:
     """Complain of keys that say where other formats are, or that are missing."""
-    form = SOURCES.get(part.model.format or "csv")
-    if form is None or "format" in part.bad:
-        return False
+    form = SOURCES[part.model.format or "csv"]
     others = sorted({key for each in SOURCES.values() for key in each.place} - {*form.place})
-    for key in part.given(*others):
+    for key in part.given(*others) if part.sound("format") else ():
         message = f"{key} says where other data is: this is {form.title}"
         part.complain("E111", message, "leave it out", key, at="key")
     missing = [key for key in form.place if not part.given(key)]

@@ -43,7 +43,7 @@ ENGINE = engines.get("duckdb")
 
 
 def counts(of: Source, kind: ColumnType, keys: tuple[str, ...], **more: Any) -> list[int]:
-    """How many records have each key in column ``x``, and none of them."""
+    """How many records have each key in column ``x``, and how many none at all: a null."""
     declared = InputColumn("x", kind, **more)
     group = Group("x", kind, (*keys, "none"), keys=keys, null_label="none")
     records = Measure(MeasureKind.RECORDS)
@@ -66,7 +66,7 @@ def refused(of: Source, *columns: InputColumn) -> str:
         ENGINE.inspect(of, columns or [InputColumn("x", T.STRING)])
     shown = "".join(traceback.format_exception(caught.value))
     assert PASSWORD not in shown
-    assert os.environ.get(VARIABLE, "-") not in shown
+    assert os.environ.get(VARIABLE, PASSWORD) not in shown
     assert caught.value.exit_code is ExitCode.DATA
     (complaint,) = caught.value.complaints
     return complaint.code
@@ -82,13 +82,29 @@ def sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.
         yield connection
 
 
+@pytest.fixture(scope="module")
+def database(postgres: Server) -> str:
+    """A PostgreSQL database for all tests of the module."""
+    return postgres.database()
+
+
 @pytest.fixture
-def server(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Runs SQL in a PostgreSQL database, which the variable leads to."""
+def server(
+    postgres: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], None]:
+    """Runs SQL in a PostgreSQL database without tables, which the variable leads to."""
     databases.require("postgresql")
-    name = postgres.database()
-    monkeypatch.setenv(VARIABLE, postgres.uri(name))
-    return lambda sql: print(postgres.psql(name, sql))
+    monkeypatch.setenv(VARIABLE, postgres.uri(database))
+    clear = 'DROP SCHEMA public CASCADE; DROP SCHEMA IF EXISTS "S.1" CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC;'
+    started = []
+
+    def run(sql: str) -> None:
+        postgres.psql(
+            database, sql if started else f"SET client_min_messages = error; {clear}{sql}"
+        )
+        started.append(sql)
+
+    return run
 
 
 # --- before the charge ---------------------------------------------------------------------------
@@ -111,7 +127,6 @@ def test_no_uri(driver: str, value: str | None, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv(VARIABLE, raising=False)
     if value is not None:
         monkeypatch.setenv(VARIABLE, value)
-    monkeypatch.delenv(VARIABLE) if value is None and VARIABLE in os.environ else None
     with pytest.raises(Failure) as caught:
         ENGINE.inspect(source(driver, "t"), [InputColumn("x", T.STRING)])
     assert [each.code for each in caught.value.complaints] == ["E427"]
@@ -177,24 +192,15 @@ def test_a_table_that_may_not_be_read(
     assert refused(source("postgresql", "t"), InputColumn("y", T.STRING)) == "E429"
 
 
-@pytest.mark.parametrize(
-    ("stored", "declared"),
-    [
-        ("date", T.INTEGER),
-        ("bool", T.FLOAT),
-        ("money", T.DECIMAL),
-        ("int", T.BOOLEAN),
-        ("int", T.DATE),
-        ("date", T.TIMESTAMP),
-        ("int[]", T.INTEGER),
-        ("bytea", T.DATE),
-    ],
-)
-def test_a_type_that_can_not_be_the_declared_one(
-    stored: str, declared: ColumnType, server: Callable[[str], None]
-) -> None:
-    server(f"CREATE TABLE t (x {stored})")
-    assert refused(source("postgresql", "t"), InputColumn("x", declared)) == "E412"
+def test_a_type_that_can_not_be_the_declared_one(server: Callable[[str], None]) -> None:
+    wrong = {"date": T.INTEGER, "bool": T.FLOAT, "money": T.DECIMAL, "int": T.BOOLEAN,
+             "smallint": T.DATE, "timestamp": T.DECIMAL, "int[]": T.INTEGER, "bytea": T.DATE}  # fmt: skip
+    columns = ", ".join(f"x{number} {stored}" for number, stored in enumerate(wrong))
+    server(f"CREATE TABLE t ({columns}, day date)")
+    for number, declared in enumerate(wrong.values()):
+        column = InputColumn(f"x{number}", declared)
+        assert refused(source("postgresql", "t"), column) == "E412", declared
+    assert refused(source("postgresql", "t"), InputColumn("day", T.TIMESTAMP)) == "E412"
 
 
 def test_a_zone_of_what_has_none(server: Callable[[str], None]) -> None:
@@ -225,11 +231,13 @@ def test_encodings_in_which_a_text_could_be_an_error(
 def test_a_column_of_sqlite_holds_values_of_all_types(sqlite: sqlite3.Connection) -> None:
     """The first thousand records are null, which would make it a column of integers."""
     sqlite.execute("CREATE TABLE t (x)")
+    sqlite.execute("BEGIN")
     sqlite.executemany("INSERT INTO t VALUES (?)", [(None,)] * 3000)
     values = [1, "1", 1.0, 2**63 - 1, 0.1 + 0.2, "word", "", b"\x00\xff", 9e999, "a\0b", "2.5"]
     sqlite.executemany("INSERT INTO t VALUES (?)", [(value,) for value in values])
     sqlite.execute("INSERT INTO t VALUES (CAST(x'ff41' AS TEXT))")
     sqlite.execute("INSERT INTO t VALUES (CAST(zeroblob(1048577) AS TEXT)), (zeroblob(600000))")
+    sqlite.execute("COMMIT")
     keys = ("1", "word", "", "\\x00ff", "inf", "a\0b", "\ufffdA", "0.30000000000000004",
             str(2**63 - 1))  # fmt: skip
     found = counts(source("sqlite", "t"), T.STRING, keys)
@@ -260,48 +268,47 @@ def test_an_empty_table(sqlite: sqlite3.Connection, server: Callable[[str], None
     os.environ[VARIABLE] = uri
 
 
-@pytest.mark.parametrize(
-    ("stored", "values", "declared", "key", "found"),
-    [
-        ("date", ["infinity", "-infinity", "0044-03-15 BC", "10000-01-01", "2026-01-31", None],
-         T.DATE, "2026-01-31", [1, 5]),
-        ("timestamp", ["infinity", "-infinity", "294276-12-31", "4713-01-01 BC",
-                       "2026-01-31 10:00:00"], T.TIMESTAMP, "2026-01-31 10:00:00", [1, 4]),
-        ("timestamptz", ["infinity", "294276-12-31", "2026-01-31 10:00:00+02", None], T.TIMESTAMP,
-         "2026-01-31 08:00:00", [1, 3]),
-        ("timestamp", ["9999-12-31 23:59:59.999999", "0001-01-01", "0001-01-01 BC"], T.DATE,
-         "9999-12-31", [1, 2]),
-        ("numeric", ["NaN", "Infinity", "1.0", "1", "1" + "0" * 1000, "1e-1000"], T.INTEGER, "1",
-         [2, 4]),
-        ("float8", ["NaN", "Infinity", "-0", "1", "0.1"], T.FLOAT, "0.1", [1, 4]),
-        ("float4", ["NaN", "0.1", None], T.FLOAT, "0.1", [1, 2]),
-        ("int8", [2**63 - 1, -(2**63), None], T.INTEGER, str(2**63 - 1), [1, 2]),
-        ("int8", [7, 8, None], T.STRING, "7", [1, 2]),
-        ("bool", [True, False, None], T.BOOLEAN, "true", [1, 2]),
-        ("bool", [True, False, None], T.STRING, "true", [1, 2]),
-        ("text", ["yes", "no", "perhaps", "", None], T.BOOLEAN, "true", [1, 4]),
-        ("text", ["12", " 12 ", "twelve", "", None, "1e999"], T.INTEGER, "12", [2, 4]),
-        ("text", ["", "a'b", "x" * 1_048_577, None], T.STRING, "", [1, 3]),
-        ("char(5)", ["ab", "abc"], T.STRING, "ab", [1, 1]),
-        ("bytea", ["\\x00ff", None], T.STRING, "\\x00ff", [1, 1]),
-        ("int[]", ["{1,2}", "{}"], T.STRING, "{1,2}", [1, 1]),
-        ("interval", ["1 day", "-infinity" if False else "2 days"], T.STRING, "1 day", [1, 1]),
-        ("jsonb", ['{"a": 1}', "null"], T.STRING, '{"a": 1}', [1, 1]),
-        ("uuid", ["00000000-0000-0000-0000-000000000001", None], T.STRING,
-         "00000000-0000-0000-0000-000000000001", [1, 1]),
-    ],
-)  # fmt: skip
-def test_no_value_of_postgresql_stops_a_reading(  # noqa: PLR0917
-    stored: str,
-    values: list[object],
-    declared: ColumnType,
-    key: str,
-    found: list[int],
-    server: Callable[[str], None],
-) -> None:
-    rows = ", ".join(f"({databases.literal(value)})" for value in values)
-    server(f"CREATE TABLE t (x {stored}); INSERT INTO t VALUES {rows}")
-    assert counts(source("postgresql", "t"), declared, (key,)) == found
+VALUES: list[tuple[str, list[object], ColumnType, str, list[int]]] = [
+    ("date", ["infinity", "-infinity", "0044-03-15 BC", "10000-01-01", "2026-01-31", None],
+     T.DATE, "2026-01-31", [1, 5]),
+    ("timestamp", ["infinity", "-infinity", "294276-12-31", "4713-01-01 BC",
+                   "2026-01-31 10:00:00"], T.TIMESTAMP, "2026-01-31 10:00:00", [1, 4]),
+    ("timestamptz", ["infinity", "294276-12-31", "2026-01-31 10:00:00+02", None], T.TIMESTAMP,
+     "2026-01-31 08:00:00", [1, 3]),
+    ("timestamp", ["9999-12-31 23:59:59.999999", "10000-01-01", "0001-01-01 BC"], T.DATE,
+     "9999-12-31", [1, 2]),
+    ("date", ["0001-01-01", "0001-12-31 BC"], T.DATE, "0001-01-01", [1, 1]),
+    ("numeric", ["NaN", "1.0", "1", "1.5", "1e-1000", None], T.INTEGER, "1", [2, 3]),
+    ("numeric", ["Infinity", "1" + "0" * 1000, "-Infinity", "NaN"], T.FLOAT, "inf", [2, 1]),
+    ("float8", ["NaN", "Infinity", "-0", "1", "0.1", None], T.FLOAT, "0.1", [1, 2]),
+    ("float4", ["NaN", "0.1", None], T.FLOAT, "0.1", [1, 2]),
+    ("int8", [2**63 - 1, -(2**63), None], T.INTEGER, str(2**63 - 1), [1, 1]),
+    ("int8", [7, 8, None], T.STRING, "7", [1, 1]),
+    ("bool", [True, False, None], T.BOOLEAN, "true", [1, 1]),
+    ("bool", [True, False, None], T.STRING, "true", [1, 1]),
+    ("text", ["yes", "no", "perhaps", "", None], T.BOOLEAN, "true", [1, 3]),
+    ("text", ["12", " 12 ", "twelve", "", None, "1e999"], T.INTEGER, "12", [2, 4]),
+    ("text", ["", "a'b", "x" * 1_048_577, None], T.STRING, "", [1, 2]),
+    ("char(5)", ["ab", "abc"], T.STRING, "ab", [1, 0]),
+    ("bytea", ["\\x00ff", None], T.STRING, "\\x00ff", [1, 1]),
+    ("int[]", ["{1,2}", "{}"], T.STRING, "{1,2}", [1, 0]),
+    ("interval", ["1 day", "2 days"], T.STRING, "1 day", [1, 0]),
+    ("jsonb", ['{"a": 1}', "null"], T.STRING, '{"a": 1}', [1, 0]),
+    ("uuid", ["00000000-0000-0000-0000-000000000001", None], T.STRING,
+     "00000000-0000-0000-0000-000000000001", [1, 1]),
+]  # fmt: skip
+"""The type in PostgreSQL, values, how they are declared, and how many have a key and are null."""
+
+
+def test_no_value_of_postgresql_stops_a_reading(server: Callable[[str], None]) -> None:
+    sql = ""
+    for number, (stored, values, *_) in enumerate(VALUES):
+        rows = ", ".join(f"({databases.literal(value)})" for value in values)
+        sql += f"CREATE TABLE t{number} (x {stored}); INSERT INTO t{number} VALUES {rows};\n"
+    server(sql)
+    for number, (stored, _, declared, key, expected) in enumerate(VALUES):
+        found = counts(source("postgresql", f"t{number}"), declared, (key,))
+        assert found == expected, (stored, declared)
 
 
 def test_what_is_set_on_the_server_changes_no_text(server: Callable[[str], None]) -> None:
@@ -347,7 +354,7 @@ def test_notices_of_a_server_are_not_shown(
 def people(of: Source) -> Iterator[Any]:
     """Codes of a bounded sample: more than one reading of the table."""
     columns = (InputColumn("u", T.STRING), InputColumn("x", T.STRING))
-    group = Group("x", T.STRING, ("a", "b"), keys=("a",), other_label="b")
+    group = Group("x", T.STRING, ("a", "b"), keys=("a", "b"))
     request = RecordRequest(of, columns, (group,), Bound("u", 1, 1, 1, leading=0, salt=3))
     return ENGINE.records(request).reveal()
 
@@ -433,8 +440,9 @@ def test_a_server_that_goes_away(
     assert begun
     assert caught.value.exit_code is ExitCode.AFTER_CHARGE
     shown = "".join(traceback.format_exception(caught.value))
-    assert not {"canary", PASSWORD, str(postgres.folder), "libpq"} & set(shown.split())
-    assert "server" not in shown.lower()
+    assert PASSWORD not in shown
+    assert str(postgres.folder) not in shown
+    assert not re.search("libpq|socket|unexpectedly|canary[0-9]", shown)
     monkeypatch.undo()
 
 
