@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -11,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from postgres_server import Server
+from postgres_server import REQUIRED, Server
 
 from dprelease.model import ColumnType, Database, Source
 
@@ -23,9 +24,12 @@ Rows = Sequence[Sequence[object]]
 
 
 def require(driver: str) -> None:
-    """Skip the test where the extra is not installed."""
+    """Skip the test where the extra is not installed; fail where it must be."""
     if importlib.util.find_spec(f"adbc_driver_{driver}") is None:
-        pytest.skip(f"adbc_driver_{driver} is not installed")
+        reason = f"adbc_driver_{driver} is not installed"
+        if os.environ.get(REQUIRED) == "1":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
 
 
 def source(driver: str, *table: str) -> Source:

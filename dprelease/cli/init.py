@@ -47,6 +47,9 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.scaffold.columns import Csv, csv_columns
     from dprelease.scaffold.template import MARK, NewSpec, check_path, spec_text
 
+    if "://" in data:  # a URI may hold a password, and is not said again
+        hint = "write its spec by hand: How-to, Read from a database"
+        raise click.UsageError(f"init begins no spec of a database or URI; {hint}")
     suffix = suffix_of(data)
     if suffix not in SUFFIXES:
         hint = f"a file with one of the suffixes {', '.join(SUFFIXES)}"

@@ -287,3 +287,10 @@ def test_the_delimiter_of_a_header_in_one_column_is_proposed(cli, folder):
     again = cli("init", "export.csv", "--delimiter", ";", "-o", "export.toml")
     assert again.code == 0
     assert "one column" not in again.err
+
+
+def test_a_uri_is_refused_and_not_repeated(cli, folder):
+    answer = cli("init", "postgresql://user:hushhush@host/db")
+    assert answer.code == 2
+    assert "by hand" in answer.err
+    assert "hushhush" not in answer.out + answer.err

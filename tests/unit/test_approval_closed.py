@@ -21,6 +21,7 @@ from dprelease.model import (
     About,
     Column,
     Data,
+    Database,
     Expression,
     Finish,
     LedgerSettings,
@@ -39,6 +40,7 @@ from dprelease.model import (
 from dprelease.release.saved_plan import digest_of
 
 Change = Callable[[Release], Release]
+OTHER = Database("sqlite", "URI", ("t",))
 SHOWN = Expression("value > 1", ())
 
 
@@ -102,6 +104,12 @@ HELD: dict[tuple[type, str], Change] = {
     (LedgerSettings, "disjoint_periods"): part("ledger", disjoint_periods=True),
     (LedgerSettings, "written_path"): part("ledger", written_path="other"),
     (LedgerSettings, "written_witness"): part("ledger", written_witness="other"),
+    **{  # a database for a file; of two databases see test_spec_databases.py
+        (Database, name): lambda release: replace(
+            release, data=replace(release.data, source=replace(release.data.source, database=OTHER))
+        )
+        for name in ("uri_env", "table")
+    },
     (Output, "format"): part("output", format="parquet"),
     (Output, "interval"): part("output", interval=Fraction(1, 2)),
     (Output, "written_path"): part("output", written_path="other"),

@@ -196,7 +196,8 @@ def _connected(driver: Driver, database: Database) -> Iterator[Any]:
     uri = os.environ.get(database.uri_env)
     if not uri:
         message = f"the environment variable {database.uri_env} is not set"
-        hint = f"set it to the URI of the {DRIVERS[database.driver]} database, which no file should hold"
+        title = DRIVERS[database.driver]
+        hint = f"set it to the URI of the {title} database, which no file should hold"
         raise bad_data("E427", message, hint, URI_KEY)
     try:
         connection = driver.connect(uri)

@@ -130,7 +130,7 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
 def _check_place(part: Part[DataSection]) -> bool:
     """Complain of keys that say where other formats are, or that are missing."""
     form = SOURCES[part.model.format or "csv"]
-    others = sorted({key for each in SOURCES.values() for key in each.place} - {*form.place})
+    others = sorted({key for other in SOURCES.values() for key in other.place} - {*form.place})
     for key in part.given(*others) if part.sound("format") else ():
         message = f"{key} says where other data is: this is {form.title}"
         part.complain("E111", message, "leave it out", key, at="key")
@@ -149,7 +149,7 @@ def _database(part: Part[DataSection], period: str | None, snapshot: str | None)
     if not _VARIABLE.fullmatch(model.uri_env or ""):
         message = "uri_env is no name of an environment variable"
         hint = "write the name, such as SURVEY_URI; the URI itself stands in no file"
-        part.complain("E228", message, hint, "uri_env", at="key")
+        part.complain("E228", message, hint, at="key")  # its line, which is shown, may be a URI
         return None
     written = fill_period(model.table or "", period)
     table = part.attempt(lambda: _table(written), "table")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from dprelease.engines.registry import SOURCES
 from dprelease.report.formats import FORMATS
 from dprelease.spec.schema import fields, numbers, query_tables, review, sections
 from dprelease.spec.schema.section_reader import Choice, Key, Section
@@ -265,6 +266,9 @@ def _when(condition: Fragment, then: Fragment) -> Fragment:
 
 
 def _rules(section: type[Section]) -> list[Fragment]:
+    if section is sections.DataSection:
+        places = {form.place for form in SOURCES.values()}
+        return [{"anyOf": [{"required": list(place)} for place in sorted(places)]}]
     if section is sections.PrivacySection:
         both = ("unit_column", "bounding")
         return [

@@ -1,4 +1,4 @@
-"""Tables of databases: what is refused before a charge, what values become, one state of a table."""
+"""Tables of databases: what is refused, what values become, one state of a table."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def total(of: Source, kind: ColumnType = T.DECIMAL) -> int:
     declared = InputColumn("x", kind)
     measure = Measure(MeasureKind.SUM, Quantity("x", Grid(Fraction(1, 100), -1000, 1000)))
     request = AggregateRequest(of, (declared,), (), (measure,))
-    return list(ENGINE.aggregate(request).reveal()[0])[0]
+    return next(iter(ENGINE.aggregate(request).reveal()[0]))
 
 
 def refused(of: Source, *columns: InputColumn) -> str:

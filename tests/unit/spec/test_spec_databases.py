@@ -1,0 +1,156 @@
+"""Tables of databases in a spec: which keys belong together, and what a name of a table is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dprelease.errors import Complaint, Failure
+from dprelease.ledger.identity import run_id
+from dprelease.model import Database, Release
+from dprelease.release.plan import certified_plan
+from dprelease.release.saved_plan import digest_of
+from dprelease.spec import load
+
+SPEC = """\
+schema = 1
+[release]
+name = "staff"
+[data]
+format = "adbc"
+driver = "sqlite"
+uri_env = "STAFF_URI"
+table = "hr.staff"
+[privacy]
+unit = "row"
+unit_description = "one employee"
+adjacency = "add-remove"
+[ledger]
+dataset = "staff"
+epsilon_cap = 2.0
+[columns.region]
+type = "string"
+keys = ["north", "south"]
+source = "public: map"
+[[query]]
+name = "headcount"
+statistic = "count"
+by = ["region"]
+epsilon = 0.4
+[output]
+path = "out"
+"""
+Made = Callable[..., Release]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    def load_with(old: str = "", new: str = "", period: str | None = None) -> Release:
+        assert not old or SPEC.count(old) == 1
+        (tmp_path / "spec.toml").write_text(SPEC.replace(old, new) if old else SPEC)
+        return load(tmp_path / "spec.toml", period=period)
+
+    return load_with
+
+
+def refused(made: Made, old: str, new: str) -> list[tuple[str, str]]:
+    """Codes and lines of the complaints."""
+    with pytest.raises(Failure) as caught:
+        made(old, new)
+
+    def line_of(complaint: Complaint) -> str:
+        assert complaint.place is not None
+        return SPEC.replace(old, new).splitlines()[complaint.place.line - 1]
+
+    return [(each.code, line_of(each)) for each in caught.value.complaints]
+
+
+def test_a_table(made: Made) -> None:
+    release = made()
+    assert release.data.source.database == Database("sqlite", "STAFF_URI", ("hr", "staff"))
+    assert release.data.written_path == "hr.staff"
+    assert release.data.source.remote
+    assert release.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [
+        ("staff", ("staff",)),
+        ("Two words.x-y", ("Two words", "x-y")),
+        ("'\"a.b\".c'", ("a.b", "c")),
+        ('\'a."b""c"\'', ("a", 'b"c')),
+        ("'t; DROP TABLE t'", ("t; DROP TABLE t",)),
+    ],
+)
+def test_names_of_tables(written: str, names: tuple[str, ...], made: Made) -> None:
+    quoted = written if written[0] == "'" else f'"{written}"'
+    database = made('"hr.staff"', quoted).data.source.database
+    assert database is not None
+    assert database.table == names
+
+
+@pytest.mark.parametrize("written", ['"a.b.c"', '".a"', '"a."', "'\"a'", "'\"\"'", "'a\"b'"])
+def test_what_is_no_name(written: str, made: Made) -> None:
+    assert [code for code, _ in refused(made, '"hr.staff"', written)] == ["E228"]
+
+
+@pytest.mark.parametrize("key", ["driver", "uri_env", "table"])
+def test_a_key_that_is_missing(key: str, made: Made) -> None:
+    (line,) = (line for line in SPEC.splitlines() if line.startswith(key))
+    assert refused(made, f"{line}\n", "") == [("E110", "[data]")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line"),
+    [
+        ("[privacy]", 'path = "x.csv"\n[privacy]', "E111", 'path = "x.csv"'),
+        ("[privacy]", 'delimiter = ";"\n[privacy]', "E111", 'delimiter = ";"'),
+        ("[privacy]", 'engine = "spark"\n[privacy]', "E111", 'engine = "spark"'),
+        ('"sqlite"', '"oracle"', "E105", 'driver = "oracle"'),
+        ('"STAFF_URI"', '"postgresql://u:p@h/d"', "E228", "[data]"),
+        ('dataset = "staff"\n', "", "E110", "[ledger]"),
+    ],
+)
+def test_keys_that_do_not_go_together(old: str, new: str, code: str, line: str, made: Made) -> None:
+    assert refused(made, old, new) == [(code, line)]
+
+
+def test_keys_of_databases_beside_a_file(made: Made) -> None:
+    found = refused(made, 'format = "adbc"', 'path = "x.csv"')
+    assert found == [("E111", SPEC.splitlines()[place]) for place in (5, 6, 7)]
+
+
+def test_neither_a_path_nor_a_table(made: Made) -> None:
+    lines = "".join(f"{line}\n" for line in SPEC.splitlines()[4:8])
+    assert refused(made, lines, "") == [("E110", "[data]")]
+
+
+def test_a_column_has_no_format_of_texts(made: Made) -> None:
+    new = '[columns.day]\ntype = "date"\nformat = "%d.%m.%Y"\n[[query]]'
+    assert refused(made, "[[query]]", new) == [("E111", 'format = "%d.%m.%Y"')]
+
+
+def test_a_period_in_the_name(made: Made) -> None:
+    release = made('"hr.staff"', '"hr.staff_{period}"', period="2026-01")
+    assert release.data.source.database is not None
+    assert release.data.source.database.table == ("hr", "staff_2026-01")
+    text = 'dataset = "staff"\ndisjoint_periods = true'
+    with pytest.raises(Failure):
+        made('dataset = "staff"', text, period=None)
+
+
+def test_what_is_the_same_release_and_what_an_approval_holds(made: Made) -> None:
+    """The table and the kind of database are a release's; an approval also holds to the place."""
+    release = made()
+    for old, new, same in (
+        ('"hr.staff"', '"hr.staff2"', False),
+        ('"sqlite"', '"postgresql"', False),
+        ('"STAFF_URI"', '"OTHER_URI"', True),
+    ):
+        other = made(old, new)
+        assert (run_id(other) == run_id(release)) is same
+        plans = (certified_plan(each).plan for each in (release, other))
+        assert digest_of(next(plans)) != digest_of(next(plans))
