@@ -95,13 +95,15 @@ def server(
     """Runs SQL in a PostgreSQL database without tables, which the variable leads to."""
     databases.require("postgresql")
     monkeypatch.setenv(VARIABLE, postgres.uri(database))
-    clear = 'DROP SCHEMA public CASCADE; DROP SCHEMA IF EXISTS "S.1" CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC;'
+    clear = """
+        SET client_min_messages = error;
+        DROP SCHEMA public CASCADE; DROP SCHEMA IF EXISTS "S.1" CASCADE;
+        CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC;
+    """
     started = []
 
     def run(sql: str) -> None:
-        postgres.psql(
-            database, sql if started else f"SET client_min_messages = error; {clear}{sql}"
-        )
+        postgres.psql(database, sql if started else clear + sql)
         started.append(sql)
 
     return run
@@ -194,7 +196,8 @@ def test_a_table_that_may_not_be_read(
 
 def test_a_type_that_can_not_be_the_declared_one(server: Callable[[str], None]) -> None:
     wrong = {"date": T.INTEGER, "bool": T.FLOAT, "money": T.DECIMAL, "int": T.BOOLEAN,
-             "smallint": T.DATE, "timestamp": T.DECIMAL, "int[]": T.INTEGER, "bytea": T.DATE}  # fmt: skip
+             "smallint": T.DATE, "timestamp": T.DECIMAL, "int[]": T.INTEGER,
+             "bytea": T.DATE}  # fmt: skip
     columns = ", ".join(f"x{number} {stored}" for number, stored in enumerate(wrong))
     server(f"CREATE TABLE t ({columns}, day date)")
     for number, declared in enumerate(wrong.values()):
@@ -419,7 +422,7 @@ def test_a_server_that_goes_away(
     bounded: bool, server: Callable[[str], None], postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server(
-        "CREATE TABLE t AS SELECT i::text AS u, 'canary' || i AS x FROM generate_series(1, 200000) i"
+        "CREATE TABLE t AS SELECT i::text AS u, 'canary' || i AS x FROM generate_series(1, 99999) i"
     )
     begun = []
     handed_on = adbc.OF_DRIVERS["postgresql"].handed_on
