@@ -10,6 +10,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from urllib.parse import quote
 
 import databases
 import pyarrow as pa
@@ -85,6 +86,32 @@ def multiline(folder: Path, rows: list[tuple[object, ...]]) -> Source:
     return Source(str(folder), "csv", Dialect(max_lines=4))
 
 
+def partitioned(form: str, *by: str) -> Writer:
+    """Files in folders that give some of the columns, as Spark writes them."""
+
+    def write(folder: Path, rows: list[tuple[object, ...]]) -> Source:
+        places = [list(TYPES).index(name) for name in by]
+        kept = {name: kind for name, kind in TYPES.items() if name not in by}
+        cells: dict[str, list[tuple[object, ...]]] = {}
+        for row in rows:
+            texts = [
+                "__HIVE_DEFAULT_PARTITION__" if row[place] is None else str(row[place])
+                for place in places
+            ]
+            inside = "/".join(f"{n}={quote(t, '')}" for n, t in zip(by, texts, strict=True))
+            rest = tuple(each for place, each in enumerate(row) if place not in places)
+            cells.setdefault(inside, []).append(rest)
+        for inside, some in cells.items():
+            written(folder / inside, kept, some, form)
+        for hidden in ("_SUCCESS", ".part0.parquet.crc", f"_temporary.{form}", f".x.{form}"):
+            (folder / hidden).write_bytes(b"")
+        (folder / "_temporary" / "0").mkdir(parents=True)
+        (folder / "_temporary" / "0" / f"part.{form}").write_bytes(b"half")
+        return Source(str(folder), form)
+
+    return write
+
+
 WRITERS: dict[str, Writer] = {
     "csv": by_tables("csv"),
     "csv of several lines": multiline,
@@ -94,6 +121,10 @@ WRITERS: dict[str, Writer] = {
     "csv files, some packed": packed("gz", "", "zst"),
     "parquet": by_tables("parquet"),
     "parquet files": by_tables("parquet files"),
+    "parquet in folders of s": partitioned("parquet", "s"),
+    "parquet in folders of d, i, u": partitioned("parquet", "d", "i", "u"),
+    "parquet in folders of f, b, t": partitioned("parquet", "f", "b", "t"),
+    "parquet in folders of c and all else": partitioned("parquet", "c", "s", "u", "i"),
 }
 """How a table is written in each format; the first word is the format's name."""
 

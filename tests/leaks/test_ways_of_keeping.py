@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
+import pyarrow.parquet as pq
 import pytest
-from canary import CELLS, TEXT
-from world import ROWS, Rows, World
+from canary import TEXT
+from world import HEADER, ROWS, Rows, World, typed
 
 NOTE = 'first,\n""visit""\n'
 
@@ -17,16 +20,32 @@ def multiline(world: World, rows: Rows) -> None:
     world.write([[*row[:-1], f'"{NOTE}{row[-1]}"'] for row in rows])
 
 
+def partitioned(world: World, rows: Rows) -> None:
+    """Parquet files in folders that give two columns; each cell of them has one."""
+    shutil.rmtree(world.data, ignore_errors=True)
+    cells: dict[str, list[Sequence[str]]] = {}
+    for row in rows:
+        inside = "/".join(
+            f"{HEADER[at]}={quote(row[at], '') or '__HIVE_DEFAULT_PARTITION__'}" for at in (2, 3)
+        )
+        cells.setdefault(inside, []).append(row)
+    for inside, some in cells.items():
+        path = world.data / inside / "part.parquet"
+        path.parent.mkdir(parents=True)
+        pq.write_table(typed(some).drop_columns([HEADER[2], HEADER[3]]), path)
+
+
 WAYS: dict[str, tuple[str, str, Callable[[World, Rows], None]]] = {
     "multiline": ("csv", "multiline = true\nmax_lines_per_record = 4", multiline),
+    "partitioned": ("parquet", "", partitioned),
 }
 """The suffix, keys of the spec, and how records are written."""
 RECORD = list(ROWS[1])
 NEIGHBOURS: dict[str, Rows] = {
     "one less": ROWS[1:],
-    "tokens": [*ROWS, [*CELLS, TEXT, TEXT]],
+    "tokens": [*ROWS, [TEXT, "1987-06-05", TEXT, TEXT, TEXT, "7", "true", "9", "1.5", "3", TEXT]],
     "no values": [*ROWS, ["P1", *[""] * 10]],
-    "a person with odd texts": [*ROWS, ["P001", *RECORD[1:3], TEXT * 9000, *RECORD[4:]]],
+    "a person with odd texts": [*ROWS, ["P001", *RECORD[1:4], TEXT * 9000, *RECORD[5:]]],
 }
 DAMAGED: dict[str, Rows] = {
     "an open quote": [*ROWS[:20], [*RECORD[:3], '"' + TEXT, *RECORD[4:]], *ROWS[20:]],

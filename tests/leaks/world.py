@@ -92,6 +92,18 @@ class Traces:
         return b"\0".join([*streams, *self.files.values(), *tables, *self.payloads, self.ledger])
 
 
+def typed(rows: Rows) -> pa.Table:
+    """The records as a table of fitting types."""
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(HEADER)}
+    arrays = {
+        name: pa.array([each or None for each in values], pa.string()).cast(
+            TYPES.get(name, pa.string())
+        )
+        for name, values in columns.items()
+    }
+    return pa.table(arrays)
+
+
 @dataclass
 class World:
     """A folder with a spec, its data and what a run makes of them."""
@@ -114,7 +126,7 @@ class World:
 
     @property
     def data(self) -> Path:
-        return self.folder / f"data.{self.reads}"
+        return self.folder / f"data.{self.reads}"  # a folder too may be named so
 
     def write_spec(self) -> None:
         text = (ROOT / "release_specs" / f"{self.name}.toml").read_text(encoding="utf-8")
@@ -135,14 +147,7 @@ class World:
             lines = [",".join(each) for each in (HEADER, *rows)]
             self.data.write_text("\n".join(lines) + "\n", encoding="utf-8")
             return
-        columns = {name: [row[at] for row in rows] for at, name in enumerate(HEADER)}
-        arrays = {
-            name: pa.array([each or None for each in values], pa.string()).cast(
-                TYPES.get(name, pa.string())
-            )
-            for name, values in columns.items()
-        }
-        pq.write_table(pa.table(arrays), self.data)
+        pq.write_table(typed(rows), self.data)
 
     def forget(self) -> None:
         """Remove ledger and output."""

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from urllib.parse import quote, unquote
 from zoneinfo import ZoneInfo
 
 from oracle.sampling import bits_of
-from oracle.values import Record
+from oracle.values import Record, text_record
 
 from dprelease.engines.base import lost
 from dprelease.engines.common.files import LINE_LIMIT, resolve
 from dprelease.engines.common.text_values import EXACT
 from dprelease.expressions.nodes import Value
-from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
+from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn, Source
 
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
@@ -26,17 +29,40 @@ def parquet_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Rec
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = [each.name for each in read]
     try:
         for path in resolve(source):
+            given = _of_folders(path, source, read)
+            inside = [each for each in read if each.name not in given]
+            names = [each.name for each in inside]
             file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
             for batch in file.iter_batches(columns=names or None):
-                columns = {each.name: _values(batch.column(each.name), each) for each in read}
+                columns = {each.name: _values(batch.column(each.name), each) for each in inside}
                 for row in range(batch.num_rows):
                     values = {name: columns[name][row] for name in names}
-                    yield _record(values, read)
+                    yield _joined(_record(values, inside), given, read)
     except pa.ArrowException:
         raise lost() from None
+
+
+def _of_folders(path: str, source: Source, read: Sequence[InputColumn]) -> dict[str, str | None]:
+    """The texts that folders give; the pattern is a folder."""
+    given: dict[str, str | None] = {}
+    inside = os.path.relpath(path, source.pattern)
+    for each in read:
+        found = re.search(rf"(?:^|/){re.escape(quote(each.name))}=([^/]*)/", inside)
+        if found is not None:
+            text = unquote(found[1])
+            given[each.name] = None if text in ("", "__HIVE_DEFAULT_PARTITION__") else text
+    return given
+
+
+def _joined(record: Record, given: Mapping[str, str | None], read: Sequence[InputColumn]) -> Record:
+    if not given:
+        return record
+    more = text_record(given, [each for each in read if each.name in given], Dialect())
+    return Record(
+        record.values | more.values, record.numbers | more.numbers, record.nulls | more.nulls
+    )
 
 
 def _values(column: Any, declared: InputColumn) -> list[Any]:

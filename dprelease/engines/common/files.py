@@ -6,11 +6,12 @@ import codecs
 import glob
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dprelease.engines.base import bad_data
 from dprelease.engines.common.locations import (
+    is_hidden,
     once,
     open_binary,
     open_unpacked,
@@ -30,10 +31,11 @@ LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
 def resolve(source: Source) -> tuple[str, ...]:
     """The files, sorted by path; each is a readable regular file, with a header if one is declared.
 
-    They are the file itself, what the glob matches, or the directory's own files with a suffix of
-    the format. Where a file may be packed, it must not be there unpacked too: its records would
-    count twice. A CSV file may be empty where no header is declared: it has no records, and that
-    must not be told from one that has some. Raises Failure(DATA).
+    They are the file itself, what the glob matches, or the files in the directory and in those
+    below with a suffix of the format, but for hidden ones. Where a file may be packed, it must not
+    be there unpacked too: its records would count twice. A CSV file may be empty where no header
+    is declared: it has no records, and that must not be told from one that has some.
+    Raises Failure(DATA).
     """
     pattern = source.pattern
     may_be_empty = source.format == "csv" and not source.dialect.header
@@ -58,11 +60,28 @@ def resolve(source: Source) -> tuple[str, ...]:
 
 def _matches(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     if os.path.isdir(pattern):
-        inside = (entry.path for entry in os.scandir(pattern))
-        return sorted(path for path in inside if path.lower().endswith(suffixes))
+        return sorted(_below(pattern, suffixes))
     if os.path.lexists(pattern):
         return [pattern]
     return sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []
+
+
+def _below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    """The files in a folder and below, through links too, each folder once; raises OSError."""
+
+    def refuse(problem: OSError) -> None:
+        raise problem
+
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        if (real := os.path.realpath(place)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
+        for name in names:
+            if name.lower().endswith(suffixes) and not is_hidden(name):
+                yield os.path.join(place, name)
 
 
 def _check_once(paths: Sequence[str], pattern: str) -> None:

@@ -50,7 +50,7 @@ def size_of(path: str) -> int:
 
 
 def uris_of(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
-    """The files at a URI, sorted: the file itself, the folder's own with a suffix, or a glob's.
+    """The files at a URI, sorted: the file itself, the folder's with a suffix, or a glob's.
 
     Only the last part of a URI may be a glob. Raises OSError where the place can't be reached.
     """
@@ -61,27 +61,41 @@ def uris_of(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     if _WILD.search(folder):
         raise OSError("only the last part of a URI may have wildcards")
     if _WILD.search(last):
-        return [uri for uri, name in _inside(folder, options) if fnmatch.fnmatchcase(name, last)]
+        named = _inside(folder, options, below=False)
+        return [uri for uri, name in named if fnmatch.fnmatchcase(name, last)]
     system, inside = _system(pattern)
     kind = system.get_file_info(inside).type
     if kind == fs.FileType.File:
         return [pattern]
     if kind != fs.FileType.Directory:
         return []
-    return [uri for uri, name in _inside(place, options) if name.lower().endswith(suffixes)]
+    return [
+        uri
+        for uri, name in _inside(place, options, below=True)
+        if name.lower().endswith(suffixes) and not any(map(is_hidden, name.split("/")))
+    ]
 
 
-def _inside(folder: str, options: str) -> list[tuple[str, str]]:
-    """The files of a folder, each with its name, sorted.
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder inside of a folder of data is no part of it, by its name.
+
+    So are files that a writer has not finished, and its notes: ``_temporary``, ``_SUCCESS``.
+    """
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _inside(folder: str, options: str, *, below: bool) -> list[tuple[str, str]]:
+    """The files of a folder, or of all folders below too, each with its name in it, sorted.
 
     A name is quoted in its URI: one with ``%41`` in it would else be another file's.
     """
     from pyarrow import fs
 
     system, inside = _system(folder + options)
-    files = system.get_file_info(fs.FileSelector(inside))
-    names = sorted(file.base_name for file in files if file.type == fs.FileType.File)
-    return [(f"{folder.rstrip('/')}/{quote(name)}{options}", name) for name in names]
+    start = len(inside.rstrip("/")) + 1
+    files = system.get_file_info(fs.FileSelector(inside, recursive=below))
+    names = sorted(file.path[start:] for file in files if file.type == fs.FileType.File)
+    return [(f"{folder.rstrip('/')}/{quote(name, '/=')}{options}", name) for name in names]
 
 
 def _system(uri: str) -> tuple[Any, str]:

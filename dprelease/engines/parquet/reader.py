@@ -8,10 +8,8 @@ while.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
-from dprelease.engines.common.arrow_values import readable
 from dprelease.engines.common.files import Split
 from dprelease.engines.parquet.schema import ParquetLayout, open_file
 
@@ -25,58 +23,42 @@ def opened(
     count: Callable[[int], None],
     only: frozenset[str] | None = None,
 ) -> tuple[Any, Iterator[Any]]:
-    """The schema, and record batches of it: columns ``f0..`` in the order of ``layout.types``.
+    """The schema, and record batches of it, of all columns or ``only`` some.
 
-    All of them, or ``only`` those of some names. Where no column is wanted, there is one of nulls,
-    for the number of records. Taking a batch raises OSError where a file can't be read. ``count``
-    is told of the records that were read.
+    Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
+    raises OSError where a file can't be read. ``count`` is told of the records that were read.
     """
-    import pyarrow as pa
-
-    fields = [
-        (f"f{place}", pa.dictionary(pa.int32(), kind) if name in layout.coded else kind)
-        for place, (name, kind) in enumerate(layout.types.items())
-        if only is None or name in only
-    ]
-    schema = pa.schema(fields or [("f0", pa.null())])
     if only is not None:
-        layout = replace(layout, types={name: layout.types[name] for name in only})
+        layout = layout.only(only)
+    schema = layout.schema()
     return schema, _batches(layout, splits, schema, count)
 
 
 def _batches(
     layout: ParquetLayout, splits: Iterable[Split], schema: Any, count: Callable[[int], None]
 ) -> Iterator[Any]:
-    import pyarrow as pa
-
-    for batch in _stored(layout, splits):
-        count(batch.num_rows)
-        columns = [
-            readable(batch.column(batch.schema.get_field_index(name)), kind)
-            for name, kind in zip(layout.types, schema.types, strict=False)
-        ]
-        yield pa.record_batch(columns or [pa.nulls(batch.num_rows)], schema=schema)
+    for split in splits:
+        for stored in _stored(layout, split):
+            count(stored.num_rows)
+            yield layout.batch(stored, split.path, schema)
 
 
-def _stored(layout: ParquetLayout, splits: Iterable[Split]) -> Iterator[Any]:
-    """Batches as the files have them; raises OSError where one is damaged."""
+def _stored(layout: ParquetLayout, split: Split) -> Iterator[Any]:
+    """Batches as the file has them; raises OSError where it is damaged."""
     import pyarrow as pa
 
     try:
-        for split in splits:
-            with open_file(split.path, sorted(layout.coded)) as file:
-                many = _at_once(layout, file.schema_arrow)
-                groups = range(file.num_row_groups)[split.start : split.end]
-                # One by one: the reader of several holds on to some of each. No threads: they would
-                # wait for each other, beside those that take the batches.
-                batches = (
-                    batch
-                    for group in groups
-                    for batch in file.iter_batches(
-                        many, [group], list(layout.types), use_threads=False
-                    )
-                )
-                yield from _gathered(batches, layout.batch // 2)
+        with open_file(split.path, sorted(layout.coded)) as file:
+            many = _at_once(layout, file.schema_arrow)
+            groups = range(file.num_row_groups)[split.start : split.end]
+            # One by one: the reader of several holds on to some of each. No threads: they would
+            # wait for each other, beside those that take the batches.
+            batches = (
+                batch
+                for group in groups
+                for batch in file.iter_batches(many, [group], list(layout.types), use_threads=False)
+            )
+            yield from _gathered(batches, layout.batch_rows // 2)
     except MemoryError:
         raise
     except pa.ArrowException:
@@ -124,5 +106,5 @@ def _at_once(layout: ParquetLayout, schema: Any) -> int:
     for name, kind in layout.types.items():
         is_place = name in layout.coded and types.is_dictionary(schema.field(name).type)
         if (types.is_string(kind) or types.is_binary(kind)) and not is_place:
-            return min(layout.batch, TEXTS_AT_ONCE)
-    return layout.batch
+            return min(layout.batch_rows, TEXTS_AT_ONCE)
+    return layout.batch_rows

@@ -13,8 +13,10 @@ from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read
 from dprelease.engines.common.arrow_types import declared_type, duckdb_type, handed_on
+from dprelease.engines.common.column_layout import ColumnLayout, fields_of
 from dprelease.engines.common.files import resolve
 from dprelease.engines.common.locations import open_binary
+from dprelease.engines.common.partitions import check_apart, find_partitions
 from dprelease.files.uris import is_uri
 from dprelease.model import InputColumn, Source
 
@@ -24,37 +26,32 @@ SHORTEST_TEXT = 4  # bytes of a text in a file, at least, unless it is a number 
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetLayout:
-    """The columns to be read, the same in all files.
+class ParquetLayout(ColumnLayout):
+    """See ``ColumnLayout``.
 
-    ``types`` gives the Arrow type of each column as the reader hands it on. Texts of the columns
-    ``coded`` come as places in a dictionary: faster, and the same texts. ``records`` is their
-    number by the footers, ``batch`` how many are read at once; neither decides what is read.
-    ``row_groups`` has, for each file, the bytes of each row group: of the columns that are read.
+    ``records`` is their number by the footers, ``batch_rows`` how many are read at once; neither
+    decides what is read. ``row_groups`` has, for each file, the bytes of each row group: of the
+    columns that are read.
     """
 
     paths: tuple[str, ...]
-    types: dict[str, Any]
-    coded: frozenset[str]
     records: int
-    batch: int
+    batch_rows: int
     row_groups: tuple[tuple[int, ...], ...]
-
-    def duckdb_types(self) -> dict[str, str]:
-        """The DuckDB type of each column."""
-        return {name: duckdb_type(kind) for name, kind in self.types.items()}
 
 
 def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLayout:
     """Find the files and the columns that are read from them; raises Failure(DATA)."""
     paths = resolve(source)
-    wanted = columns_read(inputs)
+    partitions = find_partitions(source, paths, columns_read(inputs))
+    wanted = [column for column in columns_read(inputs) if column.name not in partitions]
     sizes = dict.fromkeys((column.name for column in wanted), 0)
     types_of_files: list[dict[str, Any]] = []
     row_groups: list[tuple[int, ...]] = []
     records = 0
     for path in paths:
         with _opened(path, source.pattern) as file:
+            check_apart(partitions, file.schema_arrow.names, source.pattern)
             types_of_files.append(
                 {column.name: _type_of(file, column, source.pattern) for column in wanted}
             )
@@ -78,7 +75,14 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     }
     batch = BATCH_BYTES * records // max(sum(sizes.values()), 1)
     return ParquetLayout(
-        paths, types, frozenset(coded), records, max(1, min(batch, BATCH_ROWS)), tuple(row_groups)
+        types,
+        frozenset(coded),
+        partitions,
+        fields_of(*types, *partitions),
+        paths,
+        records,
+        max(1, min(batch, BATCH_ROWS)),
+        tuple(row_groups),
     )
 
 

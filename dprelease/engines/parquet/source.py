@@ -29,16 +29,14 @@ class ParquetTable:
         """See ``Table``."""
         layout = self.layout
         parts = splits or [Split(path) for path in layout.paths]
-        columns = {name: col(f"f{place}") for place, name in enumerate(layout.types)}
+        columns = {name: col(field) for name, field in layout.fields.items()}
         return RecordStream(
             Fields(col(RECORDS), columns, layout.duckdb_types()),
             lambda count, only: opened(layout, parts, count, only),
             lambda: layout.records,
             cheap=True,
             record_count=None if splits else layout.records,
-            coded={
-                name: f"f{place}" for place, name in enumerate(layout.types) if name in layout.coded
-            },
+            coded=layout.places(),
         )
 
     def fast(self) -> None:
