@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+import dprelease
 from dprelease.cli.app import JSON, PERIOD
 from dprelease.cli.console import answer
 from dprelease.errors import ExitCode
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
 
-    from dprelease.model import LedgerSettings
 
 DEFAULT = "dprelease-ledger.sqlite"
 
@@ -82,37 +82,18 @@ def show(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Of a spec it is the spec's ledger, dataset and caps; all periods of it. With --period what is
     left is that of a release of the period.
     """
-    from dprelease.cli.views.budget import history, tell, tell_csv
-    from dprelease.ledger.reservation import stated_caps
-    from dprelease.ledger.store import Ledger
+    from dprelease.cli.views.budget import tell, tell_csv
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json are two forms of one answer: choose one")
-
-    caps = of_period = None
-    path = ledger
-    if ledger.endswith(".toml"):
-        # Of lists nothing is shown here, wherever they are; and all periods have one ledger.
-        settings = _settings(ledger, period)
-        path, witness = settings.path, witness if witness is not None else settings.witness
-        dataset = dataset if dataset is not None else settings.dataset
-        if dataset == settings.dataset:
-            caps = stated_caps(settings)
-            of_period = None if period is None else (period, settings.disjoint_periods)
-    with Ledger.read(path, witness=witness) as book:
-        facts = history(book, dataset, caps, by, last, of_period)
+    facts = dprelease.budget(
+        ledger, dataset=dataset, by=by, last=last, period=period, witness=witness
+    ).to_dict()
     if as_csv:
         tell_csv(facts)
     else:
         tell(facts, as_json)
     return int(ExitCode.DONE)
-
-
-def _settings(spec: str, period: str | None) -> LedgerSettings:
-    """The [ledger] of a spec; it is the same for all periods, so that one need not be given."""
-    import dprelease
-
-    return dprelease.load(spec, period=period or "any", allow_outside_lists=True).ledger
 
 
 def _amount(

@@ -49,10 +49,7 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Compares two versions of a spec, and what they would release at what cost; opens no data.
     Exits with 1 when the guarantee of NEW is weaker than that of OLD.
     """
-    from dprelease.diff.changes import Change, Kind, Pair
-    from dprelease.diff.guarantee import guarantee_changes
-    from dprelease.diff.outputs import figure_changes
-    from dprelease.ledger.identity import run_id
+    from dprelease.answers.comparison import compared
 
     complaints: list[tuple[str, Complaint]] = []
     plans = [plan for spec in (old, new) if (plan := _planned(spec, period, outside, complaints))]
@@ -62,36 +59,21 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
         for file, complaint in complaints:
             answer(marked("error", file, complaint))
         return int(ExitCode.SPEC)
-    pair = Pair(*plans)
-    changed = [*guarantee_changes(pair), *figure_changes(pair)]
-    changes = [change for kind in Kind for change in changed if change.kind is kind]
-    weaker = any(change.kind is Kind.WEAKER for change in changes)
-    code = int(ExitCode.FINDINGS if weaker else ExitCode.DONE)
-    again = run_id(pair.old.release) == run_id(pair.new.release)
-    if not again and not changes:  # whatever it is, it is not nothing
-        changes = [Change(Kind.OTHER, "the spec", "as it was", "as it is")]
-    again = again and all(change.what != "ledger" for change in changes)
-    summary = _summary(pair.new, changes, weaker, again)
+    comparison = compared(*plans)
+    changes, planned = comparison.changes, comparison.plans.new
+    facts = comparison.to_dict()
     if as_json or form == "json":
-        answer_json(
-            {
-                "schema": "dprelease/diff/1",
-                "exit_code": code,
-                "old": old,
-                "new": new,
-                "weaker": weaker,
-                "same_release": again,
-                "changes": [_facts(pair.new, change) for change in changes],
-            }
-        )
+        first = {"schema": facts["schema"], "exit_code": facts["exit_code"]}
+        answer_json({**first, "old": old, "new": new, **facts})
     elif form == "github":
-        _tell_github(pair.new, new, changes)
+        _tell_github(planned, new, changes)
     else:
         _tell_text(changes)
+        summary = _summary(planned, changes, comparison.weaker, comparison.same_release)
         answer(folded(summary, sys.stdout, 2))
         if changes:
             answer(_counts(changes))
-    return code
+    return int(facts["exit_code"])
 
 
 def _planned(
@@ -172,20 +154,3 @@ def _tell_github(new: Plan, file: str, changes: Sequence[Change]) -> None:
         place = new.release.place(change.key)
         kind = MARKS[change.kind]
         answer(annotation(kind, file, f"{change.kind}: {change.what}", _words(change), place))
-
-
-def _facts(new: Plan, change: Change) -> dict[str, object]:
-    from dprelease.report.numbers import upward
-
-    place = new.release.place(change.key)
-    return {
-        "kind": str(change.kind),
-        "mark": change.mark,
-        "what": change.what,
-        "old": upward(change.old) if isinstance(change.old, Fraction) else change.old,
-        "new": upward(change.new) if isinstance(change.new, Fraction) else change.new,
-        "why": change.why or None,
-        "key": change.key or None,
-        "line": place.line if place else None,
-        "column": place.column if place else None,
-    }

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+import dprelease
 from dprelease.cli.app import QUIET
 from dprelease.cli.console import remark
 from dprelease.errors import Complaint, ExitCode, Failure
@@ -35,9 +36,7 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
     Reads report.json and the tables in DIR, and gives the same bytes as the run: nothing is spent,
     no private data and no ledger are opened.
     """
-    from dprelease.report.rerender import rendered_again
-
-    content = rendered_again(directory, form)
+    content = dprelease.report(directory, format=form).content
     if out is None:
         sys.stdout.buffer.write(content)  # its own encoding, whatever that of the stream is
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""A certified plan of a release, and the public calls that open no data: ``load``, ``plan``."""
+"""A certified plan of a release, and the call that makes it for people."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.errors import Failure
 from dprelease.model import Loss, Plan, Release
+from dprelease.report.numbers import Amount
 from dprelease.spec import load
 
 if TYPE_CHECKING:
     from dprelease.kernel.certify.certify import CertifiedPlan
-
-__all__ = ["certified_plan", "load", "plan"]
 
 
 def certified_plan(release: Release, *, plain: bool = False) -> CertifiedPlan:
@@ -76,19 +75,35 @@ class ReleasePlan(Plan):
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon of the whole release, as it is charged."""
-        return self.loss.epsilon
+        """The epsilon of the whole release, as it is charged: exact, and printed as a decimal."""
+        return Amount(self.loss.epsilon)
 
     @property
     def delta(self) -> Fraction:
-        """The delta of the whole release, as it is charged."""
-        return self.loss.delta
+        """The delta of the whole release, as it is charged: exact, and printed as a decimal."""
+        return Amount(self.loss.delta)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The plan in JSON values, as ``dprelease plan --json`` prints it."""
         from dprelease.report.plan_json import describe
 
         return describe(self)
+
+    def __repr__(self) -> str:
+        """Name the release, its loss and its tables; all else would fill a screen."""
+        tables = dict.fromkeys(query.table for query in self.release.queries)
+        tables |= dict.fromkeys(step.perturb.name for step in self.records)
+        loss = f"epsilon {self.epsilon}" + (f", delta {self.delta}" if self.delta else "")
+        return f"<Plan of {self.release.about.name}: {loss}; {', '.join(tables)}>"
+
+    def _repr_html_(self) -> str:
+        from dprelease.report.notebook import shown_table
+
+        facts: dict[str, Any] = self.to_dict()
+        steps = [*facts["steps"], *facts.get("perturb", ())]
+        names = ("name", "table", "statistic", "mechanism", "expected_error", "epsilon")
+        rows = [[step.get(name) for name in names] for step in steps]
+        return shown_table(repr(self).strip("<>"), names, rows)
 
 
 def plan(
@@ -98,12 +113,7 @@ def plan(
     output: str | PathLike[str] | None = None,
     allow_outside_lists: bool = False,
 ) -> ReleasePlan:
-    """Plan a release: every query's noise and the loss of all, certified. Opens no data.
-
-    ``ledger`` and ``output`` are other places than the spec's, as ``run`` takes them.
-    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
-    Raises Failure with every complaint.
-    """
+    """Do what the package's ``plan`` says."""
     from dprelease.spec.checks.paths import relocated
 
     if not isinstance(spec, Release):

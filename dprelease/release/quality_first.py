@@ -14,7 +14,7 @@ from functools import partial
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.ledger.entries import Account
 from dprelease.ledger.privacy_filter import Caps, Terms
-from dprelease.ledger.reservation import caps_of, current_run, terms_of
+from dprelease.ledger.reservation import caps_of, current_run, stated_caps, terms_of
 from dprelease.ledger.store import account
 from dprelease.ledger.totals import spent_rho
 from dprelease.model import Column, OutputTable, Query, Release
@@ -96,7 +96,7 @@ def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
         for one in (first, rest)
         if current_run(one, runs, new_noise=new_noise) not in runs
     ]
-    caps = caps_of(spent, Caps(settings.epsilon_cap, settings.delta_cap))
+    caps = caps_of(spent, stated_caps(settings))
     if len(ahead) > 1 and not _within(spent, caps, ahead):
         name = settings.dataset
         message = f'the cap of "{name}" does not leave enough for the quality and the rest together'

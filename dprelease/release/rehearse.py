@@ -78,17 +78,7 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     allow_outside_lists: bool = False,
     watcher: Callable[[Stage], None] | None = None,
 ) -> Result:
-    """Run a release on a made-up table of so many ``rows``: no data is opened, nothing charged.
-
-    The table has the values that the spec declares in public, by a ``distribution``: "uniform", or
-    "skewed" to the first keys and the lowest values. The noise is drawn as in a run. What is
-    written is marked as a rehearsal, to ``output`` or beside the spec's with ``-rehearsal`` at its
-    end: never where the spec's release goes, nor where a release is.
-    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``watcher`` is that of
-    ``run``.
-    Raises Failure with every complaint and an exit code; ValueError for other rows or
-    distributions.
-    """
+    """Do what the package's ``rehearse`` says."""
     if distribution not in DISTRIBUTIONS or not 1 <= rows <= MOST_ROWS:
         raise ValueError(f"rows are 1 to {MOST_ROWS}, distributions {DISTRIBUTIONS}")
     stages = Stages(None, watcher)

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dprelease.errors import Complaint
-from dprelease.model import OutputTable, Plan
-from dprelease.output.tables import RecordFile
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the package imports this at its start
     import pyarrow as pa
+
+    from dprelease.errors import Complaint
+    from dprelease.model import OutputTable, Plan
+    from dprelease.output.tables import RecordFile
 
 REHEARSED = "REHEARSAL_"  # begins the names of tables of a rehearsal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What a run published. ``report`` is the dict of report.json."""
 
@@ -33,13 +33,23 @@ class Result:
 
     def __repr__(self) -> str:
         """Name the release and its tables; all else would fill a screen."""
-        tables = ", ".join(
-            [
-                *(table.name for table in self.output_tables),
-                *(file.table.name for file in self.records),
-            ]
-        )
-        return f"<Result of {self.plan.release.about.name}: {tables} in {self.output}>"
+        tables = [table.name for table in self.output_tables]
+        tables += [file.table.name for file in self.records]
+        release = self.plan.release
+        mark = "REHEARSAL of" if release.rehearsal else "Result of"
+        return f"<{mark} {release.about.name}: {', '.join(tables)} in {self.output}>"
+
+    def _repr_html_(self) -> str:
+        from dprelease.report.notebook import MOST_ROWS, shown_table
+
+        shown = []
+        for name, table in self.tables.items():
+            rows = table.slice(0, MOST_ROWS).to_pylist()
+            title = f"{self.plan.release.about.name}: {name}, {table.num_rows:,} rows"
+            mark = "REHEARSAL: " if self.plan.release.rehearsal else ""
+            cells = [list(row.values()) for row in rows]
+            shown.append(shown_table(mark + title, table.column_names, cells))
+        return "".join(shown)
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:

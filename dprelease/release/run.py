@@ -84,21 +84,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     spark: object = None,
     entropy: Entropy | None = None,
 ) -> Result:
-    """Release what the spec says, charging the ledger.
-
-    ``ledger`` and ``output`` are other places than the spec's. ``wait`` is in seconds, for a ledger
-    that another run holds. ``progress`` is called with the name of each step. ``watcher`` is called
-    with the ``Stage`` of each, and while data is read with the share that was, from any thread; it
-    should be quick, and one that raises is not called again. A period is given to ``load``.
-    The same spec, dataset, snapshot and period give the same files again at no cost, unless
-    ``new_noise``. A charge is refused where the report in the output folder names a charge that
-    the ledger does not hold, unless ``fresh_ledger``. ``approved`` is a file with a saved plan: any
-    other than that is refused, also another ledger or output, and ``new_noise``.
-    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``spark`` is a session
-    of Spark, in place of the machine's, for a spec with that engine. ``entropy`` is for tests: a
-    real run draws from the operating system.
-    Raises Failure with every complaint and an exit code.
-    """
+    """Do what the package's ``run`` says."""
     stages = Stages(progress, watcher)
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)

@@ -21,6 +21,33 @@ def upward(value: Fraction) -> int | float:
     return float(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
+def number_or_none(amount: Fraction | None) -> int | float | None:
+    """An amount as a JSON number, rounded up."""
+    return None if amount is None else upward(amount)
+
+
+def remaining_under(cap: Fraction | None, spent: Fraction) -> int | float | None:
+    """What is left of a cap, rounded down."""
+    return None if cap is None else -upward(min(spent - cap, Fraction(0)))
+
+
+class Amount(Fraction):
+    """A fraction that is printed as a decimal, rounded up at 12 digits; it stays exact."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return str(upward(self))
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format(upward(self), spec) if spec else str(self)
+
+    def __reduce__(self) -> tuple[type[Amount], tuple[int, int]]:
+        return type(self), (self.numerator, self.denominator)
+
+
 def shortened(value: int | float, digits: int = 4) -> int | float:
     """Round up at few significant digits, for tables that people read."""
     context = Context(prec=digits, rounding=ROUND_CEILING)

@@ -22,19 +22,7 @@ def load(
     base: str | None = None,
     allow_outside_lists: bool = False,
 ) -> Release:
-    """Read and check a spec completely, before any data is opened.
-
-    ``spec`` is the path of a TOML file, an open one (in complaints it is ``<stdin>``), or the
-    content as a mapping (then complaints have no places). ``period`` fills ``{period}`` in the
-    paths and the snapshot. Relative paths start at ``base``; by default at the directory of the
-    file, else at the current directory.
-    Neither the data nor the ledger is opened. Each keys_file and candidates_file is read.
-    A list is refused unread if it is a part of the data, another period or the ledger (told by
-    names, devices and inodes). So is one outside of that directory, unless
-    ``allow_outside_lists``.
-
-    Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
-    """
+    """Do what the package's ``load`` says."""
     # Imported here for start-up: the checks are the larger part of the package.
     from dprelease.spec.complaints.reporter import Reporter
     from dprelease.spec.resolve import resolve

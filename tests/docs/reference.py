@@ -21,6 +21,10 @@ import spec_reference
 from doc_pages import ROOT, page
 
 import dprelease
+from dprelease.answers.budget import Budget, DatasetBudget
+from dprelease.answers.comparison import Comparison
+from dprelease.answers.estimation import TableEstimates
+from dprelease.answers.released import Combination, ReleasedTable, RenderedReport
 from dprelease.cli.app import app
 from dprelease.cli.explain import groups
 from dprelease.engines import registry
@@ -360,7 +364,7 @@ LIMITS: dict[str, dict[str, str]] = {
         "spec.checks.queries.several_tables:MAX_TABLES": "tables of a query",
         "spec.checks.queries.several_tables:MAX_ALL_CELLS": "cells of a query's tables together",
         "spec.schema.fields:MAX_WAYS": "columns of a table that `ways` can say",
-        "cli.estimate:MOST_CELLS": "cells of a cross table of `dprelease estimate --cross`",
+        "answers.estimation:MOST_CELLS": "cells of a cross table of `dprelease estimate --cross`",
     },
     "Expressions": {
         "expressions.grammar:MAX_LENGTH": "characters of an expression",
@@ -434,6 +438,18 @@ def figure(value: Any) -> str:
 # --- Python ---------------------------------------------------------------------------------------
 
 
+# function -> the classes of what it gives
+GIVEN: dict[str, tuple[type, ...]] = {
+    "plan": (ReleasePlan,),
+    "diff": (Comparison,),
+    "budget": (Budget, DatasetBudget),
+    "show": (ReleasedTable,),
+    "report": (RenderedReport,),
+    "combine": (Combination,),
+    "estimate": (TableEstimates,),
+}
+
+
 def python() -> Lines:
     """Every public name: how it is called, and what it says of itself."""
     order = [
@@ -443,12 +459,20 @@ def python() -> Lines:
         "run",
         "Result",
         "Stage",
+        "diff",
+        "budget",
+        "show",
+        "report",
+        "combine",
+        "estimate",
         "Failure",
         "Complaint",
         "Place",
         "ExitCode",
     ]
-    for name in sorted(dprelease.__all__, key=order.index):
+    beside = {one.__name__ for given in GIVEN.values() for one in given}
+    names = {*dprelease.__all__} - {"__version__", "Release"} - beside
+    for name in sorted(names, key=order.index):
         thing = getattr(dprelease, name)
         yield f"### {name}"
         yield ""
@@ -464,7 +488,11 @@ def python() -> Lines:
         yield "```"
         yield ""
         yield from description(thing)
-        yield from members(ReleasePlan if name == "plan" else thing)
+        for one in GIVEN.get(name, ()):
+            yield from _lines(f"`{one.__name__}`: {marked(inspect.getdoc(one) or '')}")
+            yield ""
+        for one in GIVEN.get(name, (thing,)):
+            yield from members(one)
 
 
 def description(thing: Any) -> Lines:

@@ -28,7 +28,7 @@ PUBLISHED = {
 
 # The layers that make codes which begin so.
 RANGES = {
-    "E0": ("spec", "cli", "output.released_tables", "scaffold"),
+    "E0": ("spec", "cli", "answers.released", "output.released_tables", "scaffold"),
     "E1": ("spec",),
     "E2": ("spec",),
     "E3": ("ledger", "planning", "release.saved_plan", "release.payload"),
@@ -43,10 +43,10 @@ RANGES = {
         "report.rerender",
         "report.combine",
         "report.previous",
-        "cli.combine",
+        "answers.released",
         "report.pdf",
         "cli.report",
-        "cli.estimate",
+        "answers.estimation",
         "local",
     ),
     "W2": ("spec",),

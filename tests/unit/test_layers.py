@@ -182,7 +182,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     # Sealed noisy integers, and the files made of them.
     "dprelease.release.payload": VOCABULARY,
-    "dprelease.release.result": (*VOCABULARY, "dprelease.local", "dprelease.output"),
+    "dprelease.release.result": (
+        *VOCABULARY,
+        "dprelease.local",
+        "dprelease.output",
+        "dprelease.report.notebook",
+    ),
     "dprelease.release.bundle": (
         *VOCABULARY,
         LANGUAGE,
@@ -256,16 +261,31 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # The calls of the public API, and the command line.
     API: (
         *VOCABULARY,
+        "dprelease.answers",
+        "dprelease.kernel.noise.entropy",  # the type of what tests hand over
         "dprelease.release.plan",
         "dprelease.release.progress",
         "dprelease.release.rehearse",
         "dprelease.release.result",
         "dprelease.release.run",
+        "dprelease.spec",
+    ),
+    # What ledgers, specs and published releases tell.
+    "dprelease.answers": (
+        *VOCABULARY,
+        "dprelease.diff",
+        "dprelease.ledger",
+        "dprelease.local",
+        "dprelease.output.released_tables",
+        "dprelease.release.plan",
+        "dprelease.report",
+        "dprelease.spec",
     ),
     "dprelease.cli": (
         *VOCABULARY,
         LANGUAGE,
         API,
+        "dprelease.answers",
         "dprelease.diff",
         "dprelease.engines.registry",
         "dprelease.files.atomic",

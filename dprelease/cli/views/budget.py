@@ -6,29 +6,23 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from io import StringIO
-from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
+from dprelease.answers.budget import rho_left
 from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
-from dprelease.cli.views.ledger import amounts, number_or_none, remaining_under, total_facts
 from dprelease.errors import Complaint
 from dprelease.files.atomic import save_file
 from dprelease.ledger.chain import Entry
-from dprelease.ledger.entries import Account, Run, SetCap
-from dprelease.ledger.guarantee import DESCRIPTION, definition_in
+from dprelease.ledger.entries import Account
 from dprelease.ledger.messages import no_export
-from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, whole
-from dprelease.ledger.store import Ledger
-from dprelease.ledger.totals import meets, running, spent_rho, total
-from dprelease.model import Loss
-from dprelease.report.facts.json_form import to_json
-from dprelease.report.numbers import upward
+from dprelease.ledger.privacy_filter import CAPS, Caps
+from dprelease.report.numbers import number_or_none, remaining_under
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,146 +33,6 @@ _TEXTS = {"charged at", "release", "snapshot", "period", "state"}
 _BAR = 20  # columns
 
 
-def history(  # noqa: PLR0913, PLR0917 - what is shown of it
-    book: Ledger,
-    dataset: str | None,
-    caps: Caps | None,
-    by: str | None = None,
-    last: int | None = None,
-    of_period: tuple[str, bool] | None = None,
-) -> dict[str, object]:
-    """State every run of a ledger and every dataset's account; ``caps`` override the last ones.
-
-    ``by`` adds runs up in groups besides; ``last`` leaves out all but so many runs and groups.
-    Sums and what is left are of all, or what is left is for a run of the period that is
-    ``of_period``, and whether that is declared disjoint.
-    """
-    runs, set_caps, head = book.entries(), book.caps(), book.head()
-    names = dict.fromkeys([run.dataset for run in runs] + [cap.dataset for cap in set_caps])
-    if dataset is not None:
-        names = {dataset: None}
-    return {
-        "schema": "dprelease/budget/1",
-        "ledger": os.path.abspath(book.path),
-        "witness": os.path.abspath(book.witness),
-        "head": {"entries": head.seq, "hash": head.hash},
-        "datasets": [
-            _dataset(
-                Account(name, tuple(run for run in runs if run.dataset == name)),
-                [cap for cap in set_caps if cap.dataset == name],
-                caps,
-                by,
-                last or 0,
-                of_period,
-            )
-            for name in names
-        ],
-    }
-
-
-def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
-    account: Account,
-    set_caps: Sequence[SetCap],
-    caps: Caps | None,
-    by: str | None,
-    last: int,
-    of_period: tuple[str, bool] | None,
-) -> dict[str, object]:
-    name, runs = account.dataset, account.runs
-    if caps is None:
-        caps = runs[-1].caps if runs else Caps()
-        caps = _over(set_caps[-1].caps, caps) if set_caps else caps
-    elif set_caps:
-        caps = set_caps[-1].caps.lowered(caps)
-    after = list(running([run.terms for run in runs], caps))
-    plain, total = after[-1] if after else (Caps(ZERO, ZERO), None)
-    near, counting = account, total
-    if of_period is not None and total is not None:
-        run = Terms(Loss(ZERO), whole(Loss(ZERO)), *of_period)
-        near = replace(account, runs=tuple(one for one in runs if meets(one.terms, run)))
-        counting = near.total(caps)
-    return {
-        "dataset": name,
-        "runs": [
-            _run(run) | {"spent": amounts(sums), "composed": to_json(total_facts(then))}
-            for run, (sums, then) in zip(runs, after, strict=True)
-        ][-last:],
-        **({} if by is None else {"by": by, "groups": _groups(runs, by)[-last:]}),
-        "spent": amounts(plain),
-        "composed": to_json(total_facts(total)) if total else None,
-        "cap": amounts(caps) | _rho(caps.rho),
-        "kept": upward(total.reserve) if total else 0,
-        "left": {
-            "epsilon": remaining_under(caps.epsilon, counting.epsilon),
-            "delta": remaining_under(counting.room, counting.counted),
-        } | _rho_left(caps, near) if counting else amounts(caps) | _rho(caps.rho),
-        **({} if of_period is None else {"left_for": of_period[0]}),
-        "cap_changes": list(_changes(runs, set_caps, caps)),
-        "caps": [_set_cap(cap) for cap in set_caps],
-        "units": units_of(runs),
-    }  # fmt: skip
-
-
-def _run(run: Run) -> dict[str, object]:
-    return {
-        "entry": run.seq,
-        "run_id": run.run_id,
-        "charged_at": run.charged_at,
-        "release": run.release,
-        "snapshot": run.detail.get("snapshot"),
-        "period": run.terms.period,
-        "disjoint_periods": run.terms.disjoint,
-        **amounts(run.loss),
-        "rho": number_or_none(run.loss.rho),
-        "state": "published" if run.published_at is not None else str(run.state),
-        "cap": amounts(run.caps),
-    }
-
-
-def _over(caps: Caps, others: Caps) -> Caps:
-    """These caps, and the others where there is none."""
-    pairs = ((getattr(caps, name), getattr(others, name)) for name in CAPS)
-    return Caps(*(other if cap is None else cap for cap, other in pairs))
-
-
-def _rho(amount: Fraction | None) -> dict[str, object]:
-    """Rho where it has a cap, which is seldom."""
-    return {} if amount is None else {"rho": upward(amount)}
-
-
-def _rho_left(caps: Caps, account: Account) -> dict[str, object]:
-    if caps.rho is None:
-        return {}
-    spent = spent_rho(account.terms)
-    return {"rho": 0 if spent is None else remaining_under(caps.rho, spent)}
-
-
-def _groups(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
-    """Add up what runs cost, by the year of their charge, their period or snapshot, in order."""
-    keys: Mapping[str, Callable[[Run], Any]] = {
-        "year": lambda run: run.charged_at[:4],
-        "period": lambda run: run.terms.period,
-        "snapshot": lambda run: run.detail.get("snapshot"),
-    }
-    groups: dict[str | None, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(keys[by](run), []).append(run)
-    return [
-        {
-            by: name,
-            "releases": len(group),
-            **amounts(losses := total(run.loss for run in group)),
-            "rho": number_or_none(losses.rho),
-        }
-        for name, group in groups.items()
-    ]
-
-
-def _set_cap(cap: SetCap) -> dict[str, object]:
-    held = {name: number_or_none(getattr(cap.caps, name)) for name in CAPS}
-    return {"entry": cap.seq, "set_at": cap.set_at, **held, "reason": cap.reason}
-
-
 def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_json: bool) -> str:
     """Write the cap that was just set to standard output. A note, if nothing is left under it."""
     caps = account.cap.caps if account.cap else Caps()
@@ -187,7 +41,7 @@ def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_js
         "epsilon": remaining_under(caps.epsilon, spent.epsilon),
         "delta": remaining_under(spent.room, spent.counted),
         "rho": None,
-    } | _rho_left(caps, account)
+    } | rho_left(caps, account)
     held = {name: number_or_none(getattr(caps, name)) for name in CAPS}
     if as_json:
         answer_json(
@@ -211,28 +65,6 @@ def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_js
     if any(remaining is not None and not remaining for remaining in remainders.values()):
         return "the cap is not above what was spent: nothing is left under it"
     return ""
-
-
-def _changes(
-    runs: Sequence[Run], set_caps: Sequence[SetCap], last: Caps
-) -> Iterator[dict[str, object]]:
-    """Where a run or the ledger has other caps than before; ``entry`` None: declared now."""
-    declared: list[tuple[int | None, Caps]] = []
-    both: list[Run | SetCap] = [*runs, *set_caps]
-    for one in sorted(both, key=lambda one: one.seq):
-        stands = declared and isinstance(one, SetCap)
-        declared.append((one.seq, _over(one.caps, declared[-1][1]) if stands else one.caps))
-    for (_, before), (entry, now) in pairwise([*declared, (None, last)]):
-        for what in CAPS:
-            old, new = getattr(before, what), getattr(now, what)
-            if old != new:
-                yield {
-                    "entry": entry,
-                    "cap": what,
-                    "from": number_or_none(old),
-                    "to": number_or_none(new),
-                    "raised": old is not None and (new is None or new > old),
-                }
 
 
 def tell(facts: Facts, as_json: bool) -> None:
@@ -375,25 +207,6 @@ def _bar(cap: float, remaining: float) -> str:
 
 def _cap(value: float | None) -> str:
     return "none" if value is None else remaining_text(value)
-
-
-def units_of(runs: Sequence[Run]) -> list[dict[str, object]]:
-    """Tell the units that charges note, with the entries of each; usually it is one."""
-    units: list[dict[str, Any]] = []
-    for run in runs:
-        definition = definition_in(run.detail)
-        unit = {
-            "unit": run.detail.get("unit"),
-            "adjacency": run.detail.get("adjacency"),
-            "definition": None if definition is None else dict(definition),
-            "description": run.detail.get(DESCRIPTION),
-        }
-        same = next((noted for noted in units if unit.items() <= noted.items()), None)
-        if same is None:
-            units.append({**unit, "entries": [run.seq]})
-        else:
-            same["entries"].append(run.seq)
-    return units
 
 
 def unit_lines(units: Sequence[Facts]) -> Iterator[str]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from dprelease.cli.views.formats import remaining_text, rounded_down, rounded_up
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
 from dprelease.ledger.messages import new_dataset
-from dprelease.ledger.privacy_filter import Caps, Total
+from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import caps_of, check_caps, current_run, stated_caps, terms_of
 from dprelease.ledger.store import account
 from dprelease.ledger.totals import meets, spent, total_of
-from dprelease.model import Loss, Plan
+from dprelease.model import Plan
 from dprelease.report.facts.model import PlannedLedger, PlannedTotals, Spent
 from dprelease.report.facts.record_level.model import Number
-from dprelease.report.numbers import upward
+from dprelease.report.numbers import number_or_none, remaining_under, upward
 
 
 def standing_of(
@@ -66,7 +65,7 @@ def standing_of(
         delta_cap=number_or_none(caps.delta),
         delta_left_after=remaining_under(counting.room, counting.counted),
         delta_kept=upward(then.reserve),
-        composed=PlannedTotals(now=total_facts(now), after=total_facts(then)),
+        composed=PlannedTotals(now=_total(now), after=_total(then)),
         already_charged=earlier_run is not None,
         released_at=earlier_run.sealed_at if earlier_run else None,
         refused=tuple(refusal.to_dict() for refusal in refusals),
@@ -74,25 +73,10 @@ def standing_of(
     return ledger, refusals, new_dataset(dataset_account)
 
 
-def number_or_none(amount: Fraction | None) -> int | float | None:
-    """An amount as a JSON number, rounded up."""
-    return None if amount is None else upward(amount)
-
-
-def amounts(of: Loss | Caps) -> dict[str, object]:
-    """Epsilon and delta of a loss or of caps in JSON values."""
-    return {"epsilon": number_or_none(of.epsilon), "delta": number_or_none(of.delta)}
-
-
-def total_facts(total: Total) -> Spent:
+def _total(total: Total) -> Spent:
     """State a composed total, rounded up."""
     by = "zCDP" if total.composed else "plain sums"
     return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=by)
-
-
-def remaining_under(cap: Fraction | None, spent: Fraction) -> int | float | None:
-    """What is left of a cap, rounded down."""
-    return None if cap is None else -upward(min(spent - cap, Fraction(0)))
 
 
 def ledger_lines(ledger: PlannedLedger) -> list[str]:

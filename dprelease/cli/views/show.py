@@ -226,32 +226,6 @@ def _notes(
         yield "(n) of a name: its score falls short of the best by at most n"
 
 
-def facts_of(table: Described, read: Rows) -> dict[str, object]:
-    """The table's columns and its rows; numbers as numbers, an empty cell as null."""
-    return {
-        "name": table.name,
-        "title": table.title or None,
-        "file": str(table.file),
-        "rows": read.total,
-        "columns": [
-            {"name": field.name, "type": field.type, "description": field.description or None}
-            for field in table.fields
-        ],
-        "values": [
-            [_value(field, text) for field, text in zip(table.fields, row, strict=True)]
-            for row in read.rows
-        ],
-    }
-
-
-def _value(field: Field, text: str | None) -> object:
-    if field.type == "boolean":
-        return {"true": True, "false": False}.get(text or "", text)
-    if text is None or not _is_number(field) or not NUMBER.fullmatch(text):
-        return text  # not what was released: say what is there
-    return int(text) if field.type == "integer" and text.lstrip("-").isdigit() else float(text)
-
-
 def _in_words(table: Described, read: Rows) -> tuple[Described, Rows]:
     """The table with titles for names, labels for keys, and bins in words."""
     fields = tuple(replace(field, name=_title(field)) for field in table.fields)

@@ -12,6 +12,7 @@ from report_specs import PEOPLE, spec
 
 from dprelease.model import Plan
 from dprelease.release.bundle import Publication
+from dprelease.report.facts import explanations
 from dprelease.report.facts.explanations import MANY, plan_warnings
 from dprelease.report.plan_json import describe
 from dprelease.spec import load
@@ -115,7 +116,7 @@ def test_a_large_number_is_a_warning(
 def test_the_limit_is_exact(planned: Planned, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned(extreme("min"))
     for limit, warnings in ((needed(plan), 0), (needed(plan) - 1, 1)):
-        monkeypatch.setattr("dprelease.report.facts.explanations.MANY", limit)
+        monkeypatch.setattr(explanations, "MANY", limit)
         assert len(plan_warnings(plan)) == warnings
 
 

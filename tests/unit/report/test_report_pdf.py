@@ -190,7 +190,8 @@ def test_without_the_extra_a_run_is_refused_before_the_charge(tmp_path, entropy,
 
 
 def test_a_release_without_a_pdf_imports_nothing_for_it():
-    program = "import sys, dprelease.report.formats as f; f.require(f.DEFAULT_FORMATS)\n"
-    program += "f.prepare(f.DEFAULT_FORMATS); print('weasyprint' in sys.modules)"
+    program = "import sys\nfrom dprelease.report import formats as f\n"
+    program += "f.require(f.DEFAULT_FORMATS); f.prepare(f.DEFAULT_FORMATS)\n"
+    program += "print('weasyprint' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert told.stdout == b"False\n"
