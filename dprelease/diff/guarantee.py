@@ -48,6 +48,10 @@ def _unit(pair: Pair) -> Iterator[Change]:
         "is it still the same unit?", "privacy.unit_description",
     )  # fmt: skip
     yield from changed(
+        "population", old.population, new.population,
+        "delta is judged by it; the guarantee does not change", "privacy.population",
+    )  # fmt: skip
+    yield from changed(
         "bounding", _bounding(old.bounding), _bounding(new.bounding),
         "noise follows it, so the guarantee does not change", "privacy.bounding",
     )  # fmt: skip

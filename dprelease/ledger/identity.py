@@ -70,7 +70,7 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     Source: frozenset({"pattern"}),
     # Its table is the written path.
     Database: frozenset({"uri_env", "table"}),
-    Privacy: frozenset({"unit_description"}),
+    Privacy: frozenset({"unit_description", "population"}),
     # The grid itself counts, whoever chose its step.
     Column: frozenset({"source", "step_chosen"}),
     # Queries are told apart by their unique names, not by their order in the file. What is done to

@@ -118,6 +118,7 @@ class Privacy:
     accounting: str = "auto"  # "auto" | "pure" | "zcdp"
     unit_column: str | None = None
     bounding: Bounding | None = None
+    population: int | None = None  # how many units there are in public, in or out of the data
 
 
 @dataclass(frozen=True, slots=True)

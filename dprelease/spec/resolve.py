@@ -202,6 +202,7 @@ def _privacy(parts: Parts) -> Privacy:
         model.accounting,
         model.unit_column,
         bounding_of(model.bounding, grouped=not parts.perturbs_only),
+        model.population,
     )
 
 

@@ -103,6 +103,7 @@ OTHER = [
     ("title", ('name = "small"', 'name = "small"\ntitle = "T"')),
     ("interval", ('path = "out"', 'path = "out"\ninterval = 0.9')),
     ("unit_description", ("one visit", "one call")),
+    ("population", ("[privacy]", "[privacy]\npopulation = 5_000")),
     ("licence", ('name = "small"', 'name = "small"\nlicence = "CC0-1.0"')),
     ("label of region", ('"south"]', '"south"]\nlabel = "Region"')),
     ("labels of region", ('"south"]', '"south"]\nlabels = { north = "The North" }')),

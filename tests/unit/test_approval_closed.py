@@ -85,6 +85,7 @@ HELD: dict[tuple[type, str], Change] = {
     (Release, "names"): whole(names=Names(tables={"overall": "All"})),
     (Data, "engine"): part("data", engine="reference"),
     (Privacy, "unit_description"): part("privacy", unit_description="one household"),
+    (Privacy, "population"): part("privacy", population=3_000_000),
     (Column, "source"): column(source="a law"),
     (Query, "finish"): lambda release: replace(
         release,

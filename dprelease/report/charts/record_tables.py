@@ -68,7 +68,7 @@ def frequency_chart(
     drawing = estimates_across(
         [
             Estimate(
-                isolated(cell.label or "(empty)"),
+                isolated(cell.label or say("(empty)")),
                 100 * cell.share,
                 (100 * cell.share_lower, 100 * cell.share_upper),
             )

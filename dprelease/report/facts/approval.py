@@ -67,6 +67,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "report.formats": tuple(release.report_formats),
         **({"report.language": language} if language != ENGLISH else {}),
         "privacy.unit_description": privacy.unit_description,
+        **({} if privacy.population is None else {"privacy.population": privacy.population}),
         **{f"release.{name}": getattr(about, name) for name in texts},
         **({} if about.licence is None else {"release.licence": about.licence}),
         **({} if about.previous is None else {"release.previous": about.previous}),

@@ -26,6 +26,11 @@ MOST_WEAK = 0.1
 """A release with a larger share of figures that are too noisy or hidden should be looked at."""
 NO_FLAGS: Mapping[str, int] = {}
 SMALL_DELTA = Fraction(1, 10**9)
+FEW_PUBLISHED = Fraction(1, 100)
+"""So many units at most may a small delta publish the rows of, on average, in all the population.
+
+That is the chance, at most, that there is a single one of them.
+"""
 
 
 class Row(NamedTuple):
@@ -96,21 +101,38 @@ def _size_of_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
 
 
 def _size_of_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+    """Judge delta by the population that the spec states; where it states none, by 1e-9."""
     so_far = [Fraction(str(total.delta or 0)) for total in totals if total.of != "cap"]
-    delta = max(plan.loss.delta, *so_far, Fraction(0))
+    delta, privacy = max(plan.loss.delta, *so_far, Fraction(0)), plan.release.privacy
     hazard = say("size of delta")
     if not delta:
         return Row(hazard, CHECKED, say("Delta is 0."))
+    shown = written(shortened(upward(delta)))
+    worst = say("Delta is {delta}, all releases so far included.", delta=shown)
+    if privacy.population is not None:
+        expected = delta * privacy.population
+        note = say(
+            "The spec states that there are {population:,} units in all, which the tool can't "
+            "know. Delta times that number is {published}: it would allow to publish the rows of "
+            "so many of them, on average. At most {few} counts as small.",
+            population=privacy.population,
+            published=written(shortened(upward(expected))),
+            few=written(upward(FEW_PUBLISHED)),
+        )
+        status = STATED if expected <= FEW_PUBLISHED else ATTENTION
+        return Row(hazard, status, f"{worst} {note}")
     if delta <= SMALL_DELTA:
         return Row(hazard, CHECKED, say("Delta is {delta}, at most 1e-9.", delta=loss_text(delta)))
+    if privacy.unit_column is None:
+        published = say("It would allow to publish 1 row in {n:,}.", n=int(1 / delta))
+    else:
+        published = say("It would allow to publish the rows of 1 person in {n:,}.", n=int(1 / delta))
     note = say(
-        "Delta is {delta}, all releases so far included. It would allow to publish the rows of 1 "
-        "in {n:,} people. It should be at most 1e-9, or far less than 1 in the number of people in "
-        "the data, which the spec does not state.",
-        delta=written(shortened(upward(delta))),
-        n=int(1 / delta),
+        "It should be at most 1e-9, or at most {few} divided by the number of units that the data "
+        "could be about, a public number, where the spec states it as `population`.",
+        few=written(upward(FEW_PUBLISHED)),
     )
-    return Row(hazard, ATTENTION, note)
+    return Row(hazard, ATTENTION, f"{worst} {published} {note}")
 
 
 def _unit(release: Release) -> Row:
@@ -323,9 +345,9 @@ def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
     hidden = flags.get("suppressed", 0)
     if figures:
         note = say(
-            "Of {figures:,} figures that are judged by their noise {weak:,} are low_reliability "
-            "and {hidden:,} are suppressed. Only that is checked: whether the figures serve their "
-            "purpose is for people to say.",
+            "Figures that are judged by their noise: {figures:,}. Of these {weak:,} are "
+            "low_reliability and {hidden:,} suppressed. Only that is checked: whether the figures "
+            "serve their purpose is for people to say.",
             figures=figures,
             weak=weak,
             hidden=hidden,

@@ -47,6 +47,7 @@ class PrivacyUnit(Fact):
     description: str | None
     adjacency: str
     bounding: Bounding | None
+    population: int | None = None
 
 
 class PrivacyLoss(Fact):

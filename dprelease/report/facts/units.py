@@ -108,6 +108,7 @@ def unit_facts(release: Release) -> PrivacyUnit:
             max_groups_per_unit=limits.groups,
             max_rows_per_unit_per_group=limits.per_group,
         ),
+        population=privacy.population,
     )
 
 

@@ -212,7 +212,7 @@ def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
         head: Row = (say("column"), say("mean"), interval, say("sum"), interval)
         place += 1
         rows = tuple(map(_mean, estimates.means))
-        yield Group("", tuple(_first(f"estimates-{number}-{place}", "Means", head, rows)))
+        yield Group("", tuple(_first(f"estimates-{number}-{place}", say("Means"), head, rows)))
     for count, frequencies in enumerate(estimates.frequencies):
         rows = tuple((_named(cell.label), *_counted(cell)) for cell in frequencies.labels)
         title, head = (
@@ -252,7 +252,7 @@ def _first(
 
 
 def _named(label: str) -> str:
-    return label or "(empty)"
+    return label or say("(empty)")
 
 
 def _mean(mean: MeanEstimate) -> Row:

@@ -110,6 +110,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "minimum": 2,
         "maximum": numbers.MAX_RECORD_LINES,
     },
+    numbers.population: {"type": "integer", "minimum": 1, "maximum": 10**12},
     numbers.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
     fields.quantiles: {
         "oneOf": [

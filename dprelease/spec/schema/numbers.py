@@ -127,6 +127,11 @@ def record_lines(value: object) -> int:
     return lines
 
 
+def population(value: object) -> int:
+    """Read how many units there are in public: from 1 to 10^12. Raises ``Refused``."""
+    return _whole(value, 10**12, "E205", "how many there are, such as population = 3_000_000")
+
+
 def picks(value: object) -> int:
     """Read how many values are to be named: from 1 to 10^6. Raises ``Refused``."""
     return _whole(value, 10**6, "E233", "how many values to name, such as k = 3")

@@ -43,6 +43,7 @@ from dprelease.spec.schema.numbers import (
     interval,
     picks,
     points,
+    population,
     probability,
     record_lines,
     weight,
@@ -175,6 +176,12 @@ class PrivacySection(Section, header="[privacy]"):
         line, "that column, such as a patient's number; need not be declared; nulls are left out"
     )
     unit_description = Key(line, "what a unit stands for, in words", "warned")
+    population = Key(
+        population,
+        "how many units there are that the data could be about, a public number, never counted in "
+        "the data; the report judges `delta` by it",
+        "1e-9 is the measure",
+    )
     adjacency = Choice[Neighbours | None](
         Neighbours,
         None,

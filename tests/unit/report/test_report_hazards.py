@@ -152,7 +152,30 @@ def test_the_size_of_delta(delta, status):
     row = rows(facts_of(made(gauss)))["size of delta"]
     assert row.status == status
     if delta == 1e-5:
-        assert "the rows of 1 in 100,000 people" in row.note
+        assert "to publish 1 row in 100,000." in row.note
+        people = rows(facts_of(made(gauss, privacy=PEOPLE)))["size of delta"]
+        assert "the rows of 1 person in 100,000." in people.note
+
+
+@pytest.mark.parametrize(
+    ("population", "status", "published"),
+    [(999, "stated", "0.00999"), (1000, "stated", "0.01"), (1001, "attention", "0.01001")],
+)
+def test_delta_is_judged_by_the_population_that_the_spec_states(population, status, published):
+    gauss = COUNT | {"mechanism": "gaussian", "delta": 1e-5}
+    row = rows(facts_of(made(gauss, privacy={"population": population})))["size of delta"]
+    assert row.status == status
+    assert f"Delta times that number is {published}:" in row.note
+    assert f"there are {population:,} units in all, which the tool can't know" in row.note
+
+
+def test_a_large_population_makes_a_small_delta_worth_a_look():
+    small = COUNT | {"mechanism": "gaussian", "delta": 1e-9}
+    row = rows(facts_of(made(small, privacy={"population": 80_000_000})))["size of delta"]
+    assert row.status == "attention"
+    assert rows(facts_of(made(privacy={"population": 9})))["size of delta"].note == "Delta is 0."
+    later = facts_of(made(privacy={"population": 100}), {"epsilon": 1, "delta": 1e-3})
+    assert rows(later)["size of delta"].status == "attention"
 
 
 def test_a_small_delta_after_large_ones_is_not_small():
@@ -257,7 +280,7 @@ def test_utility_is_told_of_the_published_figures(published, value, status, weak
     report = published(made(), value).report
     (row,) = [row for row in report["hazards"] if row["hazard"] == "utility"]
     assert row["status"] == status
-    assert f"Of 2 figures that are judged by their noise {weak} are low_reliability" in row["note"]
+    assert f"judged by their noise: 2. Of these {weak} are low_reliability" in row["note"]
     assert "utility" not in rows(facts_of(made()))
 
 
@@ -267,7 +290,7 @@ def test_figures_that_nothing_judges_are_not_counted_as_good(published):
     count = {"name": "n", "statistic": "count"}
     made_of = published(made(median, count, privacy=PEOPLE), 1)
     (row,) = [row for row in made_of.report["hazards"] if row["hazard"] == "utility"]
-    assert "Of 1 figures that are judged by their noise 1 are low_reliability" in row["note"]
+    assert "judged by their noise: 1. Of these 1 are low_reliability" in row["note"]
 
 
 def test_a_cap_of_this_spec_stops_no_other_one():

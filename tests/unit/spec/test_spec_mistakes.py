@@ -70,6 +70,14 @@ COLUMNS = [
      "from a public rule, never from the data"),
     ("upper = 120_000", "upper = 15_000", "E206", 25, 9, "not below upper 15000", ""),
     ("upper = 120_000", "upper = 1", "E206", 25, 9, "lower 15000 is not below upper 1", ""),
+    *(
+        ('"add-remove"', f'"add-remove"\npopulation = {number}', "E205", 13, 14, said, "3_000_000")
+        for number, said in (
+            ("0", "0 is not a whole number from 1 on"),
+            ("2.5", "2.5 is not a whole number from 1 on"),
+            ("2e12", "is more than 1000000000000"),
+        )
+    ),
     ("upper = 120_000", "upper = inf", "E205", 26, 9, "inf is not a finite number", ""),
     ("upper = 120_000", "upper = nan", "E205", 26, 9, "nan is not a finite number", ""),
     ("upper = 120_000", "upper = true", "E205", 26, 9, "true is no number", ""),
