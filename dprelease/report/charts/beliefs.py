@@ -9,7 +9,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from dprelease.language import say
-from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, near
+from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, chart_of, near
 from dprelease.report.facts.meaning_model import Beliefs
 from dprelease.report.numbers import headline, percent
 
@@ -67,7 +67,9 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
         for row in table.rows
     ]
     head = (say("belief about"), say("before"), say("least after"), say("greatest after"))
-    return drawing.chart("chart-beliefs", say("How far a belief can move"), description, head, rows)
+    return chart_of(
+        (("", drawing),), "chart-beliefs", say("How far a belief can move"), description, head, rows
+    )
 
 
 def most(epsilon: float) -> list[tuple[float, float]]:
@@ -133,7 +135,7 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     )
     rows = [(label, str(count)) for count, label in zip(marked, labels, strict=True)]
     title, head = say("In people: {about}", about=table.about), (say("belief"), say("in 100"))
-    return drawing.chart(f"chart-people-{number}", title, description, head, rows)
+    return chart_of((("", drawing),), f"chart-people-{number}", title, description, head, rows)
 
 
 def hundred(drawing: Drawing, corner: tuple[float, float], marked: int) -> None:

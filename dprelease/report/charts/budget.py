@@ -7,7 +7,7 @@ from datetime import datetime
 from math import floor
 
 from dprelease.language import counted, number_text, say
-from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, bars, cut, linear
+from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, bars, chart_of, cut, linear
 from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query
 from dprelease.report.facts.record_level.model import RecordTable
 from dprelease.report.numbers import shortened, written
@@ -81,7 +81,9 @@ def budget_chart(
         **sizes,
     )
     title = say("The budget by {by}, in {unit}", by=by, unit=unit)
-    return drawing.chart("chart-budget", title, description, (by, unit, say("share")), rows)
+    return chart_of(
+        (("", drawing),), "chart-budget", title, description, (by, unit, say("share")), rows
+    )
 
 
 def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
@@ -109,7 +111,8 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
         y = 44.0 + 17 * place
         drawing.box((0, y - 9), (12, 10), ("bar quiet", "bar", "track")[place])
         drawing.text(18, y, f"{label}: {said}", "t")
-    return drawing.chart(
+    return chart_of(
+        (("", drawing),),
         "chart-ledger",
         say("The ledger of the dataset, in epsilon"),
         "; ".join(f"{label}: {said}" for label, said in rows) + f". {_counted(ledger)}",
@@ -186,7 +189,9 @@ def spending_chart(ledger: Ledger) -> Chart | None:
         for charge in history
     ]
     head = (say("ledger entry"), say("charged at (UTC)"), say("epsilon so far"))
-    return drawing.chart("chart-spending", say("Epsilon over time"), description, head, rows)
+    return chart_of(
+        (("", drawing),), "chart-spending", say("Epsilon over time"), description, head, rows
+    )
 
 
 def _times(texts: Sequence[str]) -> list[float]:

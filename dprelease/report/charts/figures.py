@@ -7,7 +7,6 @@ have no chart.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -29,14 +28,14 @@ from dprelease.report.charts.svg import (
     Chart,
     Drawing,
     HeatTable,
-    Picture,
     Scale,
     VegaLite,
+    chart_of,
     isolated,
     linear,
     short,
 )
-from dprelease.report.charts.vega_lite import Layers, specification
+from dprelease.report.charts.vega_lite import Layers, specification, vega_file
 from dprelease.report.names import column_title, key_text, title_with_unit
 
 MOST_LINES = 40
@@ -49,9 +48,6 @@ MOST_ACROSS = 16
 MOST_NUMBERS = 120
 """Up to so many rows the numbers stand beside a chart; of more they are in the file alone."""
 ORDERED = frozenset({"integer", "float", "decimal", "date", "timestamp"})
-FOLDER = "figures"
-MOST_LETTERS = 60  # of the name of a file
-_PLAIN = re.compile(r"[\w-]+")
 Values = Sequence[float | None]
 Orders = Mapping[str, frozenset[str]]
 """The columns whose keys have an order, each with those of its labels that stand outside it."""
@@ -248,11 +244,8 @@ def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it 
         orders,
         (scale.low, scale.high),
     )
-    names = f"{table.name}.{figure.name}"
-    if len(names) > MOST_LETTERS or not all(map(_PLAIN.fullmatch, (table.name, figure.name))):
-        names = name
     content = specification(layers, figure.title, said)
-    vega = VegaLite(f"{FOLDER}/{names}.vl.json", content)
+    vega = VegaLite(vega_file(table.name, figure.name, name), content)
     if kind == "heat":
         shown = list(texts(figure.columns[0]))
         return heat_grid((name, figure.title, said, vega), form.keys, rows, shown)
@@ -261,7 +254,7 @@ def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it 
         for title, part in form.parts
     )
     head, numbers, note = _numbers(table, figure, file, alone)
-    return Picture(panels).chart(name, figure.title, said, head, numbers, note, vega)
+    return chart_of(panels, name, figure.title, said, head, numbers, note, vega)
 
 
 def _panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where

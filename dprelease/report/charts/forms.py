@@ -19,7 +19,6 @@ from dprelease.report.charts.svg import (
     VegaLite,
     cut,
     isolated,
-    linear,
     near,
     room,
 )
@@ -47,13 +46,10 @@ ROW = 18.0
 MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked
 
 
-def estimates_across(
-    estimates: Sequence[Estimate], scale: Scale | None = None, form: str = "{share}"
-) -> Drawing:
+def estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str = "{share}") -> Drawing:
     """Draw a line for each estimate: its label, its interval, and a dot; hollow where flagged."""
     x_start, x_end, top = 128.0, WIDTH - 20.0, 4.0
-    ends = [end for estimate in estimates for end in estimate.ends()]
-    across = (scale or linear(ends, 0, 1, 4))._replace(start=x_start, end=x_end)
+    across = scale._replace(start=x_start, end=x_end)
     bottom = top + ROW * len(estimates)
     drawing = Drawing(bottom + 20)
     for tick, label in across.ticks:

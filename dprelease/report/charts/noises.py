@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from dprelease.language import number_text, say
-from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, cut, linear, short
+from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, chart_of, cut, linear, short
 from dprelease.report.facts.model import Column, Query
 from dprelease.report.numbers import shortened, written
 from dprelease.statistics.registry import statistic_of
@@ -99,7 +99,8 @@ def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
         level=level,
     )
     rest = sum(map(len, list(strips.values())[MOST_STRIPS:]))
-    return drawing.chart(
+    return chart_of(
+        (("", drawing),),
         "chart-dots",
         say("Twenty equally likely results"),
         description,
@@ -263,7 +264,8 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
             description=description,
             others=others,
         )
-    return drawing.chart(
+    return chart_of(
+        (("", drawing),),
         "chart-errors",
         say("Relative error against the size of a group"),
         description,

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from dprelease.language import say, template
+from dprelease.model import ColumnNames, OutputColumn, OutputTable
 from dprelease.report.charts.forms import Estimate, estimates_across
-from dprelease.report.charts.svg import Chart, bars, cut, isolated
+from dprelease.report.charts.svg import Chart, VegaLite, bars, chart_of, cut, isolated, linear
+from dprelease.report.charts.vega_lite import Layers, specification, vega_file
 from dprelease.report.facts.record_level.columns import expected_and_floor
 from dprelease.report.facts.record_level.model import Frequencies, RecordTable
 
 MOST_BARS = 12
 MOST_LABELS = 40
+DIGITS = 10  # after the point, of a share in percent
 
 
 def floor_chart(part: RecordTable, name: str) -> Chart | None:
@@ -36,7 +40,8 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
         "can have."
     )
     rest = len(columns) - len(shares)
-    return drawing.chart(
+    return chart_of(
+        (("", drawing),),
         name,
         say("How much of an answer's error is unavoidable: {name}", name=part.name),
         description,
@@ -56,31 +61,57 @@ def frequency_chart(
     facts: Frequencies,
     head: tuple[str, ...],
     rows: Sequence[tuple[str, ...]],
-    name: str,
+    place: tuple[str, str],
     level: str,
 ) -> Chart | None:
     """Draw the shares of a column's labels with their intervals; None of very many labels.
 
-    ``head`` and ``rows`` are the same figures in texts.
+    ``head`` and ``rows`` are the same figures in texts, ``place`` is the name in the page, and the
+    table.
     """
     if not 1 < len(facts.labels) <= MOST_LABELS:
         return None
-    drawing = estimates_across(
-        [
-            Estimate(
-                isolated(cell.label or say("(empty)")),
-                100 * cell.share,
-                (100 * cell.share_lower, 100 * cell.share_upper),
-            )
-            for cell in facts.labels
-        ],
-        form=template("{share}%"),
-    )
+    estimates = [
+        Estimate(
+            isolated(cell.label or say("(empty)")),
+            100 * cell.share,
+            (100 * cell.share_lower, 100 * cell.share_upper),
+        )
+        for cell in facts.labels
+    ]
+    scale = linear([end for estimate in estimates for end in estimate.ends()], 0, 1, 4)
+    drawing = estimates_across(estimates, scale, template("{share}%"))
     description = say(
         "Share of the records with each label, estimated, with its {level}% interval, in the order "
         "of the spec; the line at 0 is shown.",
         level=level,
     )
-    return drawing.chart(
-        name, say("Estimated shares of {column}", column=facts.column), description, head, rows
-    )
+    title = say("Estimated shares of {column}", column=facts.column)
+    layers = Layers(
+        "dots", _shares(facts), "", ("share",), {"_low": "share_low", "_high": "share_high"},
+        ("label",), "", {}, (scale.low, scale.high),
+    )  # fmt: skip
+    name, table = place
+    file = vega_file(table, facts.column, name)
+    vega = VegaLite(file, specification(layers, title, description))
+    return chart_of((("", drawing),), name, title, description, head, rows, "", vega)
+
+
+def _shares(facts: Frequencies) -> OutputTable:
+    """Give the shares in percent as a table: the published file holds records."""
+    names = ColumnNames(title=facts.column, labels={"": say("(empty)")})
+    labels = OutputColumn("label", "key", [cell.label for cell in facts.labels], "", names=names)
+    unit = ColumnNames(title=say("share"), unit="%")
+    shares = {
+        "share": [cell.share for cell in facts.labels],
+        "share_low": [cell.share_lower for cell in facts.labels],
+        "share_high": [cell.share_upper for cell in facts.labels],
+    }
+    columns = [
+        OutputColumn(
+            name, "number", [round(Fraction(str(share)) * 10 ** (DIGITS + 2)) for share in values],
+            "", DIGITS, names=unit,
+        )
+        for name, values in shares.items()
+    ]  # fmt: skip
+    return OutputTable("", (labels, *columns))

@@ -139,43 +139,29 @@ class Drawing:
         """Close the picture; what it shows is said by the text around it."""
         return f'<svg viewBox="0 0 {WIDTH} {near(self.height)}">{"".join(self.parts)}</svg>'
 
-    def chart(  # noqa: PLR0913, PLR0917 - all that a chart is
-        self,
-        name: str,
-        title: str,
-        description: str,
-        head: tuple[str, ...],
-        rows: Sequence[tuple[str, ...]],
-        note: str = "",
-    ) -> Chart:
-        """Give a chart of this drawing alone."""
-        return Picture((("", self),)).chart(name, title, description, head, rows, note)
 
+def chart_of(  # noqa: PLR0913, PLR0917 - all that a chart is
+    panels: Sequence[tuple[str, Drawing]],
+    name: str,
+    title: str,
+    description: str,
+    head: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    note: str = "",
+    vega: VegaLite | None = None,
+) -> Chart:
+    """Give a chart of drawings that are read together, each under its title; "" has none.
 
-class Picture(NamedTuple):
-    """Drawings that are read together, each under its title."""
-
-    panels: tuple[tuple[str, Drawing], ...]
-
-    def chart(  # noqa: PLR0913, PLR0917 - all that a chart is
-        self,
-        name: str,
-        title: str,
-        description: str,
-        head: tuple[str, ...],
-        rows: Sequence[tuple[str, ...]],
-        note: str = "",
-        vega: VegaLite | None = None,
-    ) -> Chart:
-        """Give the chart. A picture is hidden from readers to whom its description is told."""
-        heard = f'role="img" aria-label="{clean(description)}"' if note else 'aria-hidden="true"'
-        panels = "".join(
-            f"<div>{f'<p><bdi>{clean(panel)}</bdi></p>' if panel else ''}{drawing.svg()}</div>"
-            for panel, drawing in self.panels
-        )
-        style = "panels" if len(self.panels) > 1 else "panel"
-        svg = f'<div class="{style}" {heard}>{panels}</div>'
-        return Chart(name, title, description, svg, head, tuple(rows), note, vega)
+    It is hidden from readers to whom its description is told.
+    """
+    heard = f'role="img" aria-label="{clean(description)}"' if note else 'aria-hidden="true"'
+    drawn = "".join(
+        f"<div>{f'<p><bdi>{clean(panel)}</bdi></p>' if panel else ''}{drawing.svg()}</div>"
+        for panel, drawing in panels
+    )
+    style = "panels" if len(panels) > 1 else "panel"
+    svg = f'<div class="{style}" {heard}>{drawn}</div>'
+    return Chart(name, title, description, svg, head, tuple(rows), note, vega)
 
 
 def bars(rows: Sequence[tuple[str, str, float]], track: str) -> Drawing:

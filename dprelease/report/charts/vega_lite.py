@@ -7,17 +7,30 @@ draws. It draws released figures only, and is made of nothing but the table.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.output.csv_table import escaped, is_escaped
 from dprelease.postprocess.fixed_point import placed
+from dprelease.report.names import column_title, key_text, title_with_unit
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-LOW, HIGH, LABEL = "interval low", "interval high", "row label"
+LOW, HIGH, LABEL, PLACE = "interval low", "interval high", "row label", "row number"
 BLUE, SOFT = "#0a5cb8", "#5b92d6"
+FOLDER = "figures"
+MOST_LETTERS = 60  # of the name of a file
+_PLAIN = re.compile(r"[\w-]+")
 Spec = dict[str, Any]
+
+
+def vega_file(table: str, figure: str, otherwise: str) -> str:
+    """Name the file of a chart after its table and figure; ``otherwise`` if these are odd."""
+    names = f"{table}.{figure}"
+    if len(names) > MOST_LETTERS or not all(map(_PLAIN.fullmatch, (table, figure))):
+        names = otherwise
+    return f"{FOLDER}/{names}.vl.json"
 
 
 class Layers(NamedTuple):
@@ -41,8 +54,7 @@ def specification(layers: Layers, title: str, description: str) -> Spec:
     spec |= {"data": _data(layers), "transform": _transforms(layers)}
     if not layers.facet:
         return {**spec, **drawn}
-    labels = dict.fromkeys(map(str, _texts(layers, layers.facet)))
-    facet = {"field": _path(layers, layers.facet), "type": "nominal", "sort": list(labels)}
+    facet = {**_key(layers, layers.facet), "sort": {"field": PLACE, "op": "min"}}
     return {**spec, "facet": facet, "columns": 3, "spec": {"width": 200, **drawn}}
 
 
@@ -63,6 +75,39 @@ def _texts(layers: Layers, name: str) -> list[str | float | None]:
     return [escaped(label) if escape else label for label in labels]
 
 
+def _words(layers: Layers, name: str) -> list[str]:
+    """Give the keys of a column as people read them: with labels, or bins in words."""
+    column = _column(layers, name)
+    return [key_text(column, key) for key in column.values]
+
+
+def _in_words(layers: Layers, name: str) -> str:
+    """Give an expression for what people read of a key of the data."""
+    words = dict(zip(map(str, _texts(layers, name)), _words(layers, name), strict=True))
+    if all(key == said for key, said in words.items()):
+        return _datum(layers, name)
+    keys, said = _literal(list(words)), _literal(list(words.values()))
+    return f"slice({said}[indexof({keys}, ' ' + {_datum(layers, name)})], 1)"
+
+
+def _literal(texts: Sequence[str]) -> str:
+    """Give a list for an expression, with a blank before each text.
+
+    Vega takes a text such as "constructor" for what it is to JavaScript.
+    """
+    return json.dumps([f" {text}" for text in texts], ensure_ascii=False)
+
+
+def _named(layers: Layers, name: str) -> str:
+    """Name the field that holds what people read of a key."""
+    return f"words of {layers.table.columns.index(_column(layers, name))}"
+
+
+def _key(layers: Layers, name: str) -> Spec:
+    title = column_title(_column(layers, name))
+    return {"field": _named(layers, name), "type": "nominal", "sort": None, "title": title}
+
+
 def _header(layers: Layers, name: str) -> str:
     """Name a column as the data of the specification has it."""
     return escaped(name) if layers.file.endswith(".csv") else name
@@ -78,8 +123,12 @@ def _datum(layers: Layers, name: str) -> str:
     return f"datum[{json.dumps(_header(layers, name))}]"
 
 
+def _keys(layers: Layers) -> list[str]:
+    return [*layers.keys, *([layers.facet] if layers.facet else [])]
+
+
 def _data(layers: Layers) -> Spec:
-    keys = [*layers.keys, *([layers.facet] if layers.facet else [])]
+    keys = _keys(layers)
     numbers = [*layers.figures, *(n for end, n in layers.beside.items() if end != "_flag")]
     names = [*keys, *numbers, *([layers.beside["_flag"]] if "_flag" in layers.beside else [])]
     if layers.file.endswith(".csv"):
@@ -91,7 +140,11 @@ def _data(layers: Layers) -> Spec:
 
 
 def _transforms(layers: Layers) -> list[Spec]:
-    steps: list[Spec] = []
+    steps: list[Spec] = [
+        {"calculate": _in_words(layers, key), "as": _named(layers, key)} for key in _keys(layers)
+    ]
+    if layers.facet:
+        steps.append({"window": [{"op": "row_number", "as": PLACE}]})
     figure, beside = _datum(layers, layers.figures[0]), layers.beside
     if "_low" in beside and "_high" in beside:
         ends = _datum(layers, beside["_low"]), _datum(layers, beside["_high"])
@@ -104,7 +157,7 @@ def _transforms(layers: Layers) -> list[Spec]:
         steps += [{"calculate": ends[0], "as": LOW}, {"calculate": ends[1], "as": HIGH}]
         steps.append({"filter": f"isValid({figure})"})
     if layers.kind in {"dots", "range"}:
-        label = " + ' · ' + ".join(_datum(layers, key) for key in layers.keys)
+        label = " + ' · ' + ".join(f"datum['{_named(layers, key)}']" for key in layers.keys)
         steps.append({"calculate": label, "as": LABEL})
     return steps
 
@@ -114,9 +167,13 @@ def _figure(layers: Layers, name: str | None = None, channel: str = "field") -> 
     return {
         channel: _path(layers, name or layers.figures[0]),
         "type": "quantitative",
-        "title": layers.figures[0] if len(layers.figures) == 1 else None,
+        "title": _title(layers) if len(layers.figures) == 1 else None,
         "scale": {"domain": [low, high], "zero": False},
     }
+
+
+def _title(layers: Layers) -> str:
+    return title_with_unit(_column(layers, layers.figures[0]))
 
 
 def _filled(layers: Layers) -> Spec:
@@ -153,9 +210,9 @@ def _range(layers: Layers) -> list[Spec]:
 
 def _line(layers: Layers) -> list[Spec]:
     key = layers.keys[-1]
-    x = {"field": _path(layers, key), "type": "ordinal", "sort": None, "title": key}
-    outside = json.dumps(["", *sorted(map(escaped, layers.orders[key]))], ensure_ascii=False)
-    inside = [{"filter": f"indexof({outside}, {_datum(layers, key)}) < 0"}]
+    x = {**_key(layers, key), "type": "ordinal"}
+    outside = _literal(["", *sorted(map(escaped, layers.orders[key]))])
+    inside = [{"filter": f"indexof({outside}, ' ' + {_datum(layers, key)}) < 0"}]
     band = {"x": x, "y": {**_figure(layers), "field": LOW}, "y2": {"field": HIGH}}
     figure = {"x": x, "y": _figure(layers)}
     return [
@@ -172,9 +229,9 @@ def _heat(layers: Layers) -> list[Spec]:
     down, across = layers.keys
     color = {"field": _path(layers, layers.figures[0]), "type": "quantitative"}
     cell = {
-        "x": {"field": _path(layers, across), "type": "nominal", "sort": None, "title": across},
-        "y": {"field": _path(layers, down), "type": "nominal", "sort": None, "title": down},
-        "color": {**color, "scale": {"scheme": "blues"}},
+        "x": _key(layers, across),
+        "y": _key(layers, down),
+        "color": {**color, "title": _title(layers), "scale": {"scheme": "blues"}},
     }
     return [{"mark": "rect", "encoding": cell}]
 

@@ -126,7 +126,9 @@ def _size_of_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
     if privacy.unit_column is None:
         published = say("It would allow to publish 1 row in {n:,}.", n=int(1 / delta))
     else:
-        published = say("It would allow to publish the rows of 1 person in {n:,}.", n=int(1 / delta))
+        published = say(
+            "It would allow to publish the rows of 1 person in {n:,}.", n=int(1 / delta)
+        )
     note = say(
         "It should be at most 1e-9, or at most {few} divided by the number of units that the data "
         "could be about, a public number, where the spec states it as `population`.",

@@ -176,7 +176,7 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
         yield Paragraph(say("The table has no records: there is nothing to estimate."))
     elif table.estimates is not None:
         yield Heading(say("What {file} tells", file=table.file))
-        yield from _estimates(table.estimates, number, level)
+        yield from _estimates(table.estimates, number, level, table.name)
 
 
 def _column(column: RecordColumn) -> Row:
@@ -204,7 +204,7 @@ def _rough(value: float) -> str:
     return written(float(f"{value:.5g}"))
 
 
-def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
+def _estimates(estimates: Estimates, number: int, level: str, table: str) -> Iterator[Part]:
     """Lay out means and frequencies with their charts, and cross tables folded up."""
     place = 0
     if estimates.means:
@@ -224,7 +224,7 @@ def _estimates(estimates: Estimates, number: int, level: str) -> Iterator[Part]:
         chart = None
         if count < MOST_CHARTS:
             name = f"chart-shares-{number}-{place - 1}"
-            chart = frequency_chart(frequencies, head, rows, name, level)
+            chart = frequency_chart(frequencies, head, rows, (name, table), level)
         yield shown if chart is None else Group("told", (shown, Group("stack", (chart,))))
     for count, cross in enumerate(estimates.crosses, 1):
         title, head = (

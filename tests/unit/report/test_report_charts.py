@@ -13,7 +13,7 @@ from dprelease.model import OutputColumn
 from dprelease.report.charts.beliefs import band_chart, people_chart
 from dprelease.report.charts.budget import budget_chart, ledger_chart, paid, spending_chart
 from dprelease.report.charts.noises import dots_chart, error_chart, falling, has_dots, twenty
-from dprelease.report.charts.svg import Drawing, cut, linear, near, short
+from dprelease.report.charts.svg import Drawing, chart_of, cut, linear, near, short
 from dprelease.report.facts.meaning_model import Belief, Beliefs
 from dprelease.report.facts.model import (
     Cap,
@@ -41,10 +41,10 @@ def shapes(chart, kind, style):
 def test_names_of_pictures_and_numbers_of_coordinates():
     drawing = Drawing(10)
     drawing.text(1 / 3, -0.01, "<a> & \x00", "t")
-    svg = drawing.chart("c", "t", "d <", (), ()).svg
+    svg = chart_of((("", drawing),), "c", "t", "d <", (), ()).svg
     assert '<text class="t" x="0.3" y="0">&lt;a&gt; &amp; \ufffd</text>' in svg
     assert ElementTree.fromstring(svg).get("aria-hidden") == "true"
-    told = drawing.chart("c", "t", "d <", (), (), "what is shown in its place").svg
+    told = chart_of((("", drawing),), "c", "t", "d <", (), (), "what is shown in its place").svg
     assert ElementTree.fromstring(told).get("aria-label") == "d <"
     assert [near(each) for each in (1.04, 2.0, -0.04, 12.36)] == ["1", "2", "0", "12.4"]
     assert cut("a  b", 9) == "a b"

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 import vl_convert
+from report_specs import records_spec, spec
 
 import dprelease
+from dprelease.planning.planner import make_plan
+from dprelease.spec import load
 
 ROOT = Path(__file__).resolve().parents[3]
 SPECS = ("clinic_finished", "every_statistic_rows", "clinic_visits", "clinic_parquet")
@@ -114,3 +117,68 @@ def test_a_parquet_table_is_drawn_from_values_in_the_specification(releases):
     data = json.loads(file.read_text(encoding="utf-8"))["data"]
     assert "url" not in data
     assert len(data["values"]) > 1
+
+
+def drawn_text(publication, name):
+    """All texts of a chart that reads the published file."""
+    chart = json.loads(publication.files[f"figures/{name}.vl.json"])
+    table = publication.files[chart["data"]["url"].removeprefix("../")].decode()
+    inline = {"values": table, "format": chart["data"]["format"]}
+    svg = vl_convert.vegalite_to_svg(json.dumps({**chart, "data": inline}), vl_version="5.20")
+    return re.sub("\u00a0", " ", " ".join(re.findall("<text[^>]*>([^<]*)</text>", svg)))
+
+
+KEYS = ["north", "south", "=1+1", "constructor"]
+MONTHS = ["2025-01-01", "2025-02-01", "2025-03-01", "2025-04-01"]
+
+
+@pytest.mark.parametrize(
+    ("by", "shown"),
+    [
+        (["region"], ["The North", "South", "=1+1", "constructor", "Visits (visits)"]),
+        (["age"], ["0 to 17", "18 to 64", "65 to 120", "Age of people", "Visits (visits)"]),
+        (["day"], ["Jan 2025", "Feb 2025", "Mar 2025"]),
+        (["region", "age"], ["The North", "South", "18 to 64", "Region of people", "constructor"]),
+        (["urgent", "region", "age"], ["false", "true", "constructor \u00b7 0 to 17"]),
+    ],
+)
+def test_a_chart_says_what_people_read(by, shown, published):
+    made = spec({"statistic": "count", "by": by, "title": "Visits", "unit": "visits"})
+    labels = {"north": "The North", "south": "South"}
+    made["columns"] |= {
+        "region": {"type": "string", "keys": KEYS, "labels": labels, "label": "Region of people"},
+        "age": {"type": "integer", "bins": [0, 18, 65, 120], "label": "Age of people"},
+        "day": {"type": "date", "bins": MONTHS},
+    }
+    text = drawn_text(published(make_plan(load(made))), f"by_{'_'.join(by)}.q")
+    for words in shown:
+        assert words in text
+    assert sorted(shown[:2], key=text.index) == shown[:2], "in the order of the table"
+    for key in ("north", "[0, 18)", "[2025-01-01", "'=1+1"):
+        assert key not in text
+
+
+def test_estimates_from_records_have_a_chart_of_their_own(published):
+    made = records_spec({"columns": ["region", "job"]}, {"name": "ages", "columns": ["age"]})
+    publication = published(make_plan(load(made)))
+    files = sorted(file for file in publication.files if file.startswith("figures/"))
+    assert files == [
+        f"figures/{name}.vl.json" for name in ("ages.age", "records.job", "records.region")
+    ]
+    chart = json.loads(publication.files["figures/records.region.vl.json"])
+    (facts,) = [
+        each
+        for table in publication.report["perturb"]
+        for each in table["estimates"]["frequencies"]
+        if each["column"] == "region"
+    ]
+    assert chart["data"]["values"] == [
+        {
+            "label": cell["label"],
+            "share": pytest.approx(100 * cell["share"]),
+            "share_low": pytest.approx(100 * cell["share_lower"]),
+            "share_high": pytest.approx(100 * cell["share_upper"]),
+        }
+        for cell in facts["labels"]
+    ]
+    assert marks(chart, chart["data"]["values"])["point"] == 2
