@@ -11,7 +11,7 @@ from textwrap import wrap
 from dprelease.language import say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, chart_of, near
 from dprelease.report.facts.meaning_model import Beliefs
-from dprelease.report.numbers import headline, percent
+from dprelease.report.numbers import belief_text, headline, percent
 
 STEP, REACH = 0.25, 6.0
 """Points lie so far apart in log odds, and so far out from where a belief is one half."""
@@ -56,13 +56,13 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
         say(
             "Of {about}: from 50% to between {table} and {table_2}.",
             about=table.about,
-            table=percent(_at(table, 0.5)[0]),
-            table_2=percent(_at(table, 0.5)[1]),
+            table=belief_text(_at(table, 0.5)[0]),
+            table_2=belief_text(_at(table, 0.5)[1]),
         )
         for table in tables
     )
     rows = [
-        (table.about, *map(percent, (row.prior, row.posterior_low, row.posterior_high)))
+        (table.about, *map(belief_text, (row.prior, row.posterior_low, row.posterior_high)))
         for table in tables
         for row in table.rows
     ]
@@ -125,8 +125,8 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
         drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, anchor="middle")
     said = say("but for rare outcomes (delta)") if table.delta else say("whatever it says")
     description = say(
-        "Somebody holds a statement about this for true in {marked} of 100 such cases. After the "
-        "release, {said}, they hold it for true in at least {marked_2} and at most {marked_3} of "
+        "Somebody holds a statement about this to be true in {marked} of 100 such cases. After the "
+        "release, {said}, they hold it to be true in at least {marked_2} and at most {marked_3} of "
         "100.",
         marked=marked[0],
         said=said,

@@ -279,7 +279,9 @@ def _figure(values: Sequence[Number], form: str = "{share}") -> Row:
         say(
             form,
             share=number_text(
-                f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}"
+                f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}".replace(
+                    "-", "\u2212"
+                )
             ),
         )
         for end, rounding in (

@@ -28,6 +28,8 @@ WIDE = str.maketrans({chr(code): chr(code + 0xFEE0) for code in (*range(65, 91),
 OWN = re.compile(r"`[^`]*`|\w*[_.]\w+|[A-Za-z]+")
 """What of a sentence is no word: names of files, columns and commands."""
 
+TITLES = {"csv", "overall", "parquet", "rho", "suppressed"}
+"""Words of titles that are the same in every language: names of files, flags, a symbol."""
 LARGE_DELTA = "a large delta: with that probability nothing is promised"
 ENGLISH = re.compile(
     # behind a value that stands in a command
@@ -64,6 +66,13 @@ def unmarked(page: str, known: set[str]) -> list[str]:
     ]  # fmt: skip
 
 
+def unmarked_titles(page: str, known: set[str]) -> list[str]:
+    """Words of captions and headings, one by one, that are not marked, and not in the spec."""
+    titles = re.findall(r"<(?:caption|h[1-6])\b[^>]*>(.*?)</(?:caption|h[1-6])>", page, re.DOTALL)
+    words = re.findall(r"\b[A-Za-z]{3,}\b", unescape(re.sub(r"<[^>]*>", " ", " ".join(titles))))
+    return [word for word in words if word not in known]
+
+
 def release_in(name, spoken, folder, entropy):
     release = dprelease.load(ROOT / "release_specs" / f"{name}.toml")
     release = replace(release, report_language=spoken)
@@ -81,10 +90,13 @@ def test_no_english_sentence_is_left(name, tmp_path, monkeypatch, entropy):
     known |= {"estimate", "json", "report", "x"}
     for file in ("report.html", "report.md"):
         assert unmarked((tmp_path / "out" / file).read_text(), known) == [], file
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert unmarked_titles(page, known | TITLES) == []
 
 
 def test_an_english_sentence_would_be_seen():
     assert unmarked("<p>Each figure holds noise.</p>", {"noise"}) == ["Each figure holds noise"]
+    assert unmarked_titles("<caption>Means</caption>", {"mean"}) == ["Means"]
     assert unmarked(f"<p>{marked('Each figure holds noise.')}</p>", set()) == []
 
 

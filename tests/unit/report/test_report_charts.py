@@ -162,6 +162,16 @@ def test_beliefs_are_those_of_the_tables(facts):
     assert [each.get("d").count("z") for each in marked] == [20, 6, 48]
 
 
+def test_a_band_never_says_less_of_a_belief_than_its_table(facts):
+    """Bounds were rounded outward: near certainty they are not rounded again, to the nearest."""
+    near = facts.meaning.beliefs[0].rows[2]
+    row = replace(near, posterior_low=0.00027, posterior_high=0.99973)
+    table = replace(facts.meaning.beliefs[0], rows=(row,))
+    chart = band_chart([table])
+    assert chart.rows[0][1:] == ("50%", "0.027%", "99.973%")
+    assert "from 50% to between 0.027% and 99.973%." in chart.description
+
+
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 5, 10, 20])
 def test_the_drawn_band_holds_the_true_one_and_little_more(epsilon):
     row = Belief(prior=0.5, posterior_low=0, posterior_high=1)

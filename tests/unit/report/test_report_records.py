@@ -267,7 +267,8 @@ def test_every_sentence_is_on_the_pages(mixed):
 
 
 def numbers(text):
-    return [Fraction(each.replace(",", "")) for each in re.findall(r"-?[0-9][0-9,.]*", text)]
+    text = text.replace(",", "").replace("\u2212", "-")
+    return [Fraction(each) for each in re.findall(r"-?[0-9][0-9.]*", text)]
 
 
 def test_estimates_on_the_pages_are_those_of_the_facts(alone):
@@ -284,7 +285,8 @@ def test_estimates_on_the_pages_are_those_of_the_facts(alone):
                 ("share", share, ends, 100),
                 ("number", number, others, 1),
             ):
-                low, high = numbers(interval.replace(" to -", " to  -"))
+                low, high = numbers(interval)
+                assert "-" not in interval
                 lower, upper = times * cell[f"{key}_lower"], times * cell[f"{key}_upper"]
                 wide = upper - lower
                 assert lower - wide / 10 < low <= lower + 1e-9
