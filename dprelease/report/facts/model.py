@@ -267,13 +267,10 @@ class ListFile(Fact):
 
 
 class Hazard(Fact):
-    """A hazard of NIST SP 800-226, how it stands, and why.
-
-    ``status``: "checked" by the tool, "stated" by people in the spec, "not checked", "attention".
-    """
+    """A hazard of NIST SP 800-226, how it stands, and why."""
 
     hazard: str
-    status: str
+    status: str  # "checked" by the tool, "stated" by the spec's people, "not checked", "attention"
     note: str
 
 
