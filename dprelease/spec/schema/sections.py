@@ -176,12 +176,7 @@ class PrivacySection(Section, header="[privacy]"):
         line, "that column, such as a patient's number; need not be declared; nulls are left out"
     )
     unit_description = Key(line, "what a unit stands for, in words", "warned")
-    population = Key(
-        population,
-        "how many units there are that the data could be about, a public number, never counted in "
-        "the data; the report judges `delta` by it",
-        "1e-9 is the measure",
-    )
+    population = Key(population, "units in all: a public number, by which delta is judged", "none")
     adjacency = Choice[Neighbours | None](
         Neighbours,
         None,

@@ -391,7 +391,7 @@ def test_every_field_is_tried_above() -> None:
         Review: 8,
         About: 10,
         Data: 4,
-        Source: 3,
+        Source: 4,
         Dialect: 10,
         Privacy: 10,
         Bounding: 3,
